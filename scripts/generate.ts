@@ -85,6 +85,18 @@ const TABLES = {
   prompts: `| prompt | arguments | what it is for |\n|---|---|---|\n${promptTable}`,
 };
 
+/** docs/interface.md: each operation with its tool and the arguments that are not the operation's own. */
+const operationTable = tools
+  .flatMap(({ name, endpoint, argumentNames }) => {
+    if (!endpoint) return [];
+    const own = [endpoint.pathParameters, endpoint.query, endpoint.body].flatMap((part) =>
+      Object.keys(part?.shape ?? {}),
+    );
+    const extra = argumentNames.filter((argument) => !own.includes(argument)).map((argument) => `\`${argument}\``);
+    return [`| ${endpoint.id} | \`${name}\` | ${extra.join(", ")}${extra.length > 0 ? " " : ""}|`];
+  })
+  .join("\n");
+
 const between = (text: string, name: string, content: string): string =>
   text.replace(
     new RegExp(`(<!-- ${name}: made by npm run fix -->\n)[\\s\\S]*?(<!-- /${name} -->)`),
@@ -95,6 +107,8 @@ const generators: Readonly<Record<string, (text: string) => string>> = {
   "README.md": (text) => between(text, "tools", `| tool | what it does |\n|---|---|\n${shortToolTable}`),
   "docs/reference.md": (text) =>
     Object.entries(TABLES).reduce((made, [name, content]) => between(made, name, content), text),
+  "docs/interface.md": (text) =>
+    between(text, "operations", `| operation id | tool | extra arguments |\n|---|---|---|\n${operationTable}`),
   "docs/commands.md": (text) => between(text, "commands", `\n${commandParts}\n`),
   "manifest.json": (text) => {
     const manifest: Record<string, unknown> = JSON.parse(text);

@@ -1,29 +1,53 @@
-// Makes tools/index.ts from the names in src/toolkit/tool-names.ts: each tool is its file's export of the same name.
-// With --check nothing is written; a file that is not up to date fails. Imports no tool, so it mends a list that does not load.
-import { readFile, writeFile } from "node:fs/promises";
+// Makes src/toolkit/tool-names.ts and tools/index.ts from the files of tools/: each tool is its file's export of the same name.
+// Operations stand in the contract's order, then the other tools, then those that show a view; a new one stands last of its kind.
+// With --check nothing is written; a file that is not up to date fails. Imports no tool, so it repairs a list that does not load.
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { endpoints } from "../src/contract/endpoints/index.ts";
 import { TOOL_NAMES } from "../src/toolkit/tool-names.ts";
 
-const FILE = "tools/index.ts";
+const INDEX = "index.ts";
 
 const exported = (name: string): string => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 const imported = (name: string): string => `import { ${exported(name)} } from "./${name.replaceAll("_", "-")}.ts";`;
 
-const fresh = `// The tools in the order of the contract: everything that repeats them is made from this list.
-// Made by npm run fix from src/toolkit/tool-names.ts.
-import type { DefinedTool } from "../src/toolkit/define-tool.ts";
-import type { ToolName } from "../src/toolkit/tool-names.ts";
-${[...TOOL_NAMES].sort().map(imported).join("\n")}
+/** Where a tool stands: its kind, then its place within the kind. */
+async function rankOf(file: string) {
+  const name = file.slice(0, -".ts".length).replaceAll("-", "_");
+  const code = await readFile(`tools/${file}`, "utf8");
+  const operation = /^ {2}endpoint: (\w+),$/m.exec(code)?.[1];
+  const known = TOOL_NAMES.map(String).indexOf(name);
+  const last = known === -1 ? TOOL_NAMES.length : known;
+  if (operation !== undefined) return { name, kind: 0, place: endpoints.findIndex(({ id }) => id === operation) };
+  return { name, kind: /^ {2}view: /m.test(code) ? 2 : 1, place: last };
+}
 
-const byName: { readonly [N in ToolName]: DefinedTool & { readonly name: N } } = {
-${TOOL_NAMES.map((name) => `  ${name}: ${exported(name)},`).join("\n")}
+const files = (await readdir("tools")).filter((file) => file.endsWith(".ts") && file !== INDEX).sort();
+const ranks = await Promise.all(files.map(rankOf));
+const names = ranks.sort((one, other) => one.kind - other.kind || one.place - other.place).map(({ name }) => name);
+
+const fresh = {
+  "src/toolkit/tool-names.ts": `// The names of the tools, in the order of tools/list. Made by npm run fix from the files of tools/.
+export const TOOL_NAMES = [
+${names.map((name) => `  "${name}",`).join("\n")}
+] as const;
+
+export type ToolName = (typeof TOOL_NAMES)[number];
+`,
+  [`tools/${INDEX}`]: `// The tools in the order of the contract: everything that repeats them is made from this list.
+// Made by npm run fix from the files of tools/.
+import type { DefinedTool } from "../src/toolkit/define-tool.ts";
+${[...names].sort().map(imported).join("\n")}
+
+export const tools: readonly DefinedTool[] = [
+${names.map((name) => `  ${exported(name)},`).join("\n")}
+];
+`,
 };
 
-export const tools: readonly DefinedTool[] = Object.values(byName);
-`;
-
-if (fresh !== (await readFile(FILE, "utf8"))) {
+for (const [file, text] of Object.entries(fresh)) {
+  if (text === (await readFile(file, "utf8"))) continue;
   const isCheck = process.argv.includes("--check");
   if (isCheck) process.exitCode = 1;
-  else await writeFile(FILE, fresh);
-  process.stdout.write(`${FILE}: ${isCheck ? "not up to date, run npm run fix" : "made anew"}\n`);
+  else await writeFile(file, text);
+  process.stdout.write(`${file}: ${isCheck ? "not up to date, run npm run fix" : "made anew"}\n`);
 }

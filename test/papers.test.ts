@@ -167,5 +167,7 @@ test("relative links in pages lead somewhere", () => {
 });
 
 test("the README is read in a few minutes", () => {
-  expect(read("README.md").split(/\s+/).length).toBeLessThanOrEqual(1_800);
+  // Each new tool adds a row to the generated table.
+  const written = read("README.md").replace(/(<!-- tools: .*-->\n)[\s\S]*?(<!-- \/tools -->)/, "$1$2");
+  expect(written.split(/\s+/).length).toBeLessThanOrEqual(1_400);
 });

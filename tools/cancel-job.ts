@@ -1,13 +1,14 @@
 import * as z from "zod/v4";
 import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { resourceVersion } from "../src/contract/jobs.ts";
+import type { Operation } from "../src/contract/operation.ts";
 import { word } from "../src/outside.ts";
-import { defineAction } from "../src/toolkit/define-tool.ts";
-import { cancelAtVersion, cancelTraits, refuseEnded } from "../src/toolkit/jobs/cancellation.ts";
-import { askAboutJob } from "../src/toolkit/jobs/job-question.ts";
-import { keyArgument } from "../src/toolkit/requests.ts";
+import { keyArgument } from "../src/toolkit/arguments.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { askAboutJob, cancelTraits, refuseEnded, cancelJob as run } from "../src/toolkit/jobs/cancelling.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 
-export const cancelJob = defineAction({
+export const cancelJob = defineTool({
   endpoint: cancelMicJob,
   name: "cancel_job",
   title: "Cancel a job",
@@ -22,12 +23,10 @@ export const cancelJob = defineAction({
     resourceVersion: resourceVersion.describe("Only at this version; default: as it is now.").optional(),
     ...keyArgument("text"),
   }),
-  confirm: ({ jobId, reason }) =>
-    askAboutJob({
-      jobId,
-      reason,
-      asks: `Cancel job ${word(jobId)}? What it has done so far is given up.`,
-      check: refuseEnded,
-    }),
-  run: cancelAtVersion,
+  output: outputs.action<Operation>(),
+  confirm({ jobId, reason }) {
+    const asks = `Cancel job ${word(jobId)}? What it has done so far is given up.`;
+    return { prepare: (call, ports) => askAboutJob({ jobId, reason, asks, check: refuseEnded }, call, ports) };
+  },
+  run,
 });

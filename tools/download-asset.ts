@@ -9,9 +9,8 @@ import { json, word } from "../src/outside.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import type { Link, LinkedFile, LinkedFiles, WantedAsset } from "../src/toolkit/linked-files.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import type { FolderFiles } from "../src/toolkit/ports.ts";
-import { type ToolResult, wholeResult } from "../src/toolkit/results.ts";
-import type { ToolCall } from "../src/toolkit/tool-call.ts";
+import { type ToolResult, toolResult } from "../src/toolkit/results.ts";
+import type { FolderFiles, ToolCall } from "../src/toolkit/tool-call.ts";
 
 const NO_PREVIEW = "no preview: not text";
 
@@ -29,46 +28,49 @@ type AnswerElsewhere = AnyFile & Link & Pick<LinkedFile, "bytes" | "sha256">;
 const previewText = (preview: string | undefined): string =>
   preview === undefined ? `${NO_PREVIEW}.` : `It begins: ${json(preview)}`;
 
-/** An asset's id has no form that would tell: what the service does not know may be an input's (doubt 6). */
-function told(error: unknown, assetId: string): unknown {
+/** An asset's id has no form that would show it: what the API does not know may be an input's (doubt 6). */
+function explain(error: unknown, assetId: string): unknown {
   const isInput = error instanceof Failure && error.facts.kind === "not_found" && InputId.safeParse(assetId).success;
   return isInput
     ? error.with({ next: "This is an input's id: its referenceId is the asset; get_input shows it." })
     : error;
 }
 
-async function saved(
+async function saveHere(
   { assetId, fileName, preview }: WantedAsset,
-  { context, report }: ToolCall,
+  call: ToolCall,
   files: FolderFiles,
 ): Promise<ToolResult<AnswerHere>> {
   const target = { folder: files.folder, fallbackName: assetId, ...(fileName !== undefined && { fileName }) };
-  const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, context, (bytes) =>
-    report({ progress: bytes, message: `${bytes} bytes` }),
+  const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, call.context, (bytes) =>
+    call.report({ progress: bytes, message: `${bytes} bytes` }),
   );
   const summary = `Saved ${word(file.fileName)} to the download folder.`;
-  const text = `${summary}\n${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
-  if (!preview) return wholeResult({ summary, ...file }, { text });
-  const lines = await previewOf(file);
-  return wholeResult({ summary, ...file, preview: lines ?? NO_PREVIEW }, { text: `${text}\n${previewText(lines)}` });
+  const saved = `${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
+  if (!preview) return toolResult(call, { summary, ...file }, { summary, lines: [saved] });
+  const start = await previewOf(file);
+  const data = { summary, ...file, preview: start ?? NO_PREVIEW };
+  return toolResult(call, data, { summary, lines: [saved, previewText(start)] });
 }
 
-async function offered(
+async function offerLink(
   wanted: WantedAsset,
-  { context }: ToolCall,
+  call: ToolCall,
   files: LinkedFiles,
 ): Promise<ToolResult<AnswerElsewhere>> {
-  const { preview, ...file } = await files.asset(getMicPublicAssetContent, wanted, context);
-  const { content, ...said } = file;
+  const { preview, ...file } = await files.asset(getMicPublicAssetContent, wanted, call.context);
+  const { content, ...facts } = file;
   const summary = content
     ? `${word(file.fileName)} is in this answer.`
     : `${word(file.fileName)} can be downloaded by its link until ${file.expiresAt}.`;
   const size = file.bytes === undefined ? "" : `${file.bytes} bytes, `;
-  const facts = `${size}${word(file.contentType)}${file.sha256 === undefined ? "" : `, sha256 ${file.sha256}`}.`;
-  const shown = wanted.preview && !content ? [previewText(preview)] : [];
-  const text = [summary, ...(content ? [] : [file.url]), facts, ...shown].join("\n");
-  const begins = wanted.preview ? { preview: preview ?? NO_PREVIEW } : {};
-  return wholeResult({ summary, ...said, ...begins }, { text, file });
+  const lines = [
+    content ? undefined : file.url,
+    `${size}${word(file.contentType)}${file.sha256 === undefined ? "" : `, sha256 ${file.sha256}`}.`,
+    wanted.preview && !content ? previewText(preview) : undefined,
+  ];
+  const data = { summary, ...facts, ...(wanted.preview && { preview: preview ?? NO_PREVIEW }) };
+  return toolResult(call, data, { summary, lines, file });
 }
 
 export const downloadAsset = defineTool({
@@ -82,8 +84,7 @@ export const downloadAsset = defineTool({
     fileName: fileNameSchema.describe("No path; default: its own name.").optional(),
     preview: z.boolean().optional(),
   }),
-  output: outputs.whole<AnswerHere | AnswerElsewhere>({
-    summary: outputs.text,
+  output: outputs.answer<AnswerHere | AnswerElsewhere>({
     path: outputs.text,
     bytes: outputs.integer,
     sha256: outputs.text,
@@ -92,8 +93,7 @@ export const downloadAsset = defineTool({
   }),
   withLinks: {
     description: "An asset's original bytes: small text or image in the answer, and a short-lived link.",
-    output: outputs.whole<AnswerHere | AnswerElsewhere>({
-      summary: outputs.text,
+    output: outputs.answer<AnswerHere | AnswerElsewhere>({
       bytes: outputs.integer,
       sha256: outputs.text,
       contentType: outputs.text,
@@ -103,12 +103,11 @@ export const downloadAsset = defineTool({
     }),
   },
   async run({ assetId, fileName, preview = false }, call, { files }) {
-    const getting =
-      files.kind === "links"
-        ? offered({ assetId, fileName, preview }, call, files)
-        : saved({ assetId, fileName, preview }, call, files);
-    return await getting.catch((error: unknown) => {
-      throw told(error, assetId);
-    });
+    const wanted = { assetId, fileName, preview };
+    try {
+      return files.kind === "links" ? await offerLink(wanted, call, files) : await saveHere(wanted, call, files);
+    } catch (error) {
+      throw explain(error, assetId);
+    }
   },
 });

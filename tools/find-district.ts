@@ -26,7 +26,7 @@ import {
 } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { type Advice, answerResult, type NextStep } from "../src/toolkit/results.ts";
+import { type Advice, type NextStep, toolResult } from "../src/toolkit/results.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 type FoundAnswer = FindingTail & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
@@ -127,7 +127,7 @@ async function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer,
   const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
   const hint = elsewhere.length > 0 ? "" : hintText(finding, tail.coverage);
   const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}${hint}`;
-  return { summary, ...(nextStep && { nextStep }) };
+  return { summary, nextStep };
 }
 
 export const findDistrict = defineTool({
@@ -172,11 +172,9 @@ export const findDistrict = defineTool({
     const line = [...consistency, answered.line].join("\n");
     const [only] = findings;
     if (asked.names === undefined && only !== undefined) {
-      const body = [...readAsText(only), ...tableOf([only], false), line].join("\n");
-      return answerResult(
-        { ...only.answer, ...tail },
-        { advice: await adviceOnOne(only, asked, answered, call), body, drift },
-      );
+      const lines = [...readAsText(only), ...tableOf([only], false), line];
+      const advice = await adviceOnOne(only, asked, answered, call);
+      return toolResult(call, { ...only.answer, ...tail }, { ...advice, lines, drift });
     }
     const notes = findings.flatMap((finding) => [
       ...(finding.answer.matches.length === 0 || finding.notIn || finding.unlisted
@@ -186,13 +184,12 @@ export const findDistrict = defineTool({
     ]);
     const isMore = findings.some(({ needs }) => needs.rows.length > 0);
     const nextStep = isMore ? askAgain(call, { ...asked }, tail.coverage) : undefined;
-    return answerResult(
+    const summary = findingsText(findings, tail.coverage);
+    const lines = [...notes, ...tableOf(findings, true), line];
+    return toolResult(
+      call,
       { answers: findings.map(({ answer }) => answer), ...tail },
-      {
-        advice: { summary: findingsText(findings, tail.coverage), ...(nextStep && { nextStep }) },
-        body: [...notes, ...tableOf(findings, true), line].join("\n"),
-        drift,
-      },
+      { summary, nextStep, lines, drift },
     );
   },
 });

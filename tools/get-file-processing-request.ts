@@ -1,10 +1,11 @@
 import * as z from "zod/v4";
 import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
-import { processingRequestSubject } from "../src/toolkit/advice/processing-request.ts";
+import { processingRequestSubject } from "../src/toolkit/advice/subjects.ts";
+import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { readResource, waitAndView } from "../src/toolkit/read-resource.ts";
+import { readResource } from "../src/toolkit/polling.ts";
 
 export const getFileProcessingRequest = defineTool({
   endpoint: getMicSharedFileProcessingRequest,
@@ -12,7 +13,7 @@ export const getFileProcessingRequest = defineTool({
   title: "Get a file-processing request",
   description: "One permission request for a shared file: approved, rejected or revoked, and why.",
   effect: "read",
-  input: z.strictObject({ ...getMicSharedFileProcessingRequest.pathParameters.shape, ...waitAndView }),
+  input: z.strictObject({ ...getMicSharedFileProcessingRequest.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<ProcessingRequest>(),
   run: ({ requestId, ...how }, call, ports) =>
     readResource(

@@ -3,7 +3,7 @@ import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
 import { plural } from "../src/geography/format.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { answerResult, compactJson, fieldsWithExactNumbers } from "../src/toolkit/results.ts";
+import { compactJson, toolResult, withExactNumbers } from "../src/toolkit/results.ts";
 
 export const getGeographyOpenapi = defineTool({
   endpoint: getPlaygroundOpenApi,
@@ -17,10 +17,10 @@ export const getGeographyOpenapi = defineTool({
     info: outputs.object,
     paths: outputs.object,
   }),
-  async run(_args, { context }, { geography }) {
-    const { value, drift } = await geography.openApi(context);
-    const document = fieldsWithExactNumbers(value);
+  async run(_args, call, { geography }) {
+    const { value, drift } = await geography.openApi(call.context);
+    const document = Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withExactNumbers(part)]));
     const summary = `OpenAPI ${value.openapi}: ${plural(Object.keys(value.paths).length, "path")}.`;
-    return answerResult(document, { advice: { summary }, body: compactJson(document), drift });
+    return toolResult(call, document, { summary, lines: [compactJson(document)], drift });
   },
 });

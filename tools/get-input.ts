@@ -1,10 +1,11 @@
 import * as z from "zod/v4";
 import { getMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";
-import { inputSubject } from "../src/toolkit/advice/input.ts";
+import { inputSubject } from "../src/toolkit/advice/subjects.ts";
+import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { readResource, waitAndView } from "../src/toolkit/read-resource.ts";
+import { readResource } from "../src/toolkit/polling.ts";
 
 export const getInput = defineTool({
   endpoint: getMicPublicInput,
@@ -12,7 +13,7 @@ export const getInput = defineTool({
   title: "Get an input",
   description: "One registered input: state, scan result, the file or dataset it stands for.",
   effect: "read",
-  input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, ...waitAndView }),
+  input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Input>(),
   run: ({ inputId, ...how }, call, ports) =>
     readResource({ endpoint: getMicPublicInput, path: { inputId }, subject: inputSubject, ...how }, call, ports),

@@ -2,9 +2,10 @@ import * as z from "zod/v4";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { jobSubject } from "../src/toolkit/advice/job.ts";
+import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { readResource, waitAndView } from "../src/toolkit/read-resource.ts";
+import { readResource } from "../src/toolkit/polling.ts";
 
 export const getJob = defineTool({
   endpoint: getMicJob,
@@ -13,7 +14,7 @@ export const getJob = defineTool({
   description:
     "One job: state, nine stages, failure, output. waitSeconds waits until it ends, pauses or needs a review.",
   effect: "read",
-  input: z.strictObject({ ...getMicJob.pathParameters.shape, ...waitAndView }),
+  input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Job>(),
   run: ({ jobId, ...how }, call, ports) =>
     readResource({ endpoint: getMicJob, path: { jobId }, subject: jobSubject(ports), ...how }, call, ports),

@@ -1,10 +1,11 @@
 import * as z from "zod/v4";
 import { getMicPublicOperation } from "../src/contract/endpoints/job-processing.ts";
 import type { Operation } from "../src/contract/operation.ts";
-import { operationSubject } from "../src/toolkit/advice/operation.ts";
+import { operationSubject } from "../src/toolkit/advice/subjects.ts";
+import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { readResource, waitAndView } from "../src/toolkit/read-resource.ts";
+import { readResource } from "../src/toolkit/polling.ts";
 
 export const getOperation = defineTool({
   endpoint: getMicPublicOperation,
@@ -12,7 +13,7 @@ export const getOperation = defineTool({
   title: "Get an operation",
   description: "One asynchronous operation, such as a cancellation: state and result. waitSeconds waits for its end.",
   effect: "read",
-  input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, ...waitAndView }),
+  input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Operation>(),
   run: ({ operationId, ...how }, call, ports) =>
     readResource(

@@ -1,11 +1,11 @@
 import * as z from "zod/v4";
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../src/contract/usage.ts";
-import { usageSubject } from "../src/toolkit/advice/usage.ts";
+import { usageSubject } from "../src/toolkit/advice/subjects.ts";
+import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { view } from "../src/toolkit/pages.ts";
-import { advisedResult } from "../src/toolkit/results.ts";
+import { resourceResult } from "../src/toolkit/results.ts";
 
 const { window } = getMicPublicUsage.query.shape;
 
@@ -23,6 +23,6 @@ export const getUsage = defineTool({
   output: outputs.advised<UsageSummary>(),
   async run({ view, ...query }, call, { service }) {
     const answer = await service.call(getMicPublicUsage, { query }, call.context);
-    return await advisedResult(answer, usageSubject(query.window), call, view);
+    return await resourceResult(answer, usageSubject(query.window), call, { view });
   },
 });

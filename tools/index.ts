@@ -1,7 +1,6 @@
 // The tools in the order of the contract: everything that repeats them is made from this list.
-// Made by npm run fix from src/toolkit/tool-names.ts.
+// Made by npm run fix from the files of tools/.
 import type { DefinedTool } from "../src/toolkit/define-tool.ts";
-import type { ToolName } from "../src/toolkit/tool-names.ts";
 import { cancelJob } from "./cancel-job.ts";
 import { downloadAsset } from "./download-asset.ts";
 import { findDistrict } from "./find-district.ts";
@@ -32,36 +31,34 @@ import { showUsage } from "./show-usage.ts";
 import { submitJob } from "./submit-job.ts";
 import { waitForJobs } from "./wait-for-jobs.ts";
 
-const byName: { readonly [N in ToolName]: DefinedTool & { readonly name: N } } = {
-  list_states: listStates,
-  list_districts: listDistricts,
-  get_geography_openapi: getGeographyOpenapi,
-  get_capabilities: getCapabilities,
-  register_input: registerInput,
-  get_input: getInput,
-  download_asset: downloadAsset,
-  list_recipes: listRecipes,
-  get_recipe: getRecipe,
-  submit_job: submitJob,
-  list_jobs: listJobs,
-  get_job: getJob,
-  cancel_job: cancelJob,
-  retry_job: retryJob,
-  get_operation: getOperation,
-  get_usage: getUsage,
-  request_file_processing: requestFileProcessing,
-  get_file_processing_request: getFileProcessingRequest,
-  find_district: findDistrict,
-  rank_divisions: rankDivisions,
-  list_actions: listActions,
-  resolve_actions: resolveActions,
-  run_job: runJob,
-  retry_jobs: retryJobs,
-  wait_for_jobs: waitForJobs,
-  show_job: showJob,
-  show_divisions: showDivisions,
-  show_usage: showUsage,
-  show_actions: showActions,
-};
-
-export const tools: readonly DefinedTool[] = Object.values(byName);
+export const tools: readonly DefinedTool[] = [
+  listStates,
+  listDistricts,
+  getGeographyOpenapi,
+  getCapabilities,
+  registerInput,
+  getInput,
+  downloadAsset,
+  listRecipes,
+  getRecipe,
+  submitJob,
+  listJobs,
+  getJob,
+  cancelJob,
+  retryJob,
+  getOperation,
+  getUsage,
+  requestFileProcessing,
+  getFileProcessingRequest,
+  findDistrict,
+  rankDivisions,
+  listActions,
+  resolveActions,
+  runJob,
+  retryJobs,
+  waitForJobs,
+  showJob,
+  showDivisions,
+  showUsage,
+  showActions,
+];

@@ -4,13 +4,10 @@ import { DEFAULT_LIMIT, type ListedAction, listSummary, stateText } from "../src
 import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { uris } from "../src/toolkit/resources/uri.ts";
-import { nextText, wholeResult } from "../src/toolkit/results.ts";
+import { toolResult } from "../src/toolkit/results.ts";
+import { uris } from "../src/toolkit/uri.ts";
 
 interface Listing {
-  readonly summary: string;
-  /** Resolves the first unresolved action. */
-  readonly nextStep?: ListedAction["nextStep"];
   readonly actions: readonly ListedAction[];
 }
 
@@ -38,18 +35,22 @@ export const listActions = defineTool({
     state: ActionState.optional(),
     limit: z.int().min(1).max(100).describe("Resolved actions, default 20.").optional(),
   }),
-  output: outputs.whole<Listing>({ summary: outputs.text, actions: outputs.objects }),
+  output: outputs.answer<Listing>({ actions: outputs.objects }),
   async run({ state, limit = DEFAULT_LIMIT }, call, { actions: journal }) {
     const found = await journal.list({ state, limit });
-    const summary = listSummary(found, state);
-    const offered = found.actions.map(({ nextStep, ...action }) =>
+    const actions = found.actions.map(({ nextStep, ...action }) =>
       nextStep && call.isOffered(nextStep.tool) ? { ...action, nextStep } : action,
     );
-    const nextStep = offered.flatMap((action) => ("nextStep" in action ? [action.nextStep] : []))[0];
-    const text = [summary, ...(nextStep ? [nextText(nextStep)] : []), table(COLUMNS, found.actions.map(rowOf))].join(
-      "\n",
+    return toolResult<Listing>(
+      call,
+      { actions },
+      {
+        summary: listSummary(found, state),
+        // Resolves the first unresolved action.
+        nextStep: found.actions.find(({ nextStep }) => nextStep)?.nextStep,
+        lines: [table(COLUMNS, found.actions.map(rowOf))],
+        link: uris.actions,
+      },
     );
-    const listing: Listing = { summary, ...(nextStep && { nextStep }), actions: offered };
-    return wholeResult<Listing>(listing, { text, link: uris.actions });
   },
 });

@@ -1,14 +1,13 @@
 import * as z from "zod/v4";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
+import { ENDED } from "../src/toolkit/advice/job-facts.ts";
+import { saveAs, view } from "../src/toolkit/arguments.ts";
+import type { Candidate } from "../src/toolkit/candidate.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { ENDED } from "../src/toolkit/jobs/ended.ts";
-import { isFilter, jobFilter } from "../src/toolkit/jobs/job-filter.ts";
-import { filteredJobs, pageOfJobs, savedJobs } from "../src/toolkit/jobs/job-lists.ts";
+import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
+import { listJobs as list, savedJobs } from "../src/toolkit/jobs/job-lists.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { view } from "../src/toolkit/pages.ts";
-import type { Candidate } from "../src/toolkit/resources/candidate.ts";
-import { saveAs } from "../src/toolkit/save-rows.ts";
 
 const candidate = ({ id, state, failure }: Job): Candidate => ({
   value: id,
@@ -31,8 +30,6 @@ export const listJobs = defineTool({
     from: (jobs) =>
       jobs.toSorted((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt)).map(candidate),
   },
-  run({ saveAs: fileName, ...args }, call, ports) {
-    if (fileName !== undefined) return savedJobs(args, fileName, call, ports);
-    return isFilter(args) ? filteredJobs(args, call, ports) : pageOfJobs(args, call, ports);
-  },
+  run: ({ saveAs: fileName, ...args }, call, ports) =>
+    fileName === undefined ? list(args, call, ports) : savedJobs(args, fileName, call, ports),
 });

@@ -1,11 +1,13 @@
 import * as z from "zod/v4";
 import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
-import { summarizeOffer } from "../src/toolkit/advice/recipe.ts";
+import { plural } from "../src/geography/format.ts";
+import { summarizeOffer } from "../src/toolkit/advice/subjects.ts";
+import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { pageResult, readPage, view } from "../src/toolkit/pages.ts";
-import { uris } from "../src/toolkit/resources/uri.ts";
+import { pageResult, readPage } from "../src/toolkit/pages.ts";
+import { uris } from "../src/toolkit/uri.ts";
 
 export const listRecipes = defineTool({
   endpoint: listMicExecutableRecipes,
@@ -22,22 +24,15 @@ export const listRecipes = defineTool({
     arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
     from: (offers) => offers.map(({ recipe: { versionId, name } }) => ({ value: versionId, name })),
   },
-  async run({ view, ...query }, { context }, { service, offers }) {
-    const { answer, isCut } = await readPage(
-      (limit = query.limit) =>
-        service.call(listMicExecutableRecipes, { query: { ...query, ...(limit !== undefined && { limit }) } }, context),
-      view,
-    );
+  async run({ view, ...query }, call, { service, offers }) {
+    const { answer, isCut } = await readPage((limit = query.limit) => {
+      const page = { ...query, ...(limit !== undefined && { limit }) };
+      return service.call(listMicExecutableRecipes, { query: page }, call.context);
+    }, view);
     const { data } = answer.value;
     offers.remember(data);
-    return pageResult(answer, {
-      tool: "list_recipes",
-      query,
-      view,
-      summary: `${data.length} recipe ${data.length === 1 ? "offer" : "offers"}.`,
-      isCut,
-      summarize: summarizeOffer,
-      link: uris.recipes(query.workspaceId),
-    });
+    const summary = `${plural(data.length, "recipe offer")}.`;
+    const link = uris.recipes(query.workspaceId);
+    return pageResult(answer, { query, view, summary, isCut, summarize: summarizeOffer, link }, call);
   },
 });

@@ -1,43 +1,23 @@
 import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
-import type { State, StatesResponse } from "../src/contract/playground.ts";
+import type { StatesResponse } from "../src/contract/playground.ts";
 import { plural } from "../src/geography/format.ts";
 import { allNamesOf } from "../src/geography/names/state.ts";
 import { vintageText } from "../src/geography/vintage.ts";
 import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { uris } from "../src/toolkit/resources/uri.ts";
-import { type Advice, answerResult } from "../src/toolkit/results.ts";
+import { toolResult } from "../src/toolkit/results.ts";
+import { uris } from "../src/toolkit/uri.ts";
 
-function adviceOn({ states }: StatesResponse): Advice {
-  const sum = (count: (state: State) => number): number => states.reduce((total, state) => total + count(state), 0);
-  const districts = plural(
-    sum(({ districtCount }) => districtCount),
-    "district",
-  );
-  const mandals = plural(
-    sum(({ mandalCount }) => mandalCount),
-    "mandal",
-  );
-  return {
-    summary: `The catalogue has ${plural(states.length, "state")} and union territories: ${districts}, ${mandals}.`,
-  };
+function summaryOf({ states }: StatesResponse): string {
+  const sum = (count: "districtCount" | "mandalCount"): number =>
+    states.reduce((total, state) => total + state[count], 0);
+  const counts = `${plural(sum("districtCount"), "district")}, ${plural(sum("mandalCount"), "mandal")}`;
+  return `The catalogue has ${plural(states.length, "state")} and union territories: ${counts}.`;
 }
 
-function textOf(response: StatesResponse): string {
-  const rows = response.states.map(({ code, name, districtCount, mandalCount, lgdCode }) => [
-    code,
-    name,
-    districtCount,
-    mandalCount,
-    lgdCode ?? "",
-  ]);
-  return `${vintageText(response)}\n${table(["code", "name", "districtCount", "mandalCount", "lgdCode"], rows)}`;
-}
-
-/** One reading mostly answers for ten minutes. */
-const texts = new WeakMap<StatesResponse, string>();
+const COLUMNS = ["code", "name", "districtCount", "mandalCount", "lgdCode"] as const;
 
 export const listStates = defineTool({
   endpoint: listPlaygroundStates,
@@ -54,10 +34,10 @@ export const listStates = defineTool({
     arguments: () => ({}),
     from: ({ states }) => states.map((state) => ({ value: state.code, name: allNamesOf(state) })),
   },
-  async run(_args, { context }, { geography }) {
-    const { value, drift } = await geography.states(context);
-    const body = texts.get(value) ?? textOf(value);
-    texts.set(value, body);
-    return answerResult(value, { advice: adviceOn(value), body, drift, link: uris.states });
+  async run(_args, call, { geography }) {
+    const { value, drift } = await geography.states(call.context);
+    const rows = value.states.map((state) => COLUMNS.map((column) => state[column] ?? ""));
+    const lines = [vintageText(value), table(COLUMNS, rows)];
+    return toolResult(call, value, { summary: summaryOf(value), lines, drift, link: uris.states });
   },
 });

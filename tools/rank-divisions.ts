@@ -1,39 +1,18 @@
 import * as z from "zod/v4";
-import { MAX_DISTRICTS, MAX_STATES, type State } from "../src/contract/playground.ts";
+import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/failure.ts";
 import { type Coverage, secondsUntilRead } from "../src/geography/country.ts";
-import { DISTRICT_COLUMNS, type DistrictRow, differencesIn, districtCells } from "../src/geography/districts.ts";
+import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/fold.ts";
-import { resolveStates } from "../src/geography/names/state.ts";
-import {
-  type DivisionRow,
-  needsForRanking,
-  type Ranking,
-  type RankingQuery,
-  rankDistricts,
-  rankingText,
-  rankStates,
-  type StateRow,
-  totalsText,
-  unreadReasons,
-} from "../src/geography/rank.ts";
+import { type DivisionRow, type RankingQuery, totalsText, unreadReasons } from "../src/geography/rank.ts";
 import { table } from "../src/table.ts";
-import { askAgain, askCountry, type CountryAnswer, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
+import { saveAs } from "../src/toolkit/arguments.ts";
+import { askAgain, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import type { Ports } from "../src/toolkit/ports.ts";
-import { answerResult, type NextStep, type ToolResult } from "../src/toolkit/results.ts";
-import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
-import type { ToolCall } from "../src/toolkit/tool-call.ts";
-
-interface RankingFacts extends GeographyTail {
-  readonly totalRows: number;
-  readonly totals: Ranking<DivisionRow>["totals"];
-  readonly exact: boolean;
-  readonly consistency: readonly string[];
-}
-
-type RankingAnswer = RankingFacts & ({ readonly rows: readonly DivisionRow[] } | SavedRows);
+import { askRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
+import { type NextStep, toolResult } from "../src/toolkit/results.ts";
+import { checkSaveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -58,21 +37,10 @@ function checkTogether(level: "state" | "district", { by, min, max, perState, st
     refuse("startsWith", `must have a letter or a digit, and at most ${MAX_NAME} characters`);
 }
 
-/** The rows as they are saved and shown: columns and cells. */
-interface Sheet<R> {
-  readonly level: "state" | "district";
-  readonly columns: readonly string[];
-  readonly cells: (row: R) => readonly (string | number)[];
-}
-
 const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsPerDistrict"] as const;
 
-const stateSheet: Sheet<StateRow> = {
-  level: "state",
-  columns: STATE_COLUMNS,
-  cells: (row) => STATE_COLUMNS.map((column) => row[column]),
-};
-const districtSheet: Sheet<DistrictRow> = { level: "district", columns: DISTRICT_COLUMNS, cells: districtCells };
+const cellsOf = (row: DivisionRow): readonly (string | number)[] =>
+  "stateCode" in row ? districtCells(row) : STATE_COLUMNS.map((column) => row[column]);
 
 /** A file outlives what is said of it: it holds all rows, or there is none. */
 function incomplete(coverage: Coverage): Failure {
@@ -88,62 +56,6 @@ function incomplete(coverage: Coverage): Failure {
         ? "Call again later, or leave those states out with states."
         : `Call again in ${seconds} s with waitSeconds 45; what was read is kept.`,
   });
-}
-
-interface RowsPage {
-  readonly query: RankingQuery;
-  /** Which states were taken is a part of the answer. */
-  readonly areStatesNamed: boolean;
-  readonly args: NextStep["arguments"];
-}
-
-/** The lists that are still to come; then the next page, while rows are left. */
-function nextFor(
-  { rows, totalRows, exact }: Ranking<DivisionRow>,
-  { query, args }: RowsPage,
-  coverage: Coverage,
-  call: ToolCall,
-) {
-  // Further rows may be others by then.
-  if (!exact && secondsUntilRead(coverage) !== undefined) return askAgain(call, args, coverage);
-  const shown = (query.offset ?? 0) + rows.length;
-  if (rows.length === 0 || shown >= totalRows) return undefined;
-  const last = Math.min(totalRows, shown + rows.length);
-  const why = `rows ${shown + 1} to ${last} of ${totalRows}`;
-  return { tool: call.tool, arguments: { ...args, offset: shown }, why };
-}
-
-async function answer<R extends DivisionRow>(
-  ranking: Ranking<R>,
-  { level, columns, cells }: Sheet<R>,
-  page: RowsPage & { readonly saveAs: string | undefined },
-  { country, states, tail, line, drift }: CountryAnswer,
-  call: ToolCall,
-  ports: Pick<Ports, "files">,
-): Promise<ToolResult<RankingAnswer>> {
-  const { rows, totalRows, totals, exact } = ranking;
-  const consistency = differencesIn(states, country);
-  const facts: RankingFacts = { totalRows, totals, exact, consistency, ...tail };
-  const inAll = `In all ${totalsText(totals)}.`;
-  const sheet = { columns, rows: rows.map(cells) };
-  if (page.saveAs !== undefined) {
-    if (!exact) throw incomplete(tail.coverage);
-    const madeBy = { tool: call.tool, arguments: page.args };
-    const { said, file } = await saveRows(ports, page.saveAs, sheet, madeBy);
-    const body = [inAll, ...consistency, line].join("\n");
-    return answerResult({ ...said, ...facts }, { advice: { summary: savedText(said) }, body, drift, file });
-  }
-  const nextStep = nextFor(ranking, page, tail.coverage, call);
-  const taken = page.areStatesNamed ? states.map(({ code }) => code) : undefined;
-  const summary = rankingText(level, ranking, page.query, tail.coverage, taken);
-  return answerResult(
-    { rows, ...facts },
-    {
-      advice: { summary, ...(nextStep && { nextStep }) },
-      body: [inAll, table(sheet.columns, sheet.rows), ...consistency, line].join("\n"),
-      drift,
-    },
-  );
 }
 
 export const rankDivisions = defineTool({
@@ -181,36 +93,37 @@ export const rankDivisions = defineTool({
     { nextStep: outputs.object },
   ),
   async run({ waitSeconds, ...args }, call, ports) {
-    const { level, by, order, limit, offset, perState, states: asked, startsWith, min, max, saveAs } = args;
+    const { level, by, order, limit, offset = 0, perState, startsWith, min, max, saveAs: fileName } = args;
     const bounds = { by, order: order ?? (by === "name" ? "asc" : "desc"), perState, startsWith, min, max } as const;
     const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
-    const query: RankingQuery = saveAs === undefined ? { ...bounds, limit: pageLimit, offset } : bounds;
+    const query: RankingQuery = fileName === undefined ? { ...bounds, limit: pageLimit, offset } : bounds;
     checkTogether(level, query);
-    if (saveAs !== undefined) await checkSaveAs(ports, saveAs);
-    const page = { query, areStatesNamed: asked !== undefined && asked.length > 0, args: { ...args }, saveAs };
-    const question = {
-      level,
-      about: (all: readonly State[]) => resolveStates(asked, all),
-      waitSeconds,
-    };
-    if (level === "state") {
-      const answered = await askCountry(
-        { ...question, needs: () => ({ rows: [], all: [] }), notNeeded: "" },
-        call,
-        ports,
-      );
-      return await answer(rankStates(answered.states, query), stateSheet, page, answered, call, ports);
+    if (fileName !== undefined) await checkSaveAs(ports, fileName);
+    const { rows, facts, line, summary, drift } = await askRanking({ ...args, waitSeconds }, query, call, ports);
+    const { totalRows, totals, exact, consistency, coverage } = facts;
+    const inAll = `In all ${totalsText(totals)}.`;
+    const columns = level === "state" ? STATE_COLUMNS : DISTRICT_COLUMNS;
+    const sheet = { columns, rows: rows.map(cellsOf) };
+    if (fileName !== undefined) {
+      if (!exact) throw incomplete(coverage);
+      const { said, file } = await saveRows(ports, fileName, sheet, { tool: call.tool, arguments: args });
+      const lines = [inAll, ...consistency, line];
+      return toolResult(call, { ...said, ...facts }, { summary: savedText(said), lines, drift, file });
     }
-    const answered = await askCountry(
-      {
-        ...question,
-        needs: (states, country) => needsForRanking(states, country, query),
-        notNeeded: "not needed: its total is below every row",
-      },
-      call,
-      ports,
-    );
-    const ranking = await rankDistricts(answered.states, answered.country, query);
-    return await answer(ranking, districtSheet, page, answered, call, ports);
+    const shown = offset + rows.length;
+    const last = Math.min(totalRows, shown + rows.length);
+    const nextPage: NextStep | undefined =
+      rows.length === 0 || shown >= totalRows
+        ? undefined
+        : {
+            tool: call.tool,
+            arguments: { ...args, offset: shown },
+            why: `rows ${shown + 1} to ${last} of ${totalRows}`,
+          };
+    // While lists are still to come, further rows may be others by then.
+    const isMoreToCome = !exact && secondsUntilRead(coverage) !== undefined;
+    const nextStep = isMoreToCome ? askAgain(call, args, coverage) : nextPage;
+    const lines = [inAll, table(columns, sheet.rows), ...consistency, line];
+    return toolResult(call, { rows, ...facts }, { summary, nextStep, lines, drift });
   },
 });

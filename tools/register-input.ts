@@ -1,11 +1,13 @@
 import * as z from "zod/v4";
 import { namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
-import { defineAction } from "../src/toolkit/define-tool.ts";
-import { registerOnce, registerTraits } from "../src/toolkit/jobs/registering.ts";
-import { keyArgument } from "../src/toolkit/requests.ts";
+import type { Input } from "../src/contract/inputs.ts";
+import { keyArgument } from "../src/toolkit/arguments.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { registerTraits, registerInput as run } from "../src/toolkit/jobs/inputs.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 
-export const registerInput = defineAction({
+export const registerInput = defineTool({
   endpoint: createMicPublicInput,
   name: "register_input",
   title: "Register an input",
@@ -17,5 +19,6 @@ export const registerInput = defineAction({
   input: z
     .strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") })
     .refine(namesItsKind, referenceRule),
-  run: registerOnce,
+  output: outputs.action<Input>(),
+  run,
 });

@@ -4,10 +4,12 @@ import {
   requestMicSharedFileProcessing,
 } from "../src/contract/endpoints/job-processing.ts";
 import { parseDateTime } from "../src/contract/instants.ts";
+import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { invalidArguments } from "../src/failure.ts";
-import { processingRequestSubject } from "../src/toolkit/advice/processing-request.ts";
-import { defineAction } from "../src/toolkit/define-tool.ts";
-import { keyArgument } from "../src/toolkit/requests.ts";
+import { processingRequestSubject } from "../src/toolkit/advice/subjects.ts";
+import { keyArgument } from "../src/toolkit/arguments.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
 /** This machine's clock may be wrong by so much: the service judges by its own (doubt 16). */
@@ -29,7 +31,7 @@ const traits = {
   identifiedBy: ["workspaceId", "inputId", "recipeVersionId", "recipeVersionHash", "purpose"],
 };
 
-export const requestFileProcessing = defineAction({
+export const requestFileProcessing = defineTool({
   endpoint: requestMicSharedFileProcessing,
   name: "request_file_processing",
   title: "Request permission to process a shared file",
@@ -40,6 +42,7 @@ export const requestFileProcessing = defineAction({
   makes: "processing request",
   traits,
   input: z.strictObject({ ...requestMicSharedFileProcessing.body.shape, ...keyArgument("processing") }),
+  output: outputs.action<ProcessingRequest>(),
   run: (args, call, ports) =>
     runAction(args, call, ports, {
       endpoint: requestMicSharedFileProcessing,

@@ -1,11 +1,11 @@
 import * as z from "zod/v4";
 import { anyKey } from "../src/actions/keys.ts";
-import { defineProcedure } from "../src/toolkit/define-tool.ts";
-import { askAboutResolving, resolveActions as resolve } from "../src/toolkit/jobs/resolving.ts";
+import { heldTo } from "../src/toolkit/arguments.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { askAboutResolving, resolveActions as run } from "../src/toolkit/jobs/resolving.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { heldTo } from "../src/toolkit/requests.ts";
 
-export const resolveActions = defineProcedure({
+export const resolveActions = defineTool({
   name: "resolve_actions",
   title: "Resolve actions",
   description:
@@ -15,7 +15,7 @@ export const resolveActions = defineProcedure({
   input: z.strictObject({
     idempotencyKey: heldTo(anyKey).describe("Only the action with this key (default: all).").optional(),
   }),
-  output: outputs.whole({ summary: outputs.text, results: outputs.objects }),
+  output: outputs.answer({ results: outputs.objects }),
   confirm: (args) => ({ prepare: (call, ports) => askAboutResolving(args, call, ports) }),
-  run: resolve,
+  run,
 });

@@ -1,12 +1,14 @@
 import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
+import type { Job } from "../src/contract/jobs.ts";
 import { word } from "../src/outside.ts";
-import { defineAction } from "../src/toolkit/define-tool.ts";
-import { askAboutJob } from "../src/toolkit/jobs/job-question.ts";
-import { retryOnce, retryTraits } from "../src/toolkit/jobs/retrying.ts";
-import { keyArgument } from "../src/toolkit/requests.ts";
+import { keyArgument } from "../src/toolkit/arguments.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { askAboutJob } from "../src/toolkit/jobs/cancelling.ts";
+import { retryTraits, retryJob as run } from "../src/toolkit/jobs/retrying.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 
-export const retryJob = defineAction({
+export const retryJob = defineTool({
   endpoint: retryMicJob,
   name: "retry_job",
   title: "Retry a job",
@@ -15,18 +17,12 @@ export const retryJob = defineAction({
   effect: "retry",
   makes: "job",
   traits: retryTraits,
-  input: z.strictObject({
-    ...retryMicJob.pathParameters.shape,
-    ...retryMicJob.body.shape,
-    ...keyArgument("text"),
-  }),
-  confirm: ({ jobId, retryMode, reason }) =>
-    retryMode === "RESTART"
-      ? askAboutJob({
-          jobId,
-          reason,
-          asks: `Run job ${word(jobId)} anew from the start? The stages it has finished are thrown away.`,
-        })
-      : undefined,
-  run: retryOnce,
+  input: z.strictObject({ ...retryMicJob.pathParameters.shape, ...retryMicJob.body.shape, ...keyArgument("text") }),
+  output: outputs.action<Job>(),
+  confirm({ jobId, retryMode, reason }) {
+    if (retryMode !== "RESTART") return undefined;
+    const asks = `Run job ${word(jobId)} anew from the start? The stages it has finished are thrown away.`;
+    return { prepare: (call, ports) => askAboutJob({ jobId, reason, asks }, call, ports) };
+  },
+  run,
 });

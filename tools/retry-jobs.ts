@@ -1,12 +1,11 @@
 import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
-import { defineProcedure } from "../src/toolkit/define-tool.ts";
-import { jobIds, patientWaitSeconds } from "../src/toolkit/jobs/batch.ts";
-import { confirmRestarts, retryMany } from "../src/toolkit/jobs/retry-many.ts";
+import { heldTo, jobIds, keyArgument, patientWaitSeconds } from "../src/toolkit/arguments.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { confirmRestarts, retryMany } from "../src/toolkit/jobs/retrying.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { heldTo, keyArgument } from "../src/toolkit/requests.ts";
 
-export const retryJobs = defineProcedure({
+export const retryJobs = defineTool({
   name: "retry_jobs",
   title: "Retry many jobs",
   description: "Retries each, then waits for the new jobs.",
@@ -18,7 +17,7 @@ export const retryJobs = defineProcedure({
     waitSeconds: patientWaitSeconds,
     ...keyArgument("text"),
   }),
-  output: outputs.whole({ summary: outputs.text, results: outputs.objects }),
+  output: outputs.answer({ results: outputs.objects }),
   confirm: confirmRestarts,
   run: retryMany,
 });

@@ -1,11 +1,10 @@
 import * as z from "zod/v4";
 import { InputBinding, MAX_BINDINGS, namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
-import { defineProcedure } from "../src/toolkit/define-tool.ts";
-import { patientWaitSeconds } from "../src/toolkit/jobs/batch.ts";
-import { runJob as run } from "../src/toolkit/jobs/run-job.ts";
+import { heldTo, keyArgument, objectArgument, patientWaitSeconds } from "../src/toolkit/arguments.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { runJob as run } from "../src/toolkit/jobs/submitting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { heldTo, keyArgument, objectArgument } from "../src/toolkit/requests.ts";
 
 const { workspaceId, recipeVersionId, clientReference } = createMicJob.body.shape;
 const { referenceId, inputKind } = createMicPublicInput.body.shape;
@@ -31,7 +30,7 @@ const wantedInput = z
     referenceRule,
   );
 
-export const runJob = defineProcedure({
+export const runJob = defineTool({
   name: "run_job",
   title: "Run a job",
   description:
@@ -58,6 +57,6 @@ export const runJob = defineProcedure({
     waitSeconds: patientWaitSeconds,
     ...keyArgument("text"),
   }),
-  output: outputs.whole({ summary: outputs.text, data: outputs.object, steps: outputs.objects, meta: outputs.object }),
+  output: outputs.answer({ data: outputs.object, steps: outputs.objects, meta: outputs.object }),
   run,
 });

@@ -3,7 +3,7 @@ import { ActionState } from "../src/actions/journal.ts";
 import { type ListedAction, summaryOfCounts } from "../src/actions/listing.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { answerResult, shownToPerson } from "../src/toolkit/results.ts";
+import { shownToUser, toolResult } from "../src/toolkit/results.ts";
 
 /** Resolved actions that are shown. */
 const SHOWN = 100;
@@ -21,9 +21,9 @@ export const showActions = defineTool({
   view: "actions",
   input: z.strictObject({ state: ActionState.optional() }),
   output: outputs.answer<Shown>({ actions: outputs.objects }),
-  async run({ state }, _call, { actions: journal }) {
+  async run({ state }, call, { actions: journal }) {
     const { actions, counts } = await journal.list({ state, limit: SHOWN });
-    const read = answerResult<Shown>({ actions }, { advice: { summary: summaryOfCounts(counts) } });
-    return shownToPerson(read, "The user sees them, and may ask you to resolve one.");
+    const read = toolResult<Shown>(call, { actions }, { summary: summaryOfCounts(counts) });
+    return shownToUser(read, "The user sees them, and may ask you to resolve one.");
   },
 });

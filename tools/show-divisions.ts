@@ -1,28 +1,14 @@
 import * as z from "zod/v4";
-import type { State } from "../src/contract/playground.ts";
-import { differencesIn } from "../src/geography/districts.ts";
-import { resolveStates } from "../src/geography/names/state.ts";
-import {
-  type DivisionRow,
-  needsForRanking,
-  type Ranking,
-  type RankingQuery,
-  rankDistricts,
-  rankingText,
-  rankStates,
-} from "../src/geography/rank.ts";
-import { askAgain, askCountry, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
+import type { DivisionRow, RankingQuery } from "../src/geography/rank.ts";
+import { askAgain, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { answerResult, shownToPerson } from "../src/toolkit/results.ts";
+import { askRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
+import { shownToUser, toolResult } from "../src/toolkit/results.ts";
 
-interface Shown extends GeographyTail {
+interface Shown extends RankingFacts {
   readonly level: "state" | "district";
   readonly rows: readonly DivisionRow[];
-  readonly totalRows: number;
-  readonly totals: Ranking<DivisionRow>["totals"];
-  readonly exact: boolean;
-  readonly consistency: readonly string[];
 }
 
 /** As many as a person looks through. */
@@ -51,34 +37,11 @@ export const showDivisions = defineTool({
     coverage: outputs.object,
     vintage: outputs.object,
   }),
-  async run({ level, states: asked, waitSeconds }, call, ports) {
-    const { states, country, tail, line, drift } = await askCountry(
-      {
-        level,
-        about: (all: readonly State[]) => resolveStates(asked, all),
-        needs: (about, read) => (level === "state" ? { rows: [], all: [] } : needsForRanking(about, read, QUERY)),
-        notNeeded: "not needed: its total is below every row",
-        waitSeconds,
-      },
-      call,
-      ports,
-    );
-    const ranking: Ranking<DivisionRow> =
-      level === "state" ? rankStates(states, QUERY) : await rankDistricts(states, country, QUERY);
-    const { rows, totalRows, totals, exact } = ranking;
-    const nextStep = exact ? undefined : askAgain(call, { level, ...(asked && { states: asked }) }, tail.coverage);
-    const taken = asked === undefined ? undefined : states.map(({ code }) => code);
-    const summary = rankingText(level, ranking, QUERY, tail.coverage, taken);
-    const shown: Shown = {
-      level,
-      rows,
-      totalRows,
-      totals,
-      exact,
-      consistency: differencesIn(states, country),
-      ...tail,
-    };
-    const read = answerResult(shown, { advice: { summary, ...(nextStep && { nextStep }) }, body: line, drift });
-    return shownToPerson(read, "The person sees these rows.");
+  async run({ waitSeconds, ...args }, call, ports) {
+    const { rows, facts, line, summary, drift } = await askRanking({ ...args, waitSeconds }, QUERY, call, ports);
+    const nextStep = facts.exact ? undefined : askAgain(call, args, facts.coverage);
+    const shown: Shown = { level: args.level, rows, ...facts };
+    const read = toolResult(call, shown, { summary, nextStep, lines: [line], drift });
+    return shownToUser(read, "The person sees these rows.");
   },
 });

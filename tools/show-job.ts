@@ -4,8 +4,8 @@ import type { Job } from "../src/contract/jobs.ts";
 import { jobSubject } from "../src/toolkit/advice/job.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { readResource } from "../src/toolkit/read-resource.ts";
-import { shownToPerson } from "../src/toolkit/results.ts";
+import { readResource } from "../src/toolkit/polling.ts";
+import { shownToUser } from "../src/toolkit/results.ts";
 
 export const showJob = defineTool({
   name: "show_job",
@@ -18,7 +18,7 @@ export const showJob = defineTool({
   output: outputs.advised<Job>(),
   async run({ jobId }, call, ports) {
     const reading = { endpoint: getMicJob, path: { jobId }, subject: jobSubject(ports), view: "full" } as const;
-    return shownToPerson(
+    return shownToUser(
       await readResource(reading, call, ports),
       "The person sees it, and may retry or cancel it there.",
     );

@@ -1,10 +1,12 @@
 import * as z from "zod/v4";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
-import { defineAction } from "../src/toolkit/define-tool.ts";
-import { submitOnce, submitTraits } from "../src/toolkit/jobs/submitting.ts";
-import { keyArgument, objectArgument } from "../src/toolkit/requests.ts";
+import type { Job } from "../src/contract/jobs.ts";
+import { keyArgument, objectArgument } from "../src/toolkit/arguments.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { submitJob as run, submitTraits } from "../src/toolkit/jobs/submitting.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 
-export const submitJob = defineAction({
+export const submitJob = defineTool({
   endpoint: createMicJob,
   name: "submit_job",
   title: "Submit a job",
@@ -14,11 +16,12 @@ export const submitJob = defineAction({
   effect: "create",
   makes: "job",
   traits: submitTraits,
+  output: outputs.action<Job>(),
   input: z.strictObject({
     ...createMicJob.body.shape,
     parameterValues: objectArgument,
     clientReference: createMicJob.body.shape.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),
-  run: submitOnce,
+  run,
 });

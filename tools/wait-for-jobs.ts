@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
+import { jobIds, patientWaitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { jobIds, patientWaitSeconds } from "../src/toolkit/jobs/batch.ts";
-import { waitForMany } from "../src/toolkit/jobs/wait-for-many.ts";
+import { waitForMany } from "../src/toolkit/jobs/waiting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
 export const waitForJobs = defineTool({
@@ -9,11 +9,7 @@ export const waitForJobs = defineTool({
   title: "Wait for jobs",
   description: "Waits until all (default) or any stop.",
   effect: "read",
-  input: z.strictObject({
-    jobIds,
-    until: z.enum(["all", "any"]).optional(),
-    waitSeconds: patientWaitSeconds,
-  }),
-  output: outputs.whole({ summary: outputs.text, jobs: outputs.objects, moving: outputs.integer }),
+  input: z.strictObject({ jobIds, until: z.enum(["all", "any"]).optional(), waitSeconds: patientWaitSeconds }),
+  output: outputs.answer({ jobs: outputs.objects, moving: outputs.integer }),
   run: waitForMany,
 });

@@ -5,7 +5,7 @@ import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import type { Candidate } from "../toolkit/resources/candidate.ts";
+import type { Candidate } from "../toolkit/candidate.ts";
 import { compose } from "./local.ts";
 import { SIGNALS } from "./signals.ts";
 

@@ -32,7 +32,7 @@ export function outputOf(text = "text"): Output {
 }
 
 /** The offered tool of this name. Throws UsageError. */
-function toolNamed<T extends Pick<Tool, "name" | "toolset" | "effect" | "view">>(
+function toolNamed<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "view">>(
   name: string,
   all: readonly T[],
   config: Config,

@@ -9,8 +9,8 @@ import { Failure } from "../failure.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
 import { escaped, json } from "../outside.ts";
 import { jobSubject, waitsForPerson } from "../toolkit/advice/job.ts";
-import { ENDED } from "../toolkit/jobs/ended.ts";
-import { waitWhile } from "../toolkit/wait-while.ts";
+import { ENDED } from "../toolkit/advice/job-facts.ts";
+import { poll } from "../toolkit/polling.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { COMMANDS } from "./commands.ts";
 import { forUser } from "./errors.ts";
@@ -158,7 +158,7 @@ async function followJob(
     onRead: () => undefined,
   };
   const limits = { signal, timing, deadlineAt: Number.POSITIVE_INFINITY };
-  return await waitWhile(watched, Number.POSITIVE_INFINITY, limits);
+  return await poll(watched, Number.POSITIVE_INFINITY, limits);
 }
 
 async function follow(jobId: string, { runtime, signal }: CommandContext): Promise<number> {

@@ -5,9 +5,8 @@ import { type Country, type Coverage, canComeWithin, coverageOf, driftIn, unread
 import { coverageLine } from "../geography/format.ts";
 import { ANSWER_MS, type CountryQuery, type Needs } from "../geography/geography.ts";
 import { type Vintage, vintageOf } from "../geography/vintage.ts";
-import type { Ports } from "./ports.ts";
 import type { NextStep } from "./results.ts";
-import type { ToolCall } from "./tool-call.ts";
+import type { Ports, ToolCall } from "./tool-call.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
 const MAX_WAIT_SECONDS = 45;

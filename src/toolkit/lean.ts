@@ -1,6 +1,7 @@
 // Resources without what tells an agent nothing: nulls, empty lists, what is always or usually so, fractions of seconds.
 // `view: "full"` gives the contract's whole instead (docs/interface.md, "Results").
 import type { Problem } from "../contract/problem.ts";
+import { quote, word } from "../outside.ts";
 
 type LeanFields = Readonly<Record<string, unknown>>;
 
@@ -43,3 +44,26 @@ export function shareFields(rows: readonly LeanFields[]): SharedRows {
 /** A failure: its title stands in the summary, what is wrong with which field stands here. */
 export const leanFailure = (failure: Problem | null): LeanFields =>
   failure === null ? {} : { failure: pick(failure, ["code", "retryable", "fieldErrors"]) };
+
+/** A failure in a few words; what is wrong with which field stands beside them, in `data.failure`. */
+export const problemName = ({ code, title }: Problem): string => `${word(code)} ${quote(title)}`;
+
+/** A failure in words: code, quoted title, and the first field errors. */
+export function problemText(problem: Problem): string {
+  const fields = problem.fieldErrors
+    .slice(0, 3)
+    .map(({ pointer, message }) => `${pointer === "" ? "the whole" : word(pointer)}: ${quote(message)}`);
+  const more = problem.fieldErrors.length - fields.length;
+  const where = fields.length === 0 ? "" : ` (${fields.join("; ")}${more > 0 ? `; ${more} more` : ""})`;
+  return `${problemName(problem)}${where}`;
+}
+
+/** A failure beside a state that should have none (doubt 17), as a sentence; else nothing. */
+export const strayFailure = ({
+  state,
+  failure,
+}: {
+  readonly state: string;
+  readonly failure: Problem | null;
+}): string =>
+  state === "FAILED" || failure === null ? "" : ` The service names a failure all the same: ${problemName(failure)}.`;

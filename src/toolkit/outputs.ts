@@ -1,13 +1,8 @@
 // What agents see of a tool's answer as its output schema, and in types what its `run` returns.
-// Schemas are shallow on purpose: answers were already held against the whole contract.
+// Schemas are shallow on purpose: answers were already checked against the whole contract. They have no `required`: every agent would
+// pay for it in each session, and no client needs it. test/tools/success.test.ts checks that what is promised is there.
 import type { JsonSchema } from "../contract/json-schema.ts";
-
-/** `T`: what stands in the `data` of the tool's result. */
-export interface Output<T> {
-  readonly schema: JsonSchema;
-  /** Never there: it ties the schema to the type of the data. */
-  readonly data?: T;
-}
+import type { Output } from "./define-tool.ts";
 
 const object = { type: "object" } as const;
 const text = { type: "string" } as const;
@@ -26,35 +21,26 @@ type FieldSchema<V> = V extends string
         ? { readonly type: "array"; readonly items: FieldSchema<E> }
         : typeof object;
 
+type Fields = Readonly<Record<string, JsonSchema>>;
+
 /** Fields that are always there, each with the schema of its type. */
-type FieldSchemas<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]?: FieldSchema<T[K]> };
+type FieldSchemas<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]?: FieldSchema<T[K]> } & Fields;
 
-/** No `required`: every agent would pay for it in each session, and no client needs it. test/tools/success.test.ts holds that what is promised is there. */
-const shape = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({ type: "object", properties });
-
-/** `schema`'s fields are those of the data itself. */
-const whole = <T>(fields: FieldSchemas<T> & Readonly<Record<string, JsonSchema>>): Output<T> => ({
-  schema: shape(fields),
-});
-
+const advised = { summary: text, nextStep: object } as const;
 const envelope = { data: object, meta: object } as const;
-const advice = { summary: text, nextStep: object } as const;
+
+const shape = <T>(properties: Fields): Output<T> => ({ schema: { type: "object", properties } });
 
 export const outputs = {
-  /** One resource: how it stands and what to do next. Where nothing is new, no `meta` is given. */
-  advised: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope }) }),
+  /** One resource: its state and what to do next. A wait that found nothing new has no `meta`. */
+  advised: <T>() => shape<T>({ ...advised, ...envelope }),
   /** What an action made. */
-  action: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope, action: object }) }),
-  /** With what was read and the call that reads on. `facts`: what some calls say beside. */
-  page: <T>(facts: Readonly<Record<string, JsonSchema>> = {}): Output<readonly T[]> => ({
-    schema: shape({ ...advice, ...facts, data: objects, page: object, meta: object }),
-  }),
-  whole,
-  /** The same behind a sentence, with fields that are not always there. */
-  answer: <T>(
-    fields: FieldSchemas<T> & Readonly<Record<string, JsonSchema>>,
-    optional: Readonly<Record<string, JsonSchema>> = {},
-  ): Output<T> => ({ schema: shape({ summary: text, ...fields, ...optional }) }),
+  action: <T>() => shape<T>({ ...advised, ...envelope, action: object }),
+  /** With what was read and the call that reads on. `facts`: what some calls add. */
+  page: <T>(facts: Fields = {}) =>
+    shape<readonly T[]>({ ...advised, ...facts, data: objects, page: object, meta: object }),
+  /** Fields of the data themselves, after the summary; `optional`: fields that are not always there. */
+  answer: <T>(fields: FieldSchemas<T>, optional: Fields = {}) => shape<T>({ summary: text, ...fields, ...optional }),
   text,
   integer,
   boolean,

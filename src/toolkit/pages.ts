@@ -1,44 +1,78 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
-import * as z from "zod/v4";
 import { tableOf } from "../table.ts";
-import { countFitting, pageThatFits } from "./page-that-fits.ts";
-import { callText, type NextStep, nextText, type ToolResult, type View, withExactNumbers } from "./results.ts";
-import type { ToolName } from "./tool-names.ts";
+import { callText, type NextStep, type ToolResult, toolResult, type View, withExactNumbers } from "./results.ts";
+import type { ToolCall } from "./tool-call.ts";
 import { wholeTable } from "./whole-table.ts";
 
-export const view = z.enum(["summary", "full"]).optional();
+/** As many bytes of whole items as one answer holds: clients cut off, or drop, what is over 50,000 characters or 25,000 tokens. */
+export const MAX_WHOLE_BYTES = 40_000;
 
-interface Page<T> {
-  readonly data: readonly T[];
-  readonly page: { readonly nextCursor: string | null; readonly hasMore: boolean };
-  readonly meta: { readonly requestId: string };
+export const bytesOf = (item: unknown): number => Buffer.byteLength(JSON.stringify(withExactNumbers(item)));
+
+/** How many whole items, from the first, fit; at least one. */
+function countFitting(items: readonly unknown[]): number {
+  let bytes = 0;
+  const over = items.findIndex((item) => {
+    bytes += bytesOf(item);
+    return bytes > MAX_WHOLE_BYTES;
+  });
+  return over === -1 ? items.length : Math.max(1, over);
+}
+
+/** The list may move between two readings. An API that still returns more than it is asked for keeps its page: no item is lost. */
+const MAX_READINGS = 4;
+
+export interface FittingPage<A> {
+  /** Undefined if not even one item fits. */
+  readonly answer: A | undefined;
+  /** The page would have been longer. */
+  readonly isCut: boolean;
+}
+
+/**
+ * A page with no more items than fit. Cursors are the API's own, so a page that is too long is read again, shorter.
+ * `room`: how many of these items, from the first, fit.
+ */
+export async function pageThatFits<T, A extends { readonly value: { readonly data: readonly T[] } }>(
+  read: (limit?: number) => Promise<A>,
+  room: (items: readonly T[]) => number | Promise<number>,
+): Promise<FittingPage<A>> {
+  let answer = await read();
+  for (let readings = 1; ; readings++) {
+    const { data } = answer.value;
+    const count = await room(data);
+    if (count >= data.length || readings === MAX_READINGS) return { answer, isCut: readings > 1 };
+    if (count === 0) return { answer: undefined, isCut: true };
+    answer = await read(count);
+  }
 }
 
 interface PageAnswer<T> {
-  readonly value: Page<T>;
+  readonly value: {
+    readonly data: readonly T[];
+    readonly page: { readonly nextCursor: string | null; readonly hasMore: boolean };
+    readonly meta: { readonly requestId: string };
+  };
   readonly drift: readonly string[];
 }
 
 interface PageOptions<T> {
-  readonly tool: ToolName;
   readonly query: Readonly<Record<string, unknown>>;
   readonly view: View | undefined;
   /** "25 jobs: 20 SUCCEEDED, 5 FAILED." */
   readonly summary: string;
-  /** Not all that was asked for has room. */
-  readonly isCut?: boolean;
-  /** Done first, before the next page. */
-  readonly nextStep?: NextStep | undefined;
-  /** Why the next page is not worth a step. */
+  /** Not all that was asked for fits. */
+  readonly isCut: boolean;
+  /** The next page is not worth a step. */
   readonly isEnough?: boolean;
-  /** What is said beside the rows. */
+  /** More fields, before the rows. */
   readonly facts?: object;
   /** The URI of the list. */
   readonly link: string;
   readonly summarize: (item: T) => Readonly<Record<string, unknown>>;
 }
 
-/** One page; in view full no more items than one answer holds. */
+/** One page; in the full view no more items than one answer holds. */
 export async function readPage<T, A extends PageAnswer<T>>(
   read: (limit?: number) => Promise<A>,
   view: View | undefined,
@@ -48,7 +82,7 @@ export async function readPage<T, A extends PageAnswer<T>>(
   return { answer: answer ?? (await read(1)), isCut };
 }
 
-/** `hasMore` tells whether more remain (section 4.2); the sentence also mentions a cursor that says otherwise. */
+/** `hasMore` states whether more remain (section 4.2); the sentence also mentions a cursor that says otherwise. */
 function restText(hasMore: boolean, hasCursor: boolean): string {
   if (hasMore) return hasCursor ? "More remain." : "More remain, but the service gives no cursor to read them by.";
   return hasCursor ? "No more, though the service gives a cursor." : "No more.";
@@ -56,30 +90,27 @@ function restText(hasMore: boolean, hasCursor: boolean): string {
 
 export function pageResult<T>(
   { value: { data, page, meta }, drift }: PageAnswer<T>,
-  options: PageOptions<T>,
+  { query, view, isCut, isEnough = false, facts = {}, link, ...options }: PageOptions<T>,
+  call: Pick<ToolCall, "tool" | "isOffered">,
 ): ToolResult<readonly T[]> {
-  const { tool, query, view: shown, isCut = false, isEnough = false, facts = {}, link } = options;
-  const full = shown === "full";
-  const summaries = full ? [] : data.map(options.summarize);
-  const items = full ? data.map(withExactNumbers) : summaries;
+  const isFull = view === "full";
+  const summaries = isFull ? [] : data.map(options.summarize);
+  const items = isFull ? data.map(withExactNumbers) : summaries;
   const { nextCursor, hasMore } = page;
-  const again = { ...query, ...(full && { view: "full" }), cursor: nextCursor };
+  const again = { ...query, ...(isFull && { view }), cursor: nextCursor };
   const nextPage: NextStep | undefined =
-    nextCursor === null ? undefined : { tool, arguments: again, why: "the next page" };
+    nextCursor === null ? undefined : { tool: call.tool, arguments: again, why: "the next page" };
   const room = isCut ? ["That is as many as one answer holds."] : [];
-  const summary = [options.summary, ...room, restText(hasMore, nextPage !== undefined)].join(" ");
-  const nextStep = options.nextStep ?? (hasMore && !isEnough ? nextPage : undefined);
-  const lines = [
-    summary,
-    ...(nextStep ? [nextText(nextStep)] : []),
-    ...(nextPage && nextPage !== nextStep ? [`Next page: ${callText(nextPage)}`] : []),
-    ...(items.length === 0 ? [] : [full ? wholeTable(items) : tableOf(summaries)]),
-  ];
-  return {
-    data,
-    structured: { summary, ...(nextStep && { nextStep }), ...facts, data: items, page, meta },
-    text: lines.join("\n"),
+  const nextStep = hasMore && !isEnough ? nextPage : undefined;
+  return toolResult(call, data, {
+    summary: [options.summary, ...room, restText(hasMore, nextPage !== undefined)].join(" "),
+    nextStep,
+    fields: { ...facts, data: items, page, meta },
+    lines: [
+      nextPage && !nextStep ? `Next page: ${callText(nextPage)}` : undefined,
+      items.length === 0 ? undefined : isFull ? wholeTable(items) : tableOf(summaries),
+    ],
     drift,
     link,
-  };
+  });
 }

@@ -1,11 +1,15 @@
-// The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
+// The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, shorter, as text.
+import type * as z from "zod/v4";
 import type { EarlierAction } from "../actions/actions.ts";
 import type { Decoded } from "../api-client/decode.ts";
+import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
+import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { escaped, json, word } from "../outside.ts";
+import { table } from "../table.ts";
 import { isNothing } from "./lean.ts";
 import type { LinkedFile } from "./linked-files.ts";
-import type { ToolCall } from "./tool-call.ts";
+import type { Progress, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
 
@@ -19,15 +23,15 @@ export interface NextStep {
 /** What happened, in one sentence, and what to do about it. */
 export interface Advice {
   readonly summary: string;
-  readonly nextStep?: NextStep;
-  /** There is nothing else to say: a wait that finds it so again need not repeat it. */
-  readonly isRoutine?: boolean;
+  readonly nextStep?: NextStep | undefined;
+  /** There is nothing else to say: a wait that finds the same state again need not repeat it. */
+  readonly isRoutine?: boolean | undefined;
 }
 
-/** What is said of a kind of resource: the URI that names it, and the advice on its state. */
+/** How a kind of resource is shown: the URI that names it, and the advice on its state. */
 export interface Subject<T> {
   readonly uri: (resource: T) => string | undefined;
-  /** `readAt`: when it was so, in milliseconds since 1970; undefined of an answer that was kept. */
+  /** `readAt`: when it was so, in milliseconds since 1970; undefined if the answer was kept. */
   readonly advise: (resource: T, readAt?: number) => Advice | Promise<Advice>;
   /** The fields that an agent decides by. */
   readonly lean: (resource: T) => object;
@@ -35,12 +39,30 @@ export interface Subject<T> {
   readonly hasEnded?: (resource: T) => boolean;
 }
 
-/** A kind of resource that actions make. */
-export interface ActionSubject<T> extends Subject<T> {
+/** How far a resource is: a change of `is` is news, `at` is its place, `units` counts the work done. */
+export interface Position {
+  readonly is: string;
+  readonly at?: string;
+  readonly units?: number;
+}
+
+/** A kind of resource that moves, and that actions make. */
+export interface MovingSubject<T> extends Subject<T> {
+  /** Changes whenever the resource does. */
+  readonly version: (resource: T) => string | number | bigint;
+  /** It changes without anyone acting. */
+  readonly isMoving: (resource: T) => boolean;
+  /** It goes on when a user of the API has acted. */
+  readonly waitsForPerson?: (resource: T) => boolean;
+  readonly position: (resource: T) => Position;
+  /** Present if the API counts. */
+  readonly progress?: (resource: T) => Progress;
   /** Its state in a few words: "FAILED at CHURN". */
   readonly state: (resource: T) => string;
   /** The action that made it may be wanted once more (default: true); false if another next step is better. */
   readonly mayRunAgain?: (resource: T) => boolean;
+  /** Present if it is a job: an action that makes one is a task for clients that follow tasks. */
+  readonly job?: (resource: T) => Job;
 }
 
 /** How much of a resource is shown: what an agent decides by, or every field of the contract. */
@@ -50,31 +72,6 @@ export interface ActionReport {
   readonly idempotencyKey: string;
   readonly replayed: boolean;
   readonly attempts: number;
-}
-
-/** What a tool answers. `T`: its data, as the contract has them. */
-export interface ToolResult<T = unknown> {
-  readonly data: T;
-  readonly advice?: Advice;
-  readonly action?: ActionReport;
-  /** Nothing was sent: identical calls ran before. */
-  readonly isReplay?: boolean;
-  /** The resource that the data are will not change any more. */
-  readonly hasEnded?: boolean;
-  /** Follows the tool's output schema; complete by itself. */
-  readonly structured: object;
-  /** The same, lean, for clients that show text only. */
-  readonly text: string;
-  /** Fields of the service's answer that the contract does not know. */
-  readonly drift: readonly string[];
-  /** The URI of the resource that it speaks of. */
-  readonly link?: string;
-  /** A file for a caller elsewhere. */
-  readonly file?: LinkedFile;
-}
-
-export interface AdvisedResult<T> extends ToolResult<T> {
-  readonly advice: Advice;
 }
 
 /** Nothing was sent, since an identical call ran before. */
@@ -87,13 +84,42 @@ export interface Replay {
   readonly isKeyless: boolean;
 }
 
-/** What an action made. */
-export interface ActionResult<T> extends AdvisedResult<T> {
-  readonly action: ActionReport;
+interface ResultFacts {
+  /** Fields of the API's answer that the contract does not know. */
+  readonly drift?: readonly string[];
+  /** The URI of the resource that the result is about. */
+  readonly link?: string | undefined;
+  /** A file for a caller elsewhere. */
+  readonly file?: LinkedFile | undefined;
+  /** The resource in `data` will not change any more. */
+  readonly hasEnded?: boolean;
+  /** The action that made the resource in `data`. */
+  readonly action?: ActionReport | undefined;
+  /** The id of that resource. */
+  readonly resourceId?: string | undefined;
   /** Why this is not simply the answer of a new action; the summary starts with it. */
-  readonly notice?: string;
+  readonly notice?: string | undefined;
   /** Present if nothing was sent: an identical call ran before. */
-  readonly replay?: Replay;
+  readonly replay?: Replay | undefined;
+  /** The same of a call of several actions. */
+  readonly isReplay?: boolean;
+  /** The job that the call started: for a client that follows tasks it is a task. */
+  readonly job?: Job | undefined;
+}
+
+/** What a tool answers. `T`: its data, as the contract has them. */
+export interface ToolResult<T = unknown> extends Advice, ResultFacts {
+  readonly data: T;
+  readonly drift: readonly string[];
+  /** Follows the tool's output schema; complete by itself. */
+  readonly structured: object;
+  /** The same, shorter, for clients that show text only. */
+  readonly text: string;
+}
+
+/** What an action made. */
+export interface ActionResult<T> extends ToolResult<T> {
+  readonly action: ActionReport;
 }
 
 /** Numbers that JSON.stringify refuses, or makes null of: integers beyond 2^53-1, and what no double holds (1e400). */
@@ -118,180 +144,130 @@ function inDigits(value: unknown): unknown {
 
 /**
  * Bigints as strings of their digits: a client's JSON would round them (docs/interface.md, "Results"). A number beyond all doubles as
- * words (doubt 18). What has none of them stays itself.
+ * words (doubt 18). A value without such numbers is returned as it is.
  */
 export const withExactNumbers = (value: unknown): unknown => (holdsInexactNumber(value) ? inDigits(value) : value);
 
-/** The same for an object's fields. */
-export const fieldsWithExactNumbers = (object: object): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(object).map(([name, part]) => [name, withExactNumbers(part)]));
-
-const holdsNothing = (value: unknown): boolean => {
-  if (typeof value !== "object" || value === null) return false;
-  for (const part of Object.values(value)) if (isNothing(part) || holdsNothing(part)) return true;
-  return false;
-};
-
-const unlessNothing = (_name: string, part: unknown): unknown => (isNothing(part) ? undefined : part);
-
-/** Compact JSON without nulls and empty lists. Most data have none: to ask a function about each value costs three times as much. */
+/** Compact JSON without nulls and empty lists. */
 export const compactJson = (value: unknown): string =>
-  escaped(holdsNothing(value) ? JSON.stringify(value, unlessNothing) : JSON.stringify(value));
+  escaped(JSON.stringify(value, (_name, part: unknown) => (isNothing(part) ? undefined : part)));
 
 /** As compact JSON; lists of rows follow as tables. */
 function dataText(data: unknown): string {
   if (!isJsonObject(data)) return compactJson(data);
-  const rest: [string, unknown][] = [];
-  const tables: string[] = [];
-  for (const [name, part] of Object.entries(data))
-    if (isTable(part)) tables.push(`${word(name)}:\n${wholeTable(part)}`);
-    else rest.push([name, part]);
-  if (tables.length === 0) return compactJson(data);
-  return [compactJson(Object.fromEntries(rest)), ...tables].join("\n");
+  const fields = Object.entries(data);
+  const tables = fields.flatMap(([name, part]) => (isTable(part) ? [`${word(name)}:\n${wholeTable(part)}`] : []));
+  return [compactJson(Object.fromEntries(fields.filter(([, part]) => !isTable(part)))), ...tables].join("\n");
 }
 
 /** The journal may name tools that this version does not have. */
-export const nextText = (step: Omit<NextStep, "tool"> & { readonly tool: string }): string =>
-  `Next: ${callText(step)} (${step.why})`;
+type AnyStep = Omit<NextStep, "tool"> & { readonly tool: string };
 
-export const callText = (step: { readonly tool: string; readonly arguments: NextStep["arguments"] }): string =>
-  `${step.tool} ${json(step.arguments)}`;
+export const callText = (step: Pick<AnyStep, "tool" | "arguments">): string => `${step.tool} ${json(step.arguments)}`;
 
-interface Envelope<T> {
+export const nextText = (step: AnyStep): string => `Next: ${callText(step)} (${step.why})`;
+
+interface ResultParts extends Advice, ResultFacts {
+  /** What structuredContent has after `summary` and `nextStep`; absent: the data. */
+  readonly fields?: object;
+  /** What the text has after the summary and the next step. */
+  readonly lines?: readonly (string | undefined)[];
+}
+
+/** Builds the result of every tool. A next step that is not offered here is no step. */
+export function toolResult<T extends object>(
+  { isOffered }: Pick<ToolCall, "isOffered">,
+  data: T,
+  { summary, nextStep: step, fields = data, lines = [], drift = [], ...facts }: ResultParts,
+): ToolResult<T> {
+  const nextStep = step && isOffered(step.tool) ? step : undefined;
+  const next = nextStep && { nextStep };
+  const text = [summary, nextStep && nextText(nextStep), ...lines].filter((line) => line !== undefined).join("\n");
+  return { ...facts, data, summary, ...next, structured: { summary, ...next, ...fields }, text, drift };
+}
+
+export interface Envelope<T> {
   readonly data: T;
   readonly meta: { readonly requestId: string };
 }
 
-interface Remarks {
-  readonly advice: Advice;
-  readonly action?: ActionReport;
-  readonly link?: string;
-}
+/** An endpoint that answers with one resource. */
+export type ResourceEndpoint<T> = JsonEndpoint<z.ZodType<Envelope<T>>>;
 
-/** `shown`: the data as the agent gets them. */
-function result<T, R extends Remarks>(answer: Decoded<Envelope<T>>, shown: unknown, remarks: R): AdvisedResult<T> & R {
-  const { advice, action } = remarks;
-  const { data, meta } = answer.value;
-  const exact = withExactNumbers(shown);
-  const { summary, nextStep } = advice;
-  const structured = { summary, ...(nextStep && { nextStep }), data: exact, meta, ...(action && { action }) };
-  const lines = [
-    summary,
-    nextStep && nextText(nextStep),
-    action &&
-      `idempotencyKey ${word(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
-    dataText(exact),
-  ];
-  const text = lines.filter((line) => line !== undefined).join("\n");
-  return { data, structured, text, drift: answer.drift, ...remarks };
-}
-
-/** Data that are their own structured content. */
-export const wholeResult = <T extends object>(
-  data: T,
-  { drift = [], ...remarks }: Pick<ToolResult, "text" | "link" | "file"> & Partial<Pick<ToolResult, "drift">>,
-): ToolResult<T> => ({ data, structured: data, drift, ...remarks });
-
-interface AnswerRemarks {
-  readonly advice: Advice;
-  /** What the text says behind the advice. */
-  readonly body?: string;
-  readonly drift?: readonly string[];
-  readonly link?: string;
-  readonly file?: LinkedFile | undefined;
-}
-
-/** Data that are their own structured content, behind a sentence that says them and the call that makes sense next. */
-export function answerResult<T extends object>(data: T, { advice, body, file, ...more }: AnswerRemarks): ToolResult<T> {
-  const { summary, nextStep } = advice;
-  const structured = { summary, ...(nextStep && { nextStep }), ...data };
-  const text = [summary, nextStep && nextText(nextStep), body].filter((line) => line !== undefined).join("\n");
-  return { data, structured, text, drift: [], advice, ...more, ...(file && { file }) };
-}
-
-interface ReadAnswer<T> extends Decoded<Envelope<T>> {
+/** The API's answer, and when it was read. */
+export interface ReadAnswer<T> extends Decoded<Envelope<T>> {
   readonly at?: number;
 }
 
-/** What is said of the resource; a step that is not offered here is no step. `notice` comes first of all. */
-async function remarksOn<T>({ value, at }: ReadAnswer<T>, subject: Subject<T>, call: ToolCall, notice?: string) {
-  const { data } = value;
-  const { summary, nextStep, isRoutine = false } = await subject.advise(data, at);
-  const advice: Advice = {
-    summary: notice === undefined ? summary : `${notice} ${summary}`,
-    isRoutine,
-    ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }),
-  };
-  const link = subject.uri(data);
-  const hasEnded = subject.hasEnded?.(data) ?? false;
-  return { advice, hasEnded, ...(link !== undefined && { link }) };
+interface Showing extends Pick<ResultFacts, "action" | "notice" | "replay"> {
+  readonly view?: View | undefined;
 }
 
-/** One resource with how it stands and what to do next. */
-export async function advisedResult<T>(
-  answer: ReadAnswer<T>,
+/** One resource: its state and what to do next; of an action, also how it ran. */
+export async function resourceResult<T extends object>(
+  { value: { data, meta }, at, drift }: ReadAnswer<T>,
   subject: Subject<T>,
-  call: ToolCall,
-  view: View = "summary",
-): Promise<AdvisedResult<T>> {
-  const { data } = answer.value;
-  return result(answer, view === "full" ? data : subject.lean(data), await remarksOn(answer, subject, call));
-}
-
-/** What an action's result has in addition. */
-interface Origin {
-  readonly notice?: string | undefined;
-  readonly replay?: Replay;
-}
-
-/** The resource that an action made. `notice`: the first words of its summary. */
-export const actionResult = async <T>(
-  answer: ReadAnswer<T>,
-  subject: Subject<T>,
-  call: ToolCall,
-  action: ActionReport,
-  { notice, replay }: Origin = {},
-): Promise<ActionResult<T>> =>
-  result(answer, subject.lean(answer.value.data), {
-    ...(await remarksOn(answer, subject, call, notice)),
-    action,
-    ...(notice !== undefined && { notice }),
-    ...(replay && { replay, isReplay: true }),
+  call: Pick<ToolCall, "isOffered">,
+  { view, ...facts }: Showing = {},
+): Promise<ToolResult<T>> {
+  const { action, notice, replay } = facts;
+  const advice = await subject.advise(data, at);
+  const shown = withExactNumbers(view === "full" ? data : subject.lean(data));
+  const lines = [
+    action &&
+      `idempotencyKey ${word(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
+    dataText(shown),
+  ];
+  return toolResult(call, data, {
+    ...facts,
+    ...advice,
+    summary: notice === undefined ? advice.summary : `${notice} ${advice.summary}`,
+    fields: { data: shown, meta, ...(action && { action }) },
+    lines,
+    drift,
+    link: subject.uri(data),
+    hasEnded: subject.hasEnded?.(data) ?? false,
+    ...(replay && { isReplay: true }),
   });
+}
 
-/** What a person may do in the view: two who follow one piece of advice would do it twice. */
-const LEFT_TO_PERSON: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
+/** One action of a call, as the journal has it. */
+export interface Step {
+  readonly tool: ToolName;
+  readonly idempotencyKey: string;
+  readonly resourceId: string;
+  readonly replayed: boolean;
+}
+
+export const stepOf = (tool: ToolName, { data, action }: ActionResult<{ readonly id: string }>): Step => ({
+  tool,
+  idempotencyKey: action.idempotencyKey,
+  resourceId: data.id,
+  replayed: action.replayed,
+});
+
+const STEP_COLUMNS = ["tool", "idempotencyKey", "resourceId", "replayed"] as const;
+
+/** The result with the steps that led to it instead of the one action. */
+export function withSteps<T>({ structured, text, ...result }: ToolResult<T>, steps: readonly Step[]): ToolResult<T> {
+  const { action, ...fields }: Readonly<Record<string, unknown>> = { ...structured };
+  const rows = steps.map((step) => STEP_COLUMNS.map((column) => String(step[column])));
+  return {
+    ...result,
+    structured: { ...fields, steps },
+    text: [text, "steps:", table(STEP_COLUMNS, rows)].join("\n"),
+  };
+}
+
+/** What the user may do in the view: if user and agent follow one piece of advice, it is done twice. */
+const LEFT_TO_USER: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
 
 /**
- * What a person is shown in a view: the view lives on `structured`, the agent gets by what it goes on. There is no link to a
- * resource: some hosts hand a view no result that has one.
+ * What is shown to the user in a view: the view gets `structured`, the agent a short text. There is no link to a resource: some hosts
+ * pass a view no result that has one.
  */
-export function shownToPerson<T>(
-  { data, structured, drift, advice, text }: ToolResult<T>,
-  notice: string,
-): ToolResult<T> {
-  const { summary = text, nextStep } = advice ?? {};
-  const next = nextStep && !LEFT_TO_PERSON.has(nextStep.tool) ? [nextText(nextStep)] : [];
-  return { data, structured, drift, text: [`${notice} ${summary}`, ...next].join("\n") };
-}
-
-/** What a wait found as it was: `news` says so, and the next step is the same again. */
-export function unchangedResult<T>(
-  answer: ReadAnswer<T>,
-  { advice, hasEnded, link }: AdvisedResult<T>,
-  news: string,
-  state: string,
-): AdvisedResult<T> {
-  const { nextStep } = advice;
-  const structured = { summary: news, ...(nextStep && { nextStep }), data: { state } };
-  const text = [news, ...(nextStep ? [nextText(nextStep)] : [])].join("\n");
-  const facts = { hasEnded: hasEnded ?? false, ...(link !== undefined && { link }) };
-  return {
-    data: answer.value.data,
-    structured,
-    text,
-    drift: answer.drift,
-    advice: { ...advice, summary: news },
-    ...facts,
-  };
+export function shownToUser<T>(result: ToolResult<T>, notice: string): ToolResult<T> {
+  const { data, structured, drift, summary, nextStep } = result;
+  const next = nextStep && !LEFT_TO_USER.has(nextStep.tool) ? [nextText(nextStep)] : [];
+  return { data, structured, drift, summary, text: [`${notice} ${summary}`, ...next].join("\n") };
 }

@@ -1,25 +1,22 @@
 // Runs an action tool: the journal makes sure that the action runs at most once, and the result states how it went.
-import type * as z from "zod/v4";
-import type { EarlierAction, PerformedAction } from "../actions/actions.ts";
+import type { EarlierAction } from "../actions/actions.ts";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import { againKey } from "../actions/keys.ts";
 import { duration } from "../actions/window.ts";
-import type { Decoded } from "../api-client/decode.ts";
 import { encodeRequest } from "../api-client/encode.ts";
-import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure } from "../failure.ts";
 import { quote, word } from "../outside.ts";
-import type { Ports } from "./ports.ts";
-import { requestOf } from "./requests.ts";
-import { type ActionResult, type ActionSubject, actionResult, type Replay } from "./results.ts";
-import type { ToolCall } from "./tool-call.ts";
-
-export interface Envelope<T> {
-  data: T;
-  meta: { requestId: string };
-}
-export type EnvelopeOf<T> = z.ZodType<Envelope<T>>;
+import { requestOf } from "./arguments.ts";
+import {
+  type ActionResult,
+  type MovingSubject,
+  type ReadAnswer,
+  type Replay,
+  type ResourceEndpoint,
+  resourceResult,
+} from "./results.ts";
+import { type ActionPorts, failureOfStep, type ToolCall } from "./tool-call.ts";
 
 export interface ActionArguments {
   readonly idempotencyKey?: string | undefined;
@@ -29,9 +26,9 @@ export interface ActionArguments {
 }
 
 export interface ActionRun<T> {
-  readonly endpoint: JsonEndpoint<EnvelopeOf<T>>;
+  readonly endpoint: ResourceEndpoint<T>;
   readonly traits: ActionTraits;
-  readonly subject: ActionSubject<T>;
+  readonly subject: MovingSubject<T>;
   /** How an agent finds out whether an old action happened. */
   readonly findOut: string;
   /** Checks a new action before it is sent; an action that is resumed was checked before. Throws Failure. */
@@ -41,14 +38,17 @@ export interface ActionRun<T> {
   /** The If-Match of a new action. */
   readonly ifMatch?: () => Promise<string>;
   /** Reads what the action made, as it is now; `state` is shown instead of the subject's. Absent: the caller reads it. Throws Failure. */
-  readonly readNow?: (id: string) => Promise<Decoded<Envelope<T>> & { readonly at: number; readonly state?: string }>;
+  readonly readNow?: (id: string) => Promise<ReadAnswer<T> & { readonly state?: string }>;
 }
 
-function resourceId(value: unknown): string | undefined {
-  const data = isJsonObject(value) ? value["data"] : undefined;
-  const id = isJsonObject(data) ? data["id"] : undefined;
-  return typeof id === "string" ? id : undefined;
+/** A text field of the resource in an answer whose shape is not known. */
+function textField(answer: unknown, name: string): string | undefined {
+  const data = isJsonObject(answer) ? answer["data"] : undefined;
+  const value = isJsonObject(data) ? data[name] : undefined;
+  return typeof value === "string" ? value : undefined;
 }
+
+const resourceId = (answer: unknown): string | undefined => textField(answer, "id");
 
 /** The notes of the first call that this one words differently: the API received only the first. */
 function firstNotes(first: Arguments, call: Arguments, { identifiedBy }: ActionTraits): string {
@@ -75,41 +75,26 @@ export function replayNotice(
   return `Not run again: an identical call ran ${duration(earlier.ageMs)} ago${shown}.${notes}${now}${offer}`;
 }
 
-/** "13:36:51 UTC", with its date if that is not today's. */
+/** ", at 13:36:51 UTC", with the date if that is not today's; nothing if the text is no instant. */
 function clockTime(instant: string, now: number): string {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(instant)) return "";
   const [date = "", time = ""] = instant.split("T");
   const today = new Date(now).toISOString().slice(0, 10);
-  return `${date === today ? "" : `${date} `}${time.slice(0, 8)} UTC`;
+  return `, at ${date === today ? "" : `${date} `}${time.slice(0, 8)} UTC`;
 }
-
-const createdAt = (resource: unknown): string | undefined => {
-  const at = isJsonObject(resource) ? resource["createdAt"] : undefined;
-  return typeof at === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(at) ? at : undefined;
-};
-
-/** `isCurrent`: the resource was read now. */
-const resolvedNotice = (resource: unknown, isCurrent: boolean, now: number): string => {
-  const at = createdAt(resource);
-  return `Resolved: it ran once${at === undefined ? "" : `, at ${clockTime(at, now)}`}.${isCurrent ? "" : NOT_READ}`;
-};
 
 const newNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
   `A new action: an identical call ran ${duration(ageMs)} ago${id === undefined ? "" : ` (${word(id)})`}.`;
 
-export async function runAction<T>(
+export async function runAction<T extends object>(
   args: ActionArguments,
   call: ToolCall,
-  { actions, service }: Pick<Ports, "actions" | "service">,
-  run: ActionRun<T>,
+  { actions, service }: ActionPorts,
+  { endpoint, traits, subject, findOut, check, mismatch, ifMatch, readNow }: ActionRun<T>,
 ): Promise<ActionResult<T>> {
-  const { endpoint, traits, subject, findOut, check, mismatch, ifMatch, readNow } = run;
   const { idempotencyKey: explicitKey, isDerivedKey, ...meant } = args;
-  const performed: PerformedAction = await actions.perform({
-    tool: call.tool,
-    arguments: meant,
-    explicitKey,
-    isDerivedKey,
-    proposedKey: call.proposedKey,
+  const { value, origin, earlier, drift, ...action } = await actions.perform({
+    ...{ tool: call.tool, arguments: meant, explicitKey, isDerivedKey, proposedKey: call.proposedKey },
     async prepare() {
       await check?.();
       return encodeRequest(endpoint, { ...requestOf(endpoint, args), ...(ifMatch && { ifMatch: await ifMatch() }) });
@@ -127,35 +112,28 @@ export async function runAction<T>(
         next: `The action was accepted: do not repeat it under a new key. ${findOut}`,
       });
     },
-    resourceId,
-    findOut,
-    traits,
-    context: call.context,
+    ...{ resourceId, findOut, traits, context: call.context },
   });
-  const { idempotencyKey, replayed, attempts, drift, origin, earlier } = performed;
-  const first = endpoint.success.body.parse(performed.value);
-  const action = { idempotencyKey, replayed, attempts };
-  const firstAnswer = { value: first, drift };
-  if (origin === "new")
-    return await actionResult(firstAnswer, subject, call, action, { notice: earlier && newNotice(earlier) });
-
+  const { idempotencyKey, replayed, attempts } = action;
+  const report = { idempotencyKey, replayed, attempts };
+  const first = { value: endpoint.success.body.parse(value), drift };
   /** As it is now; undefined if it could not be read. */
-  const id = resourceId(first);
-  const now = id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => onlyFailure(error, call));
-  const shown = now ?? firstAnswer;
-  if (origin === "resolved" || !earlier)
-    return await actionResult(shown, subject, call, action, {
-      notice: resolvedNotice(first.data, now !== undefined, service.timing.now()),
-    });
+  const id = origin === "new" ? undefined : resourceId(value);
+  const now =
+    id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void failureOfStep(error, call));
+  const shown = now ?? first;
+
+  async function withNotice(notice: string | undefined, replay?: Replay): Promise<ActionResult<T>> {
+    const result = await resourceResult(shown, subject, call, { action: report, notice, replay });
+    return { ...result, action: report, resourceId: resourceId(value), job: subject.job?.(result.data) };
+  }
+  if (origin === "new") return await withNotice(earlier && newNotice(earlier));
+  if (origin === "resolved" || !earlier) {
+    const at = clockTime(textField(value, "createdAt") ?? "", service.timing.now());
+    return await withNotice(`Resolved: it ran once${at}.${now ? "" : NOT_READ}`);
+  }
   const notes = firstNotes(earlier.arguments, meant, traits);
   const replay: Replay = { earlier, idempotencyKey, notes, isKeyless: explicitKey === undefined };
   const state = now && (now.state ?? subject.state(now.value.data));
-  const notice = replayNotice(replay, state, subject.mayRunAgain?.(shown.value.data) ?? true);
-  return await actionResult(shown, subject, call, action, { notice, replay });
-}
-
-/** A resource that cannot be read does not make a replay fail, unless the call was canceled. */
-function onlyFailure(error: unknown, { context }: ToolCall): undefined {
-  if (!(error instanceof Failure) || context.signal.aborted) throw error;
-  return undefined;
+  return await withNotice(replayNotice(replay, state, subject.mayRunAgain?.(shown.value.data) ?? true), replay);
 }

@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { fileNameSchema } from "../api-client/file-names.ts";
 import {
   claimName,
   diskFailure,
@@ -17,34 +16,12 @@ import { Failure } from "../failure.ts";
 import { plural } from "../geography/format.ts";
 import { word } from "../outside.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
-import type { FolderFiles } from "./ports.ts";
+import type { FolderFiles } from "./tool-call.ts";
 
-/** The argument of a tool that can save its rows instead of showing them. */
-export const saveAs = fileNameSchema.describe("Saves all rows as CSV.").optional();
-
-interface RowsInFolder {
-  readonly path: string;
-  /** Without the header. */
-  readonly rows: number;
-  readonly sha256: string;
-}
-
-interface RowsUnderLink extends Link {
-  readonly fileName: string;
-  readonly rows: number;
-  /** Where the rows stand in the answer itself. */
-  readonly bytes?: number;
-  readonly sha256?: string;
-}
-
-/** What an answer says of them. */
-export type SavedRows = RowsInFolder | RowsUnderLink;
-
-export interface Saved {
-  readonly said: SavedRows;
-  /** For a caller elsewhere. */
-  readonly file: LinkedFile | undefined;
-}
+/** What an answer contains about them: a file in the folder, or (elsewhere) a link. `rows`: without the header. */
+export type SavedRows =
+  | { readonly path: string; readonly rows: number; readonly sha256: string }
+  | (Link & Pick<LinkedFile, "fileName" | "bytes" | "sha256"> & { readonly rows: number });
 
 type Cell = string | number;
 
@@ -61,13 +38,14 @@ function csvCell(cell: Cell): string {
 export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
 
-const linkedText = ({ url, expiresAt, fileName, rows, bytes, sha256 }: RowsUnderLink): string =>
-  sha256 === undefined
-    ? `${plural(rows, "row")} as ${word(fileName)}: the link makes them anew whenever it is opened, until ${expiresAt}.\n${url}`
-    : `${plural(rows, "row")} as ${word(fileName)}: ${bytes} bytes in this answer, sha256 ${sha256}.`;
-
-export const savedText = (said: SavedRows): string =>
-  "path" in said ? `Saved ${plural(said.rows, "row")} to ${word(said.path)}, sha256 ${said.sha256}.` : linkedText(said);
+export function savedText(said: SavedRows): string {
+  const rows = plural(said.rows, "row");
+  if ("path" in said) return `Saved ${rows} to ${word(said.path)}, sha256 ${said.sha256}.`;
+  const { url, expiresAt, fileName, bytes, sha256 } = said;
+  return sha256 === undefined
+    ? `${rows} as ${word(fileName)}: the link makes them anew whenever it is opened, until ${expiresAt}.\n${url}`
+    : `${rows} as ${word(fileName)}: ${bytes} bytes in this answer, sha256 ${sha256}.`;
+}
 
 /** A tool that saves rows does not download. */
 interface Saving {
@@ -85,19 +63,13 @@ interface Table {
 }
 
 /** The call that made the rows: the same again makes them anew. */
-interface MadeBy {
-  readonly tool: string;
-  /** `saveAs` included. */
-  readonly arguments: Readonly<Record<string, unknown>>;
-}
-
-/** Throws Failure: where the name is taken, or the folder cannot be written to. Nothing partial stays behind. */
+/** `madeBy`: the call that made the rows: the same again, `saveAs` included, makes them anew. Throws Failure; nothing partial stays. */
 export async function saveRows(
   { files }: Saving,
   fileName: string,
   { columns, rows }: Table,
-  madeBy: MadeBy,
-): Promise<Saved> {
+  madeBy: { readonly tool: string; readonly arguments: Readonly<Record<string, unknown>> },
+): Promise<{ readonly said: SavedRows; readonly file: LinkedFile | undefined }> {
   const csv = Buffer.from(csvOf(columns, rows));
   if (files.kind === "folder") {
     const path = await newFile(files.folder, fileName, csv);

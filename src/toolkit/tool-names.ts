@@ -1,4 +1,4 @@
-// The names of the tools, in the order of tools/list. tools/index.ts has exactly one tool for each: the compiler sees to it.
+// The names of the tools, in the order of tools/list. Made by npm run fix from the files of tools/.
 export const TOOL_NAMES = [
   "list_states",
   "list_districts",
@@ -25,7 +25,6 @@ export const TOOL_NAMES = [
   "run_job",
   "retry_jobs",
   "wait_for_jobs",
-  // For clients that show views.
   "show_job",
   "show_divisions",
   "show_usage",

@@ -26,10 +26,8 @@ import type { Emulator } from "../../src/emulator/index.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import type { DefinedTool } from "../../src/toolkit/define-tool.ts";
-import { createOffers } from "../../src/toolkit/jobs/offers.ts";
-import { createRetries } from "../../src/toolkit/jobs/retries.ts";
-import type { Ports } from "../../src/toolkit/ports.ts";
-import type { ToolCall } from "../../src/toolkit/tool-call.ts";
+import { createOffers, createRetries } from "../../src/toolkit/remembered.ts";
+import type { Ports, ToolCall } from "../../src/toolkit/tool-call.ts";
 import { problem } from "../contract/samples.ts";
 import type { ManualClock } from "../support/emulator.ts";
 

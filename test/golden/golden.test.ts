@@ -7,6 +7,8 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../src/contract/json.ts";
 import { tools } from "../../tools/index.ts";
+import { makeWorld } from "../emulator/example.ts";
+import { validCall } from "../tools/catalogue.ts";
 import { pageOf, type Seen } from "./page.ts";
 import { actionScenes } from "./scenes/actions.ts";
 import { fewCallsScenes } from "./scenes/few-calls.ts";
@@ -16,7 +18,15 @@ import { viewScenes } from "./scenes/views.ts";
 import { workspaceScenes } from "./scenes/workspace.ts";
 import { play, type Scene } from "./stage.ts";
 
+/** A tool without states of its own in scenes/ is shown once, with its sample call (test/tools/catalogue.ts). */
+const sample =
+  (tool: string): Scene =>
+  async (stage) => {
+    await stage.show("A call", await validCall(tool, await makeWorld(stage.service)));
+  };
+
 const scenes: Readonly<Record<string, Scene>> = {
+  ...Object.fromEntries(tools.map(({ name }) => [name, sample(name)])),
   ...geographyScenes,
   ...workspaceScenes,
   ...jobScenes,

@@ -13,7 +13,9 @@ import {
   retryMicJob,
 } from "../../src/contract/endpoints/job-processing.ts";
 import * as samples from "../contract/samples.ts";
+import { sampleOf } from "../fields.ts";
 import { run } from "../mcp/stdio/child.ts";
+import { jobOperations, type OperationRow } from "../operations.ts";
 import { connectionForFile, connectionForTest } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
 import { answer, neverAnswer, type RecordedRequest, type Step, stubForFile } from "../support/stub.ts";
@@ -174,19 +176,23 @@ async function callBoth(tool: string, argsOf: (side: Side) => Args): Promise<Bot
   return results;
 }
 
-const { recipeVersionId: versionId, inputBindings: inputs, parameterValues } = samples.createJob;
+const { recipeVersionId, inputBindings: inputs, parameterValues } = samples.createJob;
 const { workspaceId } = samples.createJob;
+
+/** A valid value of each required argument. */
+const required = ({ pathFields, queryFields, bodyFields, key }: OperationRow): Args => {
+  const fields = Object.entries({ ...pathFields, ...queryFields, ...bodyFields });
+  const sample = sampleOf(Object.fromEntries(fields.filter(([, { isOptional }]) => !isOptional)));
+  return { ...sample, ...(key && { idempotencyKey: `a-sample-${meetings}` }) };
+};
 
 /** Arguments for each tool; what an agent writes is text from outside, too. */
 const jobTools: Readonly<Record<string, (say: Texts) => Args>> = {
-  get_capabilities: () => ({ workspaceId }),
+  ...Object.fromEntries(jobOperations.map((row) => [row.tool, () => required(row)])),
   register_input: () => ({ ...samples.createInput, idempotencyKey: `key-${meetings}` }),
   get_input: (say) => ({ inputId: say("an input's id") }),
   download_asset: (say) => ({ assetId: say("an asset's id") }),
-  list_recipes: () => ({ workspaceId }),
-  get_recipe: () => ({ versionId }),
   submit_job: () => ({ ...samples.createJob, idempotencyKey: `"${CANARY}" ${meetings}` }),
-  list_jobs: () => ({ workspaceId }),
   get_job: (say) => ({ jobId: say("a job's id") }),
   cancel_job: (say) => ({ jobId: say("a job's id"), reason: say("a reason"), idempotencyKey: `the key ${meetings}` }),
   retry_job: (say) => ({
@@ -196,18 +202,16 @@ const jobTools: Readonly<Record<string, (say: Texts) => Args>> = {
     idempotencyKey: `another key ${meetings}`,
   }),
   get_operation: (say) => ({ operationId: say("an operation's id") }),
-  get_usage: () => ({ workspaceId, window: "DAY" }),
   request_file_processing: () => ({
     ...samples.createProcessingRequest,
     expiresAt: "2099-01-01T00:00:00Z",
     idempotencyKey: `request-${meetings}`,
   }),
-  get_file_processing_request: () => ({ requestId: samples.processingRequest.id }),
   list_actions: () => ({}),
   resolve_actions: () => ({}),
   run_job: () => ({
     workspaceId,
-    recipeVersionId: versionId,
+    recipeVersionId,
     inputs,
     parameterValues,
     waitSeconds: 0,
@@ -434,7 +438,7 @@ describe("whatever the service says", () => {
     const paths = [...uris, `workspaces/${workspaceId}/jobs`, `workspaces/${workspaceId}/recipes`, "actions"];
     const read = (side: Side, path: string) =>
       connections[side]()
-        .readResource(`mic://${path.replace("recipes/x", `recipes/${versionId}`)}`)
+        .readResource(`mic://${path.replace("recipes/x", `recipes/${recipeVersionId}`)}`)
         .then(
           ({ text }) => ({ text, failed: "" }),
           (error: unknown) => ({ text: "", failed: error instanceof Error ? error.message : String(error) }),

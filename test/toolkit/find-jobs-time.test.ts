@@ -1,7 +1,7 @@
 // Reading for a filter ends after 20 s, by a clock of the test's own, and the cursor goes on.
 import { expect, test } from "vitest";
 import { findJobs } from "../../src/toolkit/jobs/find-jobs.ts";
-import { createRetries } from "../../src/toolkit/jobs/retries.ts";
+import { createRetries } from "../../src/toolkit/remembered.ts";
 import { clientForTest, eagerTiming } from "../api-client/client.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import { stubForTest } from "../support/stub.ts";

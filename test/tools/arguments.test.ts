@@ -6,6 +6,7 @@ import { badValues, fieldsOf, goodValues, type PlacedField } from "../fields.ts"
 import { type ListedOperation, rows } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Args, Bench } from "./bench.ts";
+import { OWN_TOOLS, validCall } from "./catalogue.ts";
 import { inOneEra } from "./eras.ts";
 
 type Argument = Pick<PlacedField, "name" | "values" | "isOptional" | "isFree"> & {
@@ -42,7 +43,85 @@ async function expectSent(bench: Bench, tool: string, args: Args, { isFree }: Ar
   if (error.code !== "INVALID_CURSOR") expect(error.status, what).not.toBe(400);
 }
 
+const port = "p";
+const referenceId = "devfile_1";
+const many = (count: number) => Array.from({ length: count }, (_, at) => at);
+
+/** Of tools over several operations: what is wrong in a call that is valid otherwise, and which places are named. */
+const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly string[])])[]>> = {
+  run_job: [
+    [{ workspaceId: "a b" }, "/workspaceId"],
+    [{ recipeVersionId: "recipe" }, "/recipeVersionId"],
+    [{ inputs: [] }, "/inputs"],
+    [{ inputs: [{ port }] }, "/inputs/0"],
+    [{ inputs: [{ port, inputId: "x", referenceId }] }, "/inputs/0"],
+    [{ inputs: [{ port, inputId: "x", inputKind: "M4_FILE" }] }, "/inputs/0/inputKind"],
+    [{ inputs: [{ port, referenceId: "nofile" }] }, "/inputs/0/referenceId"],
+    [{ inputs: [{ port, referenceId, inputKind: "FILE" }] }, "/inputs/0/inputKind"],
+    [{ inputs: [{ port: "1", referenceId }] }, "/inputs/0/port"],
+    [{ inputs: [{ port, inputId: "" }] }, "/inputs/0/inputId"],
+    [{ inputs: [{ port, referenceId, alias: "a" }] }, "/inputs/0/alias"],
+    [{ inputs: ["x", "y"].map((inputId) => ({ port, inputId })) }, "/inputs"],
+    [{ inputs: [port, "other"].map((each) => ({ port: each, inputId: "x" })) }, "/inputs"],
+    [{ inputs: many(33).map((at) => ({ port: `p${at}`, inputId: `x${at}` })) }, "/inputs"],
+    [{ parameterValues: "[]" }, "/parameterValues"],
+    [{ clientReference: "" }, "/clientReference"],
+    [{ waitSeconds: 46 }, "/waitSeconds"],
+    [{ waitSeconds: 0.5 }, "/waitSeconds"],
+    [{ waitSeconds: -1 }, "/waitSeconds"],
+    [{ idempotencyKey: "short" }, "/idempotencyKey"],
+    [{ bogus: 1 }, "/bogus"],
+  ],
+  retry_jobs: [
+    [{ jobIds: [] }, "/jobIds"],
+    [{ jobIds: "micjob_a" }, "/jobIds"],
+    [{ jobIds: ["micjob_a", "micjob_a"] }, "/jobIds"],
+    [{ jobIds: many(51).map((at) => `micjob_${at}`) }, "/jobIds"],
+    [{ jobIds: ["micjob_a", ""] }, "/jobIds/1"],
+    [{ retryMode: "AGAIN", reason: " " }, "/retryMode", "/reason"],
+    [{ waitSeconds: 46, idempotencyKey: "short" }, "/waitSeconds", "/idempotencyKey"],
+  ],
+  wait_for_jobs: [
+    [{ jobIds: [] }, "/jobIds"],
+    [{ jobIds: ["a", "a"] }, "/jobIds"],
+    [{ jobIds: many(51).map((at) => `micjob_${at}`) }, "/jobIds"],
+    [{ jobIds: [1] }, "/jobIds/0"],
+    [{ until: "most", waitSeconds: 46, workspaceId: "x" }, "/until", "/waitSeconds", "/workspaceId"],
+  ],
+  rank_divisions: [
+    [{ by: "districtCount" }, "/by"],
+    [{ by: "name", max: 3 }, "/max"],
+    [{ level: "country", by: "rank", limit: 101, order: "up" }, "/level", "/by", "/limit", "/order"],
+    [{ level: "state", by: "name", perState: 1 }, "/perState"],
+    [{ level: "state", by: "name", startsWith: "!?" }, "/startsWith"],
+    [{ level: "state", by: "name", startsWith: "a".repeat(81) }, "/startsWith"],
+  ],
+  find_district: [
+    [{ name: "x", limit: 21, waitSeconds: 46 }, "/name", "/limit", "/waitSeconds"],
+    [{ name: undefined, names: many(51).map(() => "Goa") }, "/names"],
+    [{ name: undefined, names: [] }, "/names"],
+    [{ name: undefined, names: ["Goa", "x"] }, "/names/1"],
+    [{ name: undefined, names: ["y".repeat(81)] }, "/names/0"],
+    [{ names: ["Goa"] }, "/name", "/names"],
+    [{ name: undefined }, "/name", "/names"],
+  ],
+};
+
 inOneEra((bench) => {
+  test.each(Object.keys(OWN_TOOLS))(
+    "%s names each argument that is wrong or missing, and sends nothing",
+    async (tool) => {
+      const args = await validCall(tool, await bench().world());
+      await bench().sendsNothing(async () => {
+        for (const [change, ...pointers] of WRONG[tool] ?? [])
+          await bench().refuses(tool, { ...args, ...change }, ...pointers);
+        const required = OWN_TOOLS[tool]?.required ?? [];
+        for (const name of required) await bench().refuses(tool, { ...args, [name]: undefined }, `/${name}`);
+        await bench().refuses(tool, { ...args, bogus: 1 }, "/bogus");
+      });
+    },
+  );
+
   for (const row of rows)
     for (const argument of argumentsOf(row)) {
       const rules = fieldsOf(row).find(({ name }) => name === argument.name)?.rules;

@@ -2,12 +2,13 @@
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import * as z from "zod/v4";
-import { example, makeWorld, type World } from "../emulator/example.ts";
+import { makeWorld, type World } from "../emulator/example.ts";
 import type { Service } from "../emulator/service.ts";
-import type { OperationId, PostId } from "../operations.ts";
+import { type OperationId, operations, type PostId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
-import type { CallOptions, ClientFace } from "../support/mcp.ts";
+import type { CallOptions, ClientFace, Progress } from "../support/mcp.ts";
 import type { CallResult, Facts } from "../support/results.ts";
+import { validCall } from "./catalogue.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
 
@@ -99,10 +100,7 @@ export class Bench {
 
   /** Arguments with which the operation's tool succeeds. */
   async argumentsFor(id: OperationId): Promise<Args> {
-    const { path = {}, query = {}, body = {} } = await example(await this.world(), id);
-    if (typeof query === "string" || typeof body !== "object" || body === null)
-      throw new Error(`the example of ${id} has no plain query and body`);
-    return { ...path, ...query, ...body };
+    return await validCall(operations[id].tool, await this.world());
   }
 
   /** Arguments of an action that this bench has not performed before: the example's, under a key of its own. */
@@ -113,6 +111,16 @@ export class Bench {
 
   call(tool: string, args?: Args, options?: CallOptions): Promise<CallResult> {
     return this.connection.callTool(tool, args, options);
+  }
+
+  /** Options that let a minute of the emulator's time pass with each progress, so no test waits longer than it must. */
+  hurrying(ticks: Progress[] = []): CallOptions {
+    return {
+      onprogress: (tick) => {
+        ticks.push(tick);
+        this.clock.advance(60_000);
+      },
+    };
   }
 
   /** A call that succeeds, held to all that holds for every success. */

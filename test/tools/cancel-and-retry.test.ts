@@ -154,13 +154,6 @@ inOneEra((bench) => {
     },
   );
 
-  test("the next step of a retryable failure can be taken as it is", async () => {
-    const failed = await settledJob(bench().service, FILE.failsRetryably);
-    const { structured } = await bench().ok("get_job", { jobId: failed.id });
-    const { tool, arguments: args } = Object(structured["nextStep"]);
-    await bench().ok(tool, args);
-  });
-
   test("what cannot be retried is told as such", async () => {
     const succeeded = await settledJob(bench().service, FILE.succeeds);
     const args = { jobId: succeeded.id, retryMode: "RESTART", reason };

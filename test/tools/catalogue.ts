@@ -1,41 +1,90 @@
-// The names of the tools that docs/interface.md lists ("Tools"): one for each operation, then those over several of them.
-import { rows } from "../operations.ts";
+// The tools that docs/interface.md lists ("Tools"): one for each operation (operations.ts), then those over several of them, written out
+// by hand. The one list for every test of all tools; success.test.ts proves that each call succeeds against the emulator.
+import { example, type World } from "../emulator/example.ts";
+import { type ListedOperation, rows } from "../operations.ts";
+
+type Args = Readonly<Record<string, unknown>>;
+
+interface OwnTool {
+  readonly required: readonly string[];
+  readonly optional: readonly string[];
+  /** Whether it may change something at the API. */
+  readonly isWrite?: true;
+  /** Arguments with which it succeeds. */
+  readonly call: (world: World) => Args | Promise<Args>;
+}
+
+const state = "TG";
 
 /** Tools that are no single operation, in the catalogue's order, with their arguments. */
-export const OWN_TOOLS: Readonly<
-  Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>
-> = {
-  find_district: { required: [], optional: ["name", "names", "state", "limit", "waitSeconds"] },
+export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
+  find_district: {
+    required: [],
+    optional: ["name", "names", "state", "limit", "waitSeconds"],
+    call: () => ({ name: "Warangal", state }),
+  },
   rank_divisions: {
     required: ["level", "by"],
     optional: ["order", "limit", "offset", "perState", "states", "startsWith", "min", "max", "saveAs", "waitSeconds"],
+    call: () => ({ level: "district", by: "mandalCount", states: [state] }),
   },
-  list_actions: { required: [], optional: ["state", "limit"] },
-  resolve_actions: { required: [], optional: ["idempotencyKey"] },
+  list_actions: { required: [], optional: ["state", "limit"], call: () => ({}) },
+  resolve_actions: { required: [], optional: ["idempotencyKey"], isWrite: true, call: () => ({}) },
   run_job: {
     required: ["workspaceId", "recipeVersionId", "inputs", "parameterValues"],
     optional: ["clientReference", "waitSeconds", "idempotencyKey"],
+    isWrite: true,
+    call({ jobOrder: { inputBindings: inputs, ...order } }) {
+      return { ...order, inputs, waitSeconds: 0, idempotencyKey: "a-run-of-its-own" };
+    },
   },
-  retry_jobs: { required: ["jobIds", "retryMode", "reason"], optional: ["idempotencyKey", "waitSeconds"] },
-  wait_for_jobs: { required: ["jobIds"], optional: ["until", "waitSeconds"] },
+  retry_jobs: {
+    required: ["jobIds", "retryMode", "reason"],
+    optional: ["idempotencyKey", "waitSeconds"],
+    isWrite: true,
+    async call({ failedJob }) {
+      return { jobIds: [(await failedJob()).id], retryMode: "SAFE_RESUME", reason: "An example", waitSeconds: 0 };
+    },
+  },
+  wait_for_jobs: {
+    required: ["jobIds"],
+    optional: ["until", "waitSeconds"],
+    call: ({ failedJobId }) => ({ jobIds: [failedJobId] }),
+  },
 };
 
 /** Those that show a view, with their arguments: listed for clients that show views. */
-export const VIEW_TOOLS: Readonly<
-  Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>
-> = {
-  show_job: { required: ["jobId"], optional: [] },
-  show_divisions: { required: ["level"], optional: ["states", "waitSeconds"] },
-  show_usage: { required: ["workspaceId", "window"], optional: [] },
-  show_actions: { required: [], optional: ["state"] },
+export const VIEW_TOOLS: Readonly<Record<string, OwnTool>> = {
+  show_job: { required: ["jobId"], optional: [], call: ({ failedJobId }) => ({ jobId: failedJobId }) },
+  show_divisions: {
+    required: ["level"],
+    optional: ["states", "waitSeconds"],
+    call: () => ({ level: "district", states: [state] }),
+  },
+  show_usage: {
+    required: ["workspaceId", "window"],
+    optional: [],
+    call: ({ values: { workspaceId, window } }) => ({ workspaceId, window }),
+  },
+  show_actions: { required: [], optional: ["state"], call: () => ({}) },
 };
 
 /** All others, as every client has them listed. */
 export const TOOL_NAMES: readonly string[] = [...rows.map(({ tool }) => tool), ...Object.keys(OWN_TOOLS)];
-/** Those that act. */
-export const POST_TOOLS: readonly string[] = [
-  ...rows.flatMap(({ method, tool }) => (method === "POST" ? [tool] : [])),
-  "run_job",
-  "retry_jobs",
-  "resolve_actions",
-];
+
+const isAction = ({ method }: ListedOperation): boolean => method === "POST";
+const ownWrites = Object.entries(OWN_TOOLS).flatMap(([name, { isWrite }]) => (isWrite ? [name] : []));
+/** Those that may change something at the API. */
+export const POST_TOOLS: readonly string[] = [...rows.filter(isAction).map(({ tool }) => tool), ...ownWrites];
+
+/** Arguments with which the tool of this name succeeds. */
+export async function validCall(tool: string, world: World): Promise<Args> {
+  const own = new Map(Object.entries({ ...OWN_TOOLS, ...VIEW_TOOLS })).get(tool);
+  if (own) return await own.call(world);
+  const row = rows.find((each) => each.tool === tool);
+  if (!row) throw new Error(`there is no tool ${tool}`);
+  const { path = {}, query = {}, body = {} } = await example(world, row.id);
+  if (typeof query === "string" || typeof body !== "object" || body === null)
+    throw new Error(`the example of ${row.id} has no plain query and body`);
+  return { ...path, ...query, ...body };
+}

@@ -268,21 +268,8 @@ inOneEra((bench, era) => {
     expect(structured).toMatchObject({ totalRows: 56, exact: true });
   });
 
-  test("what does not belong together is refused before a request", async () => {
+  test("a state that there is not is told with those that there are", async () => {
     const own = await fresh();
-    await own.sendsNothing(async () => {
-      await own.refuses("rank_divisions", { level: "district", by: "districtCount" }, "/by");
-      await own.refuses("rank_divisions", { level: "district", by: "name", max: 3 }, "/max");
-      await own.refuses(
-        "rank_divisions",
-        { level: "country", by: "rank", limit: 101, order: "up" },
-        "/level",
-        "/by",
-        "/limit",
-        "/order",
-      );
-      await own.refuses("find_district", { name: "x", limit: 21, waitSeconds: 46 }, "/name", "/limit", "/waitSeconds");
-    });
     const failed = await own.fails("find_district", { name: "Goa", state: "ZZ" }, "not_found");
     expect(failed.next).toContain("GA");
     await own.fails("rank_divisions", { ...TOP, states: ["Atlantis"] }, "not_found");

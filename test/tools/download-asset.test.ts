@@ -1,7 +1,6 @@
 // download_asset: the original bytes in a new file of the download folder, and never a trace of a download that failed.
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { credentials } from "../api-client/client.ts";
@@ -74,49 +73,12 @@ inOneEra((bench) => {
     expect((await bench().fails(TOOL, { assetId: "devfile_none" }, "not_found")).next).not.toContain("get_input");
   });
 
-  test("a name that is taken is numbered, and what was there stays", async () => {
-    const assetId = firstAsset(bench());
-    const first = await bench().ok(TOOL, { assetId });
-    await writeFile(String(first.structured["path"]), "mine");
-    const second = await bench().ok(TOOL, { assetId });
-    expect(second.structured["fileName"]).not.toBe(first.structured["fileName"]);
-    expect(await readFile(String(first.structured["path"]), "utf8")).toBe("mine");
-    expect(sha256(await readFile(String(second.structured["path"])))).toBe(second.structured["sha256"]);
-  });
-
   test("a plain file name is used as given", async () => {
     for (const fileName of NAMES) {
       const { structured } = await bench().ok(TOOL, { assetId: firstAsset(bench()), fileName });
       expect(structured).toMatchObject({ fileName, path: join(bench().downloadDir, fileName) });
       expect(sha256(await readFile(join(bench().downloadDir, fileName)))).toBe(structured["sha256"]);
     }
-  });
-
-  test("a file, a folder or a link that has the name already is never touched", async () => {
-    const outside = join(bench().downloadDir, "outside");
-    await writeFile(join(bench().downloadDir, "taken.csv"), "mine");
-    await mkdir(join(bench().downloadDir, "folder.csv"));
-    await symlink(outside, join(bench().downloadDir, "link.csv"));
-    for (const fileName of ["taken.csv", "folder.csv"]) {
-      const failed = await bench().sendsNothing(() =>
-        bench().refuses(TOOL, { assetId: firstAsset(bench()), fileName }, "/fileName"),
-      );
-      expect(failed.fieldErrors?.[0]?.code).toBe("ALREADY_EXISTS");
-      expect(failed.next).toBeDefined();
-    }
-    // A link to nowhere: looking through it, nothing is there; writing through it would leave the folder.
-    await bench().refuses(TOOL, { assetId: firstAsset(bench()), fileName: "link.csv" }, "/fileName");
-    expect(existsSync(outside)).toBe(false);
-    expect(await readFile(join(bench().downloadDir, "taken.csv"), "utf8")).toBe("mine");
-  });
-
-  test("a download that breaks is begun anew, and leaves nothing of its first try", async () => {
-    const assetId = assetIds(bench()).at(-1) ?? "";
-    await bench().service.fault({ kind: "truncate" }, { operationId: "getMicPublicAssetContent", times: 2 });
-    const before = await files(bench());
-    const { structured } = await bench().ok(TOOL, { assetId, fileName: "broken-off.bin" });
-    expect(structured["sha256"]).toBe(sha256(await original(bench(), assetId)));
-    expect(await files(bench())).toEqual([...before, "broken-off.bin"].sort());
   });
 
   test("a download that fails leaves nothing behind", async () => {
@@ -150,12 +112,6 @@ inOneEra((bench) => {
     await bench().ok(TOOL, { ...args, fileName: "taken-up.csv" });
     expect(await asked()).toBe(askedBefore + 2);
     expect(await files(bench())).toEqual([...before, "taken-up.csv"].sort());
-  });
-
-  test("the same download asked for twice at once is two files, each whole", async () => {
-    const assetId = assetIds(bench()).at(-1) ?? "";
-    const both = await Promise.all(["one.bin", "two.bin"].map((fileName) => bench().ok(TOOL, { assetId, fileName })));
-    for (const { structured } of both) expect(structured["sha256"]).toBe(sha256(await original(bench(), assetId)));
   });
 });
 

@@ -168,24 +168,6 @@ inOneEra((bench, era) => {
     }
   });
 
-  test("every way to stumble on the network is mended, as often as it happens", async () => {
-    const stumbles = [{ kind: "drop-before" }, { kind: "truncate" }, { kind: "status", status: 500 }];
-    const { result, statuses } = await under(bench(), operations.getMicJob, ...stumbles);
-    expect(result.isError, result.text).toBe(false);
-    expect(statuses).toEqual([null, 200, 500, 200]);
-  });
-
-  test("a Retry-After that fits is waited for in full", async () => {
-    const started = performance.now();
-    const { result } = await under(bench(), operations.getMicJob, {
-      kind: "status",
-      status: 503,
-      retryAfterSeconds: 1,
-    });
-    expect(result.isError, result.text).toBe(false);
-    expect(performance.now() - started).toBeGreaterThanOrEqual(1000);
-  });
-
   for (const row of jobReads)
     proves("5/token-renewed", `${row.tool} goes on with a new token when its own has expired`, async () => {
       await bench().ok(row.tool, await bench().argumentsFor(row.id));

@@ -67,17 +67,9 @@ inOneEra(
       expect(countTokens(JSON.stringify({ answers, coverage, vintage }))).toBeLessThan(alone / 2);
     });
 
-    test("fifty names, and not one more; a name or names, not both and not neither", async () => {
+    test("fifty names are answered in one call", async () => {
       const { answers } = Object(await find({ names: Array.from({ length: 50 }, () => "Goa") }));
       expect(answers).toHaveLength(50);
-      await bench().sendsNothing(async () => {
-        await bench().refuses("find_district", { names: Array.from({ length: 51 }, () => "Goa") }, "/names");
-        await bench().refuses("find_district", { names: [] }, "/names");
-        await bench().refuses("find_district", { names: ["Goa", "x"] }, "/names/1");
-        await bench().refuses("find_district", { names: ["y".repeat(81)] }, "/names/0");
-        await bench().refuses("find_district", { name: "Goa", names: ["Goa"] }, "/name", "/names");
-        await bench().refuses("find_district", { state: "GA" }, "/name", "/names");
-      });
     });
 
     test.each(["Patna, Bihar", "Patna (BR)", "patna bihar", "Patna, br"])("%s is Patna in Bihar", async (name) => {
@@ -212,7 +204,6 @@ inOneEra(
         expect(rows.map(({ stateCode, mandalCount }) => [stateCode, mandalCount])).toEqual(expected);
         expect(structured).toMatchObject({ exact: true, totalRows: expected.length, totals: { districts: 784 } });
       }
-      await bench().refuses("rank_divisions", { level: "state", by: "name", perState: 1 }, "/perState");
     });
 
     test("names that begin so, however they are written", async () => {
@@ -226,12 +217,6 @@ inOneEra(
       }
       const states = await bench().ok("rank_divisions", { level: "state", by: "name", startsWith: "a" });
       expect(states.structured["rows"]).toMatchObject(["AN", "AP", "AR", "AS"].map((code) => ({ code })));
-      await bench().refuses("rank_divisions", { level: "state", by: "name", startsWith: "!?" }, "/startsWith");
-      await bench().refuses(
-        "rank_divisions",
-        { level: "state", by: "name", startsWith: "a".repeat(81) },
-        "/startsWith",
-      );
     });
 
     test("all rows are saved as CSV, and the answer has the file instead of the rows", async () => {

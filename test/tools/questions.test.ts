@@ -1,4 +1,4 @@
-// What analysts ask, answered through the tools in at most two calls; the right answers are counted from what the emulator
+// What analysts ask, answered through the tools in one call each; the right answers are counted from what the emulator
 // itself says by plain HTTP, as it is and with other numbers, codes, names and vintage.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -22,42 +22,24 @@ const Found = z.object({
   ),
   ambiguous: z.boolean(),
 });
-const Totals = z.object({
-  districts: z.int(),
-  mandals: z.int(),
-  min: z.number().optional(),
-  median: z.number().optional(),
-  mean: z.number().optional(),
-  max: z.number().optional(),
-});
 const Ranked = <R extends z.ZodRawShape>(row: R) =>
   z.object({
     rows: z.array(z.object(row)),
     totalRows: z.int(),
-    totals: Totals,
+    totals: z.object({ districts: z.int(), mandals: z.int() }),
     exact: z.literal(true),
     consistency: z.tuple([]),
   });
-const RankedStates = Ranked({
-  code: z.string(),
-  name: z.string(),
-  districtCount: z.int(),
-  mandalCount: z.int(),
-  mandalsPerDistrict: z.number(),
-});
-const RankedDistricts = Ranked({
-  districtCode: z.string(),
-  name: z.string(),
-  stateCode: z.string(),
-  stateName: z.string(),
-  mandalCount: z.int(),
-});
+const figures = { districtCount: z.int(), mandalCount: z.int(), mandalsPerDistrict: z.number() };
+const RankedStates = Ranked({ code: z.string(), name: z.string(), ...figures });
+const District = { districtCode: z.string(), name: z.string(), mandalCount: z.int() };
+const RankedDistricts = Ranked({ ...District, stateCode: z.string(), stateName: z.string() });
 const Shared = z.object({
   coverage: z.object({
     statesTotal: z.int(),
     statesRead: z.int(),
     complete: z.boolean(),
-    unread: z.array(z.object({ states: z.array(z.string()), reason: z.string() })),
+    unread: z.array(z.unknown()),
   }),
   vintage: z.object({
     sourceUpdatedAt: z.array(z.string()),
@@ -113,7 +95,7 @@ class Analyst {
     return found;
   }
 
-  top(rows: readonly Row[], count: number) {
+  top(rows: readonly { readonly mandalCount: number }[], count: number) {
     return rows
       .toSorted((a, b) => b.mandalCount - a.mandalCount)
       .slice(0, count)
@@ -123,103 +105,85 @@ class Analyst {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-const expectOne = (found: z.infer<typeof Found>, { code, name, mandalCount, state }: Row): void => {
-  expect(found.ambiguous).toBe(false);
-  expect(found.matches[0]).toMatchObject({
-    districtCode: code,
-    name,
-    mandalCount,
-    stateCode: state.code,
-    stateName: state.name,
-  });
-};
+/** Matches in the order of their codes, without the kind of match. */
+const places = (rows: readonly Row[]) =>
+  rows.map(({ code, name, mandalCount, state }) => ({
+    ...{ districtCode: code, name, mandalCount },
+    ...{ stateCode: state.code, stateName: state.name },
+  }));
 
-const expectBoth = (found: z.infer<typeof Found>, ...rows: readonly Row[]): void => {
-  expect(found.ambiguous).toBe(true);
-  const first = found.matches.slice(0, rows.length).map(({ districtCode, mandalCount }) => [districtCode, mandalCount]);
-  expect(first.sort()).toEqual(rows.map(({ code, mandalCount }) => [code, mandalCount]).sort());
-};
-
-const byCode = <T extends { readonly code: string }>(rows: readonly T[]) =>
+const byCode = <T extends { readonly code: string }>(rows: readonly T[]): readonly T[] =>
   rows.toSorted((a, b) => (a.code < b.code ? -1 : 1));
 
-const expectStates = (
-  rows: readonly { code: string; districtCount: number; mandalCount: number }[],
-  states: readonly State[],
-) =>
-  expect(byCode(rows).map(({ code, districtCount, mandalCount }) => [code, districtCount, mandalCount])).toEqual(
-    byCode(states).map(({ code, districtCount, mandalCount }) => [code, districtCount, mandalCount]),
-  );
+const counts = (rows: readonly Pick<State, "code" | "districtCount" | "mandalCount">[]) =>
+  byCode(rows).map(({ code, districtCount, mandalCount }) => [code, districtCount, mandalCount]);
 
 const NORTH_EAST = ["Assam", "Arunachal Pradesh", "Manipur", "Meghalaya", "Mizoram", "Nagaland", "Tripura", "Sikkim"];
 const UNION_TERRITORIES = [
-  "Andaman and Nicobar Islands",
-  "Chandigarh",
-  "Dadra and Nagar Haveli and Daman and Diu",
-  "Delhi",
-  "Jammu & Kashmir",
-  "Ladakh",
-  "Lakshadweep",
-  "Puducherry",
+  ...["Andaman and Nicobar Islands", "Chandigarh", "Dadra and Nagar Haveli and Daman and Diu", "Delhi"],
+  ...["Jammu & Kashmir", "Ladakh", "Lakshadweep", "Puducherry"],
 ];
 
-const questions: readonly (readonly [question: string, answer: (analyst: Analyst) => Promise<void>])[] = [
+/** Questions about a district: the name, and the codes of the districts that are meant; several are ambiguous. */
+const aboutOne: readonly (readonly [question: string, args: Args & { name: string }, codes: readonly string[]])[] = [
+  ["How many mandals are there in Nizamabad district?", { name: "Nizamabad district" }, ["516"]],
+  ["Which state is Hamirpur in?", { name: "Hamirpur" }, ["17", "149"]],
+  ["How many tehsils does Bilaspur have?", { name: "Bilaspur" }, ["375", "15"]],
+  ["How many taluks are in Bangalore Urban?", { name: "Bangalore Urban" }, ["525"]],
+  ["What is Allahabad district called here and how many tehsils has it?", { name: "Allahabad" }, ["120"]],
+  ["What is the LGD code of Odisha's Cuttack district?", { name: "Cuttack", state: "OR" }, ["350"]],
+  ["Is Ramanagara a district of Karnataka?", { name: "Ramanagara", state: "Karnataka" }, ["631"]],
+  ["Which districts have 24 Parganas in their name?", { name: "24 Parganas" }, ["303", "304"]],
+  ["How many mandals are in Cuddapah?", { name: "Cuddapah" }, ["504"]],
+  // The API gives only the count.
+  ["Name the mandals of Medchal Malkajgiri.", { name: "Medchal Malkajgiri" }, ["700"]],
+];
+
+/** Questions about states: the arguments, and the states that the rows are. */
+const aboutStates: readonly (readonly [question: string, args: Args, rows: (a: Analyst) => readonly State[]])[] = [
   [
     "How many districts and how many mandals does Telangana have?",
-    async (a) => {
-      const { rows } = await a.rankStates({ by: "mandalCount", states: ["Telangana"] });
-      expectStates(rows, [a.state("Telangana")]);
-    },
+    { by: "mandalCount", states: ["Telangana"] },
+    (a) => [a.state("Telangana")],
+  ],
+  ["Give me the number of districts for TS.", { by: "districtCount", states: ["TS"] }, (a) => [a.state("Telangana")]],
+  [
+    "Which three states have the most districts?",
+    { by: "districtCount", order: "desc", limit: 3 },
+    (a) => a.states.toSorted((x, y) => y.districtCount - x.districtCount).slice(0, 3),
   ],
   [
-    "How many mandals are there in Nizamabad district?",
-    async (a) => expectOne(await a.find("Nizamabad district"), a.row("516")),
+    "Which states or union territories have only one district?",
+    { by: "districtCount", min: 1, max: 1, limit: 100 },
+    (a) => a.states.filter(({ districtCount }) => districtCount === 1),
   ],
+];
+
+/** Other questions about states and districts: what the answer has, as the analyst counts it. */
+const others: readonly (readonly [question: string, answer: (analyst: Analyst) => Promise<readonly unknown[]>])[] = [
   [
     "List the districts of Goa with their taluka counts.",
     async (a) => {
       const { rows, totals } = await a.rankDistricts({ by: "name", states: ["Goa"], limit: 100 });
       const own = a.rows.filter(({ state }) => state.name === "Goa");
-      expect(new Map(rows.map(({ name, mandalCount }) => [name, mandalCount]))).toEqual(
-        new Map(own.map(({ name, mandalCount }) => [name, mandalCount])),
-      );
-      expect(totals.mandals).toBe(a.state("Goa").mandalCount);
-    },
-  ],
-  [
-    "Which three states have the most districts?",
-    async (a) => {
-      const { rows } = await a.rankStates({ by: "districtCount", order: "desc", limit: 3 });
-      expectStates(rows, a.states.toSorted((x, y) => y.districtCount - x.districtCount).slice(0, 3));
+      const named = (each: readonly { readonly name: string; readonly mandalCount: number }[]) =>
+        new Map(each.map(({ name, mandalCount }) => [name, mandalCount]));
+      return [named(rows), named(own), totals.mandals, a.state("Goa").mandalCount];
     },
   ],
   [
     "Rank the top five states by number of mandals (sub-districts).",
     async (a) => {
       const { rows } = await a.rankStates({ by: "mandalCount", limit: 5 });
-      const expected = a.states.toSorted((x, y) => y.mandalCount - x.mandalCount).slice(0, 5);
-      expect(rows.map(({ mandalCount }) => mandalCount)).toEqual(expected.map(({ mandalCount }) => mandalCount));
+      return [rows.map(({ mandalCount }) => mandalCount), a.top(a.states, 5)];
     },
-  ],
-  ["Which state is Hamirpur in?", async (a) => expectBoth(await a.find("Hamirpur"), a.row("17"), a.row("149"))],
-  [
-    "How many tehsils does Bilaspur have?",
-    async (a) => expectBoth(await a.find("Bilaspur"), a.row("375"), a.row("15")),
-  ],
-  ["How many taluks are in Bangalore Urban?", async (a) => expectOne(await a.find("Bangalore Urban"), a.row("525"))],
-  [
-    "What is Allahabad district called in this catalogue and how many tehsils has it?",
-    async (a) => expectOne(await a.find("Allahabad"), a.row("120")),
   ],
   [
     "How many states/UTs, districts and mandals does the catalogue hold in all?",
     async (a) => {
       const { totalRows, totals } = await a.rankStates({ by: "mandalCount", limit: 1 });
-      expect([totalRows, totals.districts, totals.mandals]).toEqual([
-        a.states.length,
-        a.rows.length,
-        sum(a.rows.map(({ mandalCount }) => mandalCount)),
-      ]);
+      const mandals = sum(a.rows.map(({ mandalCount }) => mandalCount));
+      return [totalRows, a.states.length, totals.districts, a.rows.length, totals.mandals, mandals];
     },
   ],
   [
@@ -228,26 +192,15 @@ const questions: readonly (readonly [question: string, answer: (analyst: Analyst
       const { rows } = await a.rankStates({ by: "mandalsPerDistrict", states: ["AP", "UP"] });
       for (const { name, mandalsPerDistrict } of rows)
         expect(mandalsPerDistrict).toBeCloseTo(a.state(name).mandalCount / a.state(name).districtCount, 2);
-      expect(rows).toHaveLength(2);
+      return [rows.length, 2];
     },
   ],
   [
     "Which districts have no mandals at all in this catalogue?",
     async (a) => {
       const { rows, totalRows } = await a.rankDistricts({ by: "mandalCount", max: 0, limit: 100 });
-      const none = a.rows.filter(({ mandalCount }) => mandalCount === 0);
-      expect(totalRows).toBe(none.length);
-      expect(rows.map(({ districtCode }) => districtCode).sort()).toEqual(none.map(({ code }) => code).sort());
-    },
-  ],
-  [
-    "Which states or union territories have only one district?",
-    async (a) => {
-      const { rows } = await a.rankStates({ by: "districtCount", min: 1, max: 1, limit: 100 });
-      expectStates(
-        rows,
-        a.states.filter(({ districtCount }) => districtCount === 1),
-      );
+      const none = a.rows.filter(({ mandalCount }) => mandalCount === 0).map(({ code }) => code);
+      return [totalRows, none.length, rows.map(({ districtCode }) => districtCode).sort(), none.sort()];
     },
   ],
   [
@@ -255,45 +208,31 @@ const questions: readonly (readonly [question: string, answer: (analyst: Analyst
     async (a) => {
       const { totals } = await a.rankStates({ by: "mandalCount", states: ["Andhra Pradesh", "Telangana"] });
       const both = [a.state("Andhra Pradesh"), a.state("Telangana")];
-      expect(totals).toMatchObject({
-        districts: sum(both.map(({ districtCount }) => districtCount)),
-        mandals: sum(both.map(({ mandalCount }) => mandalCount)),
-      });
+      const districts = sum(both.map(({ districtCount }) => districtCount));
+      return [totals.districts, districts, totals.mandals, sum(both.map(({ mandalCount }) => mandalCount))];
     },
   ],
   [
-    "What are the LGD codes of Odisha and of its Cuttack district?",
+    "What is the LGD code of Odisha?",
     async (a) => {
-      expect(JSON.stringify(await a.listStates())).toContain(`"lgdCode":"${a.state("Odisha").lgdCode}"`);
-      expectOne(await a.find("Cuttack", { state: "OR" }), a.row("350"));
+      const text = JSON.stringify(await a.listStates());
+      return [text.includes(`"lgdCode":"${a.state("Odisha").lgdCode}"`), true];
     },
-  ],
-  [
-    "Give me the number of districts for TS.",
-    async (a) => {
-      const { rows } = await a.rankStates({ by: "districtCount", states: ["TS"] });
-      expectStates(rows, [a.state("Telangana")]);
-    },
-  ],
-  [
-    "Is Ramanagara a district of Karnataka?",
-    async (a) => expectOne(await a.find("Ramanagara", { state: "Karnataka" }), a.row("631")),
   ],
   [
     "Rank the eight north-eastern states by number of districts.",
     async (a) => {
       const { rows } = await a.rankStates({ by: "districtCount", states: NORTH_EAST });
-      expect(rows.map(({ districtCount }) => districtCount)).toEqual(
-        NORTH_EAST.map((name) => a.state(name).districtCount).sort((x, y) => y - x),
-      );
+      const expected = NORTH_EAST.map((name) => a.state(name).districtCount).sort((x, y) => y - x);
+      return [rows.map(({ districtCount }) => districtCount), expected];
     },
   ],
   [
     "Which district of India has the most sub-districts, and which is second?",
     async (a) => {
       const { rows } = await a.rankDistricts({ by: "mandalCount", limit: 2 });
-      expect(rows.map(({ mandalCount }) => mandalCount)).toEqual(a.top(a.rows, 2));
-      for (const { districtCode, mandalCount } of rows) expect(a.row(districtCode).mandalCount).toBe(mandalCount);
+      const told = rows.map(({ mandalCount }) => mandalCount);
+      return [told, a.top(a.rows, 2), told, rows.map(({ districtCode }) => a.row(districtCode).mandalCount)];
     },
   ],
   [
@@ -301,31 +240,15 @@ const questions: readonly (readonly [question: string, answer: (analyst: Analyst
     async (a) => {
       const { rows, totalRows } = await a.rankDistricts({ by: "mandalCount", min: 31, limit: 100 });
       const many = a.rows.filter(({ mandalCount }) => mandalCount > 30);
-      expect(totalRows).toBe(many.length);
-      expect(rows.map(({ mandalCount }) => mandalCount)).toEqual(a.top(many, 100));
+      return [totalRows, many.length, rows.map(({ mandalCount }) => mandalCount), a.top(many, 100)];
     },
   ],
-  [
-    "Which districts have 24 Parganas in their name and how many blocks/sub-districts each?",
-    async (a) => expectBoth(await a.find("24 Parganas"), a.row("303"), a.row("304")),
-  ],
-  ["How many mandals are in Cuddapah?", async (a) => expectOne(await a.find("Cuddapah"), a.row("504"))],
   [
     "How many sub-districts do the eight union territories have together?",
     async (a) => {
       const { totals, rows } = await a.rankStates({ by: "mandalCount", states: UNION_TERRITORIES });
-      expect(totals.mandals).toBe(
-        sum(rows.map(({ code }) => a.states.find((state) => state.code === code)?.mandalCount ?? Number.NaN)),
-      );
-      expect(rows).toHaveLength(8);
-    },
-  ],
-  [
-    "Name the mandals of Medchal Malkajgiri.",
-    async (a) => {
-      // The service gives only the count.
-      const found = await a.find("Medchal Malkajgiri");
-      expectOne(found, a.rows.find(({ name }) => name === "Medchal Malkajgiri") ?? a.row("?"));
+      const own = a.states.filter(({ code }) => rows.some((row) => row.code === code));
+      return [totals.mandals, sum(own.map(({ mandalCount }) => mandalCount)), rows.length, 8];
     },
   ],
   [
@@ -333,7 +256,7 @@ const questions: readonly (readonly [question: string, answer: (analyst: Analyst
     async (a) => {
       const { rows } = await a.rankDistricts({ by: "mandalCount", order: "asc", states: ["Telangana"], limit: 1 });
       const own = a.rows.filter(({ state }) => state.name === "Telangana").map(({ mandalCount }) => mandalCount);
-      expect(rows.map(({ mandalCount }) => mandalCount)).toEqual([Math.min(...own)]);
+      return [rows.map(({ mandalCount }) => mandalCount), [Math.min(...own)]];
     },
   ],
 ];
@@ -356,15 +279,29 @@ const altered = (own: Catalogue): Catalogue =>
     metadata: () => ({ sourceUpdatedAt: "another day" }),
   });
 
+async function answerAll(analyst: Analyst): Promise<void> {
+  for (const [question, { name, ...more }, codes] of aboutOne) {
+    const { ambiguous, matches } = await analyst.find(name, more);
+    expect(ambiguous, question).toBe(codes.length > 1);
+    const meant = matches.slice(0, codes.length).map(({ match: _match, score: _score, ...place }) => place);
+    expect(new Set(meant), question).toEqual(new Set(places(codes.map((code) => analyst.row(code)))));
+  }
+  for (const [question, args, rows] of aboutStates)
+    expect(counts((await analyst.rankStates(args)).rows), question).toEqual(counts(rows(analyst)));
+  for (const [question, answer] of others) {
+    const found = await answer(analyst);
+    for (let at = 0; at < found.length; at += 2) expect(found[at], question).toEqual(found[at + 1]);
+  }
+  expect(analyst.calls).toBe(aboutOne.length + aboutStates.length + others.length);
+}
+
 inOneEra((bench, era) => {
-  test("25 questions, as the catalogue is", async () => {
+  test("26 questions, as the catalogue is", async () => {
     const own = await freshBench(bench(), era);
-    const analyst = new Analyst(own, await readCatalogue(own));
-    expect(questions).toHaveLength(25);
-    await answerAll(analyst);
+    await answerAll(new Analyst(own, await readCatalogue(own)));
   });
 
-  test("25 questions, with other numbers, codes, names and vintage", async () => {
+  test("26 questions, with other numbers, codes, names and vintage", async () => {
     const own = await freshBench(bench(), era);
     const before = await readCatalogue(own);
     const catalogue = altered(before);
@@ -373,13 +310,3 @@ inOneEra((bench, era) => {
     await answerAll(new Analyst(own, catalogue));
   });
 });
-
-async function answerAll(analyst: Analyst): Promise<void> {
-  for (const [question, answer] of questions) {
-    analyst.calls = 0;
-    await answer(analyst).catch((error: unknown) => {
-      throw new Error(question, { cause: error });
-    });
-    expect(analyst.calls, question).toBeLessThanOrEqual(2);
-  }
-}

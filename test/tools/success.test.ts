@@ -1,27 +1,22 @@
-// Each of the 18 tools once, with success: what went over the wire, and what the agent gets.
+// Each tool once, with success: what went over the wire, and what the agent gets.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { fillPath } from "../emulator/service.ts";
-import { isPost, type OperationId, type OperationRow, operations } from "../operations.ts";
+import { isPost, type ListedOperation, type OperationId, type OperationRow, rows } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Era } from "../support/mcp.ts";
 import type { Bench, SentRequest } from "./bench.ts";
+import { OWN_TOOLS, VIEW_TOOLS, validCall } from "./catalogue.ts";
 import { forEachEra } from "./eras.ts";
 import { freshBench, isPlayground } from "./fresh.ts";
 
-const rows: readonly (OperationRow & { readonly id: OperationId })[] = Object.values(operations);
 const isList = (row: OperationRow): boolean => row.id.startsWith("list");
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
 
 /** Asks for every field of the contract, where a tool shows less by default. */
 const whole = ({ adds = {} }: OperationRow) => ("view" in adds ? { view: "full" } : {});
 
-async function callOnce(
-  shared: Bench,
-  era: Era,
-  row: OperationRow & { readonly id: OperationId },
-  extra: Readonly<Record<string, unknown>> = {},
-) {
+async function callOnce(shared: Bench, era: Era, row: ListedOperation, extra: Readonly<Record<string, unknown>> = {}) {
   const bench = isPlayground(row) ? await freshBench(shared, era) : shared;
   const args = isPost(row.id) ? await bench.newAction(row.id) : await bench.argumentsFor(row.id);
   let told: Awaited<ReturnType<Bench["ok"]>> | undefined;
@@ -88,4 +83,9 @@ forEachEra((bench, era) => {
       else expect(action).toBeUndefined();
       expect(summary).toMatch(/^[A-Z\d].*\.$/);
     });
+
+  test.each(Object.keys({ ...OWN_TOOLS, ...VIEW_TOOLS }))("%s succeeds with its sample call", async (tool) => {
+    const { isError, text } = await bench().call(tool, await validCall(tool, await bench().world()));
+    expect(isError, text).toBe(false);
+  });
 });

@@ -1,7 +1,7 @@
 // waitSeconds: the answer is held until the resource stops moving or time is up, with progress on the way.
 import { expect, test } from "vitest";
 import { systemTiming } from "../../src/api-client/attempts.ts";
-import { waitWhile } from "../../src/toolkit/wait-while.ts";
+import { poll } from "../../src/toolkit/polling.ts";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
@@ -37,8 +37,7 @@ inOneEra((bench) => {
     const { structured } = await bench().ok("cancel_job", args);
     expect(structured["nextStep"]).toMatchObject({ tool: "get_operation" });
     const operationId = Object(structured["data"]).id;
-    const onprogress = () => bench().clock.advance(60_000);
-    const waited = await bench().ok("get_operation", { operationId, waitSeconds: 20 }, { onprogress });
+    const waited = await bench().ok("get_operation", { operationId, waitSeconds: 20 }, bench().hurrying());
     expect(waited.structured["data"]).toMatchObject({ id: operationId, state: "SUCCEEDED" });
   });
 
@@ -65,12 +64,9 @@ inOneEra((bench) => {
     const before = await bench().ok("get_job", { jobId: review.id });
     expect(before.structured["data"]).toMatchObject({ state: "WAITING_REVIEW" });
     const ticks: Progress[] = [];
-    const onprogress = (tick: Progress) => {
-      ticks.push(tick);
-      bench().clock.advance(60_000);
-    };
     const sent = await bench().sentDuring(async () => {
-      const { structured } = await bench().ok("get_job", { jobId: review.id, waitSeconds: 20 }, { onprogress });
+      const waiting = { jobId: review.id, waitSeconds: 20 };
+      const { structured } = await bench().ok("get_job", waiting, bench().hurrying(ticks));
       expect(Object(structured["data"]).state).not.toBe("WAITING_REVIEW");
     });
     expect(ticks[0]?.message).toMatch(/^WAITING_REVIEW/);
@@ -93,15 +89,14 @@ inOneEra((bench) => {
       tool: "get_input",
       arguments: { inputId, waitSeconds: 45 },
     });
-    const onprogress = () => bench().clock.advance(60_000);
-    const scanned = await bench().ok("get_input", { inputId, waitSeconds: 20 }, { onprogress });
+    const scanned = await bench().ok("get_input", { inputId, waitSeconds: 20 }, bench().hurrying());
     expect(scanned.structured["data"]).toMatchObject({ id: inputId, state: "READY" });
 
     const args = await bench().argumentsFor("requestMicSharedFileProcessing");
     const asked = await bench().ok("request_file_processing", args);
     const requestId = Object(asked.structured["data"]).id;
     expect(asked.structured["nextStep"]).toMatchObject({ arguments: { requestId, waitSeconds: 45 } });
-    const waited = await bench().ok("get_file_processing_request", { requestId, waitSeconds: 20 }, { onprogress });
+    const waited = await bench().ok("get_file_processing_request", { requestId, waitSeconds: 20 }, bench().hurrying());
     expect(Object(waited.structured["data"]).state).toMatch(/APPROVED|REJECTED/);
     const decided = await bench().sentDuring(() =>
       bench().ok("get_file_processing_request", { requestId, waitSeconds: 45 }),
@@ -151,7 +146,7 @@ inOneEra((bench) => {
       isMoving: () => true,
       onRead: () => undefined,
     };
-    const waits = waitWhile(watched, 10, { timing, signal: abort.signal, deadlineAt: timing.now() + 60_000 });
+    const waits = poll(watched, 10, { timing, signal: abort.signal, deadlineAt: timing.now() + 60_000 });
     await expect(waits).rejects.toMatchObject({
       facts: {
         kind: "cancelled",
@@ -159,20 +154,5 @@ inOneEra((bench) => {
         message: expect.stringMatching(/waiting was cancelled.*goes on/),
       },
     });
-  });
-
-  test("several calls wait side by side", async () => {
-    const jobs = await Promise.all([1, 2, 3].map(() => submitJob(bench().service, FILE.succeeds)));
-    const started = performance.now();
-    const onprogress = () => bench().clock.advance(30 * STAGE_MS);
-    const told = await Promise.all(
-      jobs.map(({ id }) => bench().ok("get_job", { jobId: id, waitSeconds: 30 }, { onprogress })),
-    );
-    expect(told.map(({ structured }) => Object(structured["data"]).state)).toEqual([
-      "SUCCEEDED",
-      "SUCCEEDED",
-      "SUCCEEDED",
-    ]);
-    expect(performance.now() - started).toBeLessThan(10_000);
   });
 });

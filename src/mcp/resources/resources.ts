@@ -13,7 +13,7 @@ import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { type FailureFacts, reasonOf } from "../../failure.ts";
 import { word } from "../../outside.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
-import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/resources/uri.ts";
+import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCache } from "../skills/skills.ts";
 import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";

@@ -8,8 +8,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { Failure, reasonOf } from "../../failure.ts";
 import { escaped, word } from "../../outside.ts";
-import { expand } from "../../toolkit/resources/uri.ts";
 import type { Watch } from "../../toolkit/resources/watching.ts";
+import { expand } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
 import { findResource, noSuchUri, notFound, offeredResources } from "./resources.ts";
 

@@ -7,9 +7,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import type { Job } from "../../contract/jobs.ts";
 import { cancelStarted, type Standing, type StartedJob, standingOf, startedBy } from "../../toolkit/jobs/job-task.ts";
-import type { ActionResult } from "../../toolkit/results.ts";
+import type { ToolResult } from "../../toolkit/results.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
@@ -23,7 +22,7 @@ import type { Task, TaskBackend } from "./task.ts";
 
 export interface JobTasks extends TaskBackend {
   /** The task that a tool's result becomes; undefined where the result itself is the answer. Throws Failure. */
-  answer(tool: ToolName, result: ActionResult<Job>): Promise<CallToolResult | undefined>;
+  answer(tool: ToolName, result: ToolResult): Promise<CallToolResult | undefined>;
 }
 
 /** A cancellation is an action of this tool. */

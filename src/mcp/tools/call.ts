@@ -7,10 +7,10 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import type { Job } from "../../contract/jobs.ts";
 import { type FailureFacts, reasonOf } from "../../failure.ts";
-import { argumentsObject, type Tool } from "../../toolkit/define-tool.ts";
-import type { ActionResult, ToolResult } from "../../toolkit/results.ts";
+import { argumentsObject } from "../../toolkit/arguments.ts";
+import type { Tool } from "../../toolkit/define-tool.ts";
+import type { ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
@@ -97,13 +97,13 @@ export interface Situation {
   /** Absent in revisions before 2025-06-18, which lack resource_link: their clients would refuse the whole result. */
   readonly linkOf: LinkOf | undefined;
   /** Makes a task of a result; undefined where the result itself is the answer. Present where the client follows tasks. */
-  readonly asTask: ((tool: ToolName, result: ActionResult<Job>) => Promise<CallToolResult | undefined>) | undefined;
+  readonly asTask: ((tool: ToolName, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
 }
 
 /** A client that follows tasks still gets the result itself where no task can be made. */
 async function taskOf(
   tool: ToolName,
-  result: ActionResult<Job>,
+  result: ToolResult,
   { asTask, runtime }: Situation,
 ): Promise<CallToolResult | undefined> {
   try {
@@ -117,18 +117,9 @@ async function taskOf(
 /** What the tool answers; or the task that its job is, for a client that follows tasks. */
 async function use(tool: Tool, args: Arguments, call: ToolCall, situation: Situation): Promise<CallToolResult> {
   const { linkOf, runtime } = situation;
-  const noted = <R extends ToolResult>(result: R): R => {
-    runtime.candidates.note(result);
-    return result;
-  };
-  if (tool.makes !== "job") return shownResult(noted(await tool.invoke(args, call)), linkOf);
-  if (tool.kind === "action") {
-    const result = noted(await tool.invoke(args, call));
-    return (await taskOf(tool.name, result, situation)) ?? shownResult(result, linkOf);
-  }
-  const result = noted(await tool.invoke(args, call));
-  const task = result.job && (await taskOf(tool.name, result.job, situation));
-  return task ?? shownResult(result, linkOf);
+  const result = await tool.invoke(args, call);
+  runtime.candidates.note(result);
+  return (result.job && (await taskOf(tool.name, result, situation))) ?? shownResult(result, linkOf);
 }
 
 /** May answer with a question to the person: the client then repeats the call with their answer. */
@@ -164,8 +155,7 @@ export async function callTool(
     const facts = signal.aborted && thrown.kind === "internal" ? cancelledFacts : thrown;
     answer = failureResult(tool.name, facts);
     told.failed(facts, error);
-    if (tool.kind !== "reading" && isOurRefusal(facts))
-      runtime.hooks?.onRefusal?.({ tool: tool.name, why: "forbidden" });
+    if (tool.isWrite && isOurRefusal(facts)) runtime.hooks?.onRefusal?.({ tool: tool.name, why: "forbidden" });
   }
   return answer;
 }

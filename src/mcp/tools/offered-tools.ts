@@ -2,19 +2,16 @@
 import type { Tool as ListedTool } from "@modelcontextprotocol/server";
 import type { Config } from "../../config.ts";
 import type { JsonSchema } from "../../contract/json-schema.ts";
-import type { Effect, Tool } from "../../toolkit/define-tool.ts";
+import type { Tool } from "../../toolkit/define-tool.ts";
 import { showsViews, viewUri } from "../../toolkit/views.ts";
 import { annotationsOf } from "./annotations.ts";
 
-type Gated = Pick<Tool, "name" | "toolset" | "effect" | "view">;
-
-/** What changes nothing at the service: reads and downloads. A file of ours in the download folder is the user's own. */
-const READ_ONLY: ReadonlySet<string> = new Set<Effect>(["read", "save", "export"]);
+type Gated = Pick<Tool, "name" | "toolset" | "isWrite" | "view">;
 
 const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
 
 const isOffered = (tool: Gated, { toolsets, readOnly, apps }: Config): boolean =>
-  toolsets.includes(tool.toolset) && (!readOnly || READ_ONLY.has(tool.effect)) && (apps !== "never" || hasNoView(tool));
+  toolsets.includes(tool.toolset) && (!readOnly || !tool.isWrite) && (apps !== "never" || hasNoView(tool));
 
 /** Why a tool is not offered, for an agent that calls it all the same. */
 export function whyNotOffered(tool: Pick<Tool, "toolset" | "view">, { toolsets, apps }: Config): string {

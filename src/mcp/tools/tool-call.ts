@@ -25,7 +25,7 @@ export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext,
   isOffered: (name) => isOfferedTool(name, runtime.tools, runtime.config),
   async act(name, args, actContext) {
     const tool = runtime.tools.find((each) => each.name === name);
-    return tool?.kind === "action" ? await tool.invoke(args, toolCall(runtime, tool.name, actContext)) : undefined;
+    return tool?.traits ? await tool.invoke(args, toolCall(runtime, tool.name, actContext)) : undefined;
   },
   report: caller.report ?? (() => undefined),
 });

@@ -23,7 +23,7 @@ const BACKSTOP_MS = 2_000;
 
 /** An action tool needs the right `act`, and so does the cancellation of its task. */
 export function callerServiceOf(runtime: Runtime): CallerService {
-  const actions = new Set<unknown>(runtime.tools.flatMap(({ name, kind }) => (kind === "reading" ? [] : [name])));
+  const actions = new Set<unknown>(runtime.tools.flatMap(({ name, isWrite }) => (isWrite ? [name] : [])));
   return {
     ...httpServiceOf(runtime),
     rightFor({ method, params }) {

@@ -1,61 +1,76 @@
-// Which phrase fits a job, and what its sentence is filled with.
+// How jobs are shown: which phrase fits, what is known of a job's history, and its lean fields.
+import type { ActionAbout } from "../../actions/history.ts";
+import { soonOr } from "../../async.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
-import type { Problem } from "../../contract/problem.ts";
-import { quote, word } from "../../outside.ts";
-import { ENDED } from "../jobs/ended.ts";
-import { lean, leanFailure, toTheSecond } from "../lean.ts";
-import type { MovingSubject, Position } from "../read-resource.ts";
-import { uris } from "../resources/uri.ts";
-import type { Advice } from "../results.ts";
-import { type HistoryPorts, historyOf, type JobHistory } from "./job-history.ts";
-import { JOB, type JobCase, type JobFacts } from "./phrases.ts";
-import { problemName, problemText, strayFailure } from "./problem-text.ts";
+import { quote } from "../../outside.ts";
+import { lean, leanFailure, problemText, strayFailure, toTheSecond } from "../lean.ts";
+import type { Advice, MovingSubject, NextStep, Position } from "../results.ts";
+import type { Ports } from "../tool-call.ts";
+import type { ToolName } from "../tool-names.ts";
+import { uris } from "../uri.ts";
+import { currentStage, ENDED, failingStage, isDone, type JobHistory, jobFacts, place, stillness } from "./job-facts.ts";
+import { adviceOf, JOB } from "./phrases.ts";
 
 const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
 
-/** The job changes by itself: worth waiting for. Else it is at its end, or waits for somebody. */
-export const isJobMoving = (job: Job): boolean => MOVING.has(job.state);
+/** The job changes without anyone acting, so it is worth waiting for. */
+export const isJobMoving = ({ state }: Job): boolean => MOVING.has(state);
 
-/** A person at the service has to act before the job goes on. */
+/** A user of the API has to act before the job goes on. */
 export const waitsForPerson = ({ state }: Job): boolean => state === "WAITING_REVIEW" || state === "PAUSED";
 
-const isDone = (stage: Stage): boolean => stage.state === "SUCCEEDED" || stage.state === "NOT_REQUIRED";
+/** The actions on a job: the journal has them by the names of their tools. */
+const RETRY: ToolName = "retry_job";
+const CANCEL: ToolName = "cancel_job";
 
-/** The stage the job is at: the first one that is neither finished nor not needed. */
-const currentStage = (job: Job): Stage | undefined => job.stages.find((stage) => !isDone(stage));
+/** What the history of jobs is read from: the journal first, then other jobs that this process has read. */
+export type HistoryPorts = Pick<Ports, "retries"> & { readonly actions: Pick<Ports["actions"], "about"> };
 
-const stagesBehind = (job: Job): number => job.stages.filter(isDone).length;
+const HISTORY_LIMIT_MS = 1_000;
 
-function place(job: Job): string {
-  const stage = currentStage(job);
-  if (!stage) return "";
-  const units =
-    stage.totalUnits === null ? `${stage.completedUnits}` : `${stage.completedUnits} of ${stage.totalUnits}`;
-  const position = `stage ${stage.stage} (${job.stages.indexOf(stage) + 1} of ${job.stages.length})`;
-  return stage.state === "PENDING" ? `, ${position} next` : `, at ${position}, ${units} units`;
+/** A journal that cannot be read, or not soon, makes advice poorer; it never makes a reading fail or late. */
+const soon = <T>(reading: Promise<T>, otherwise: T): Promise<T> => soonOr(reading, otherwise, HISTORY_LIMIT_MS);
+
+function retryAmong(actions: readonly ActionAbout[], jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
+  const made = actions.find(({ tool, state }) => tool === RETRY && state === "succeeded");
+  const id = made?.resourceId ?? retries.of(jobId);
+  return made === undefined && id === undefined ? undefined : { id };
 }
 
-const finished = (job: Job): string =>
-  `${job.stages.filter(({ state }) => state === "SUCCEEDED").length} of ${job.stages.length} stages finished`;
+/** The job's retry, if it is known. */
+export const knownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
+  retryAmong(await soon(ports.actions.about(jobId), []), jobId, ports);
 
-const failingStage = (job: Job): Stage | undefined =>
-  job.stages.find(({ state }) => state === "FAILED") ?? currentStage(job);
+export async function historyOf(job: Job, ports: Pick<Ports, "actions" | "retries">): Promise<JobHistory> {
+  const madeBy = job.state === "FAILED" && job.retryOfBatchId !== null && ports.actions.argumentsOf(job.id);
+  const [actions, made] = await Promise.all([
+    soon(ports.actions.about(job.id), []),
+    madeBy ? soon(madeBy, undefined) : undefined,
+  ]);
+  const retry = retryAmong(actions, job.id, ports);
+  /** In a job that has ended nothing is left to cancel, and a retry that is known is resolved by that. */
+  const isMoot = ({ tool, isRefused }: ActionAbout): boolean =>
+    tool === CANCEL ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
+  const unresolved = actions.find((action) => action.state === "unknown" && !isMoot(action));
+  return { unresolved, retry, restarted: made?.["retryMode"] === "RESTART" };
+}
 
-/** As often as this a stage is worth trying. */
+/** After so many attempts a stage is not worth another. */
 const MAX_ATTEMPTS = 3;
 
-function failureCase(job: Job, failure: Problem | null, history: JobHistory): JobCase {
+function failureCase(job: Job, { restarted }: JobHistory): keyof typeof JOB {
+  const { failure } = job;
   if (!failure) return "failed, unexplained";
   if (job.reviewState === "REJECTED") return "failed, rejected in review";
   if (!failure.retryable)
     return failure.fieldErrors.length > 0 ? "failed, input or parameters wrong" : "failed for good";
   const attempts = failingStage(job)?.attemptCount ?? 0;
-  if (attempts >= MAX_ATTEMPTS || history.restarted === true) return "failed again and again";
+  if (attempts >= MAX_ATTEMPTS || restarted === true) return "failed again and again";
   return attempts > 1 && job.retryOfBatchId !== null ? "failed, worth restarting" : "failed, worth resuming";
 }
 
-function jobCase(job: Job, history: JobHistory, isStill: boolean): JobCase {
-  if (history.unsettled) return "unresolved";
+function jobCase(job: Job, history: JobHistory, isStill: boolean): keyof typeof JOB {
+  if (history.unresolved) return "unresolved";
   switch (job.state) {
     case "PREPARING":
     case "QUEUED":
@@ -70,111 +85,39 @@ function jobCase(job: Job, history: JobHistory, isStill: boolean): JobCase {
     case "CANCELLED":
       return history.retry ? "cancelled, retried" : "cancelled";
     case "FAILED":
-      return history.retry ? "failed, retried" : failureCase(job, job.failure, history);
+      return history.retry ? "failed, retried" : failureCase(job, history);
   }
 }
 
-const MAX_POINTERS = 3;
-
-function pointersOf(failure: Problem | null): string {
-  const pointers = [
-    ...new Set((failure?.fieldErrors ?? []).map(({ pointer }) => (pointer === "" ? "the whole" : word(pointer)))),
-  ];
-  const more = pointers.length - MAX_POINTERS;
-  return pointers.slice(0, MAX_POINTERS).join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-
-/**
- * A job that has not changed for an hour is not worth polling: that hour is 80 waits of 45 s, each with the same answer. It
- * is no verdict, since the contract does not say how long a stage may take: the agent learns of it and decides.
- */
-const STILL_MS = HOUR_MS;
-
-/** How long nothing has moved in words, where that is long; `readAt` is the service's clock, as `updatedAt` is. */
-function stillness({ updatedAt }: Job, readAt: number | undefined): string {
-  const stillMs = readAt === undefined ? 0 : readAt - Date.parse(updatedAt);
-  if (!(stillMs >= STILL_MS)) return "";
-  const long = stillMs < 2 * DAY_MS ? `${Math.floor(stillMs / HOUR_MS)} h` : `${Math.floor(stillMs / DAY_MS)} days`;
-  return ` Nothing has moved since ${updatedAt} (${long}).`;
-}
-
-/** No operation of the contract reads a job's output. */
-const outputText = (output: string): string =>
-  ` Output: dataset version ${word(output)}. Its rows cannot be read through this API: bind it to another job (register_input, DATASET_VERSION) or open it at the service.`;
-
-/** No operation of the contract changes it: the API advances a publication, at a time that the contract does not state. */
-const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
-  NOT_REQUESTED: "",
-  AWAITING_RELEASE: " Publication: AWAITING_RELEASE (the API advances it; get_job shows it).",
-  BUILDING: " Publication: BUILDING.",
-  ACTIVE: " Publication: ACTIVE.",
-  WITHDRAWN: " Publication: WITHDRAWN.",
-};
-
-function factsOf(job: Job, history: JobHistory, still: string): JobFacts {
-  const { failure, outputDatasetVersionId: output, publicationState } = job;
-  const stage = failingStage(job);
-  return {
-    id: job.id,
-    what: `The job${job.retryOfBatchId === null ? "" : `, a retry of ${word(job.retryOfBatchId)},`}`,
-    state: job.state,
-    place: place(job),
-    recipeVersionId: job.recipeVersionId,
-    results: [output === null ? "" : outputText(output), PUBLICATION[publicationState]].join(""),
-    finished: finished(job),
-    failure: failure ? problemName(failure) : "",
-    code: failure ? word(failure.code) : "",
-    stage: stage?.stage ?? "the job",
-    attempts: stage?.attemptCount ?? 0,
-    pointers: pointersOf(failure),
-    unsettled: history.unsettled,
-    retriedBy: history.retry?.id,
-    workspaceId: job.workspaceId,
-    still,
-  };
-}
-
-/** `readAt`: when the job was so; undefined of an answer that was kept, of which nobody knows how long it has been so. */
+/** `readAt`: when the job was so; undefined if the answer was kept: nobody knows how long it has been so. */
 export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): Advice {
   const still = stillness(job, readAt);
-  const phrase = JOB[jobCase(job, history, still !== "")];
-  const facts = factsOf(job, history, still);
-  const nextStep = phrase.nextStep?.(facts);
-  return {
-    summary: phrase.summary(facts) + strayFailure(job),
-    ...(nextStep && { nextStep }),
-    isRoutine: phrase.isRoutine ?? false,
-  };
+  const advice = adviceOf(JOB[jobCase(job, history, still !== "")], jobFacts(job, history, still));
+  return { ...advice, summary: advice.summary + strayFailure(job) };
 }
 
-const unitsOf = ({ completedUnits, totalUnits }: Stage): string => `${completedUnits}/${totalUnits ?? "?"}`;
+/** A next step that retries without losing finished stages. */
+export const isSafeRetry = (step: NextStep | undefined): boolean =>
+  step?.tool === RETRY && step.arguments["retryMode"] === "SAFE_RESUME";
 
-const STAGE_WORD: Readonly<Record<Stage["state"], string>> = {
+const QUIET: Readonly<Partial<Record<Stage["state"], string>>> = {
   SUCCEEDED: "done",
   PENDING: "pending",
   NOT_REQUIRED: "not needed",
-  RUNNING: "RUNNING",
-  WAITING_REVIEW: "WAITING_REVIEW",
-  FAILED: "FAILED",
-  CANCELLED: "CANCELLED",
 };
 
-/** All stages on one line: neighbours in the same state together, units and tries of those at work. */
+/** All stages on one line: neighbors in the same quiet state together; the others with their units and attempts. */
 export function stagesLine(stages: readonly Stage[]): string {
-  const parts: { word: string; names: string[] }[] = [];
-  for (const stage of stages) {
-    const { state, attemptCount } = stage;
-    const isQuiet = state === "SUCCEEDED" || state === "PENDING" || state === "NOT_REQUIRED";
+  const parts: { text: string; names: string[] }[] = [];
+  for (const { stage, state, attemptCount, completedUnits, totalUnits } of stages) {
+    const quiet = QUIET[state];
     const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
-    const said = isQuiet ? `${STAGE_WORD[state]}${tries}` : `${STAGE_WORD[state]} ${unitsOf(stage)}${tries}`;
+    const text = (quiet ?? `${state} ${completedUnits}/${totalUnits ?? "?"}`) + tries;
     const last = parts.at(-1);
-    if (isQuiet && last?.word === said) last.names.push(stage.stage);
-    else parts.push({ word: said, names: [stage.stage] });
+    if (quiet !== undefined && last?.text === text) last.names.push(stage);
+    else parts.push({ text, names: [stage] });
   }
-  return parts.map(({ word: said, names }) => `${names.join(" ")} ${said}`).join("; ");
+  return parts.map(({ text, names }) => `${names.join(" ")} ${text}`).join("; ");
 }
 
 /** What a job mostly has. */
@@ -198,7 +141,7 @@ export function stateInWords(job: Job): string {
     : `${job.state} at ${stage.stage}`;
 }
 
-function standing(job: Job): Position {
+function position(job: Job): Position {
   const stage = currentStage(job);
   if (!stage) return { is: job.state };
   const { stage: name, state, completedUnits, totalUnits } = stage;
@@ -207,13 +150,21 @@ function standing(job: Job): Position {
   return { is: job.state, at, units };
 }
 
-export const jobSubject = (ports: HistoryPorts): MovingSubject<Job> => ({
+/** How far a job is, for a client that asked for progress: stages done of all, units inside the current one. */
+export function jobProgress(job: Job) {
+  const stage = currentStage(job);
+  const units = stage ? ` ${stage.stage} ${stage.completedUnits}/${stage.totalUnits ?? "?"} units` : "";
+  return { progress: job.stages.filter(isDone).length, total: job.stages.length, message: `${job.state}${units}` };
+}
+
+export const jobSubject = (ports: Pick<Ports, "actions" | "retries">): MovingSubject<Job> => ({
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: isJobMoving,
   waitsForPerson,
-  standing,
+  position,
   state: stateInWords,
   mayRunAgain: ({ state, failure }) => !(state === "FAILED" && failure?.retryable === true),
+  job: (job) => job,
   progress: jobProgress,
   uri: ({ id }) => uris.job(id),
   lean: leanJob,
@@ -224,21 +175,13 @@ export const jobSubject = (ports: HistoryPorts): MovingSubject<Job> => ({
   },
 });
 
-/** A job as it stands, for a person. `recipeName`: where it is known. */
-export function describeJob(job: Job, recipeName: string | undefined): string {
-  const recipe = recipeName === undefined ? quote(job.recipeVersionId) : quote(recipeName);
+/** A job's state, for the user. `recipeName`: if it is known. */
+export function describeJob(job: Job, recipeName: string = job.recipeVersionId): string {
   const failed = job.failure ? ` Its failure: ${problemText(job.failure)}.` : "";
-  return `It is ${job.state}${place(job)}; its recipe is ${recipe}.${failed}`;
+  return `It is ${job.state}${place(job)}; its recipe is ${quote(recipeName)}.${failed}`;
 }
 
-/** How far a job is, for a client that asked for progress: stages done of all, units inside the current one. */
-export function jobProgress(job: Job) {
-  const stage = currentStage(job);
-  const units = stage ? ` ${stage.stage} ${stage.completedUnits}/${stage.totalUnits ?? "?"} units` : "";
-  return { progress: stagesBehind(job), total: job.stages.length, message: `${job.state}${units}` };
-}
-
-/** What an agent decides by, in a list; what is usual is left out. When it last moved tells whether a moving job stands still. */
+/** A job in a list: what an agent decides by; what is usual is left out. `updatedAt` shows whether a moving job has stalled. */
 export function summarizeJob(job: Job, retriedBy: string | undefined) {
   const stage = currentStage(job);
   return {

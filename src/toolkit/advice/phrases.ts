@@ -1,9 +1,15 @@
 // What an agent reads about each state of each kind of resource: one plain sentence and, if there is one, the sensible next call.
-// Which phrase fits is decided beside it: job.ts, operation.ts, input.ts, processing-request.ts.
+// Which phrase fits is decided beside it: job.ts and subjects.ts.
 
-import type { ActionAbout } from "../../actions/history.ts";
-import { word } from "../../outside.ts";
-import type { NextStep } from "../results.ts";
+import { againKey } from "../../actions/keys.ts";
+import { namesItsKind } from "../../contract/endpoints/bodies.ts";
+import type { Input } from "../../contract/inputs.ts";
+import type { Operation } from "../../contract/operation.ts";
+import type { ProcessingRequest } from "../../contract/processing-requests.ts";
+import { quote, word } from "../../outside.ts";
+import { problemName } from "../lean.ts";
+import type { Advice, NextStep } from "../results.ts";
+import type { JobFacts } from "./job-facts.ts";
 
 export interface Phrase<Facts> {
   readonly summary: (facts: Facts) => string;
@@ -13,53 +19,13 @@ export interface Phrase<Facts> {
   readonly isRoutine?: true;
 }
 
-type Phrases<Case extends string, Facts> = Readonly<Record<Case, Phrase<Facts>>>;
+type Phrases<Facts> = Readonly<Record<string, Phrase<Facts>>>;
 
-export interface JobFacts {
-  readonly id: string;
-  /** "The job", with the job it retries. */
-  readonly what: string;
-  readonly state: string;
-  /** ", at stage …", or nothing. */
-  readonly place: string;
-  readonly recipeVersionId: string;
-  /** " Output dataset version: …" and " Publication: …", or nothing. */
-  readonly results: string;
-  /** "3 of 9 stages finished". */
-  readonly finished: string;
-  /** The failure in words: code, quoted title, first field errors. */
-  readonly failure: string;
-  readonly code: string;
-  /** Where the failing stage failed, how often. */
-  readonly stage: string;
-  readonly attempts: number;
-  /** JSON pointers of what the failure finds wrong. */
-  readonly pointers: string;
-  readonly unsettled: ActionAbout | undefined;
-  /** The job that retries it; undefined where the retry's id was never learned. */
-  readonly retriedBy: string | undefined;
-  readonly workspaceId: string;
-  /** " Nothing has moved since …", or nothing. */
-  readonly still: string;
-}
-
-export type JobCase =
-  | "unresolved"
-  | "moving"
-  | "standing still"
-  | "waiting for review"
-  | "paused"
-  | "succeeded"
-  | "cancelled"
-  | "cancelled, retried"
-  | "failed, retried"
-  | "failed, rejected in review"
-  | "failed, unexplained"
-  | "failed, worth resuming"
-  | "failed, worth restarting"
-  | "failed again and again"
-  | "failed, input or parameters wrong"
-  | "failed for good";
+export const adviceOf = <Facts>({ summary, nextStep, isRoutine }: Phrase<Facts>, facts: Facts): Advice => ({
+  summary: summary(facts),
+  nextStep: nextStep?.(facts),
+  isRoutine,
+});
 
 const recipe = ({ recipeVersionId }: JobFacts, why: string): NextStep => ({
   tool: "get_recipe",
@@ -87,15 +53,15 @@ const readRetry = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
       }
     : { tool: "get_job", arguments: { jobId: retriedBy }, why: "shows how the retry stands" };
 
-export const JOB: Phrases<JobCase, JobFacts> = {
+export const JOB = {
   // Before anything new is done about a job, the outcome of what was done must be known.
   unresolved: {
-    summary: ({ what, state, place, unsettled }) =>
-      `${what} is ${state}${place}; a ${unsettled?.tool} call about it, sent at ${unsettled?.sentAt}, has an unknown outcome.`,
-    nextStep: ({ unsettled }) =>
-      unsettled && {
+    summary: ({ what, state, place, unresolved }) =>
+      `${what} is ${state}${place}; a ${unresolved?.tool} call about it, sent at ${unresolved?.sentAt}, has an unknown outcome.`,
+    nextStep: ({ unresolved }) =>
+      unresolved && {
         tool: "resolve_actions",
-        arguments: { idempotencyKey: unsettled.idempotencyKey },
+        arguments: { idempotencyKey: unresolved.idempotencyKey },
         why: "finds out what became of it; the action never runs twice",
       },
   },
@@ -169,37 +135,22 @@ export const JOB: Phrases<JobCase, JobFacts> = {
     summary: ({ what, place, failure }) =>
       `${what} FAILED${place}: ${failure}. Retrying will not help, and the service names nothing to correct: give up.`,
   },
-};
-
-export interface OperationFacts {
-  readonly id: string;
-  readonly what: string;
-  readonly state: string;
-  /** The resource to look at: its result, or what it was about. */
-  readonly about: string;
-  readonly failure: string;
-}
-
-export type OperationCase =
-  | "moving"
-  | "succeeded"
-  | "failed, retryable"
-  | "failed"
-  | "failed, unexplained"
-  | "cancelled";
+} satisfies Phrases<JobFacts>;
 
 // The contract does not say what kind of resource it is about; only jobs have operations today.
-const look = ({ about }: OperationFacts, why: string): NextStep => ({
+const look = ({ resultResourceId, originatingResourceId }: Operation, why: string): NextStep => ({
   tool: "get_job",
-  arguments: { jobId: about },
+  arguments: { jobId: resultResourceId ?? originatingResourceId },
   why,
 });
-const stands = (facts: OperationFacts) => look(facts, "shows how the job stands now");
+const stands = (operation: Operation) => look(operation, "shows how the job stands now");
+const named = ({ operationType }: Operation): string => `The operation (${quote(operationType)})`;
+const failureOf = ({ failure }: Operation): string => (failure ? problemName(failure) : "");
 
-export const OPERATION: Phrases<OperationCase, OperationFacts> = {
+export const OPERATION = {
   moving: {
     isRoutine: true,
-    summary: ({ what, state }) => `${what} is ${state}.`,
+    summary: (operation) => `${named(operation)} is ${operation.state}.`,
     nextStep: ({ id }) => ({
       tool: "get_operation",
       arguments: { operationId: id, waitSeconds: 45 },
@@ -207,44 +158,38 @@ export const OPERATION: Phrases<OperationCase, OperationFacts> = {
     }),
   },
   succeeded: {
-    summary: ({ what }) => `${what} SUCCEEDED.`,
-    nextStep: (facts) => look(facts, "shows the job after it"),
+    summary: (operation) => `${named(operation)} SUCCEEDED.`,
+    nextStep: (operation) => look(operation, "shows the job after it"),
   },
   "failed, retryable": {
-    summary: ({ what, failure }) => `${what} FAILED: ${failure}. It may be asked for again, if it is still wanted.`,
+    summary: (operation) =>
+      `${named(operation)} FAILED: ${failureOf(operation)}. It may be asked for again, if it is still wanted.`,
     nextStep: stands,
   },
-  failed: { summary: ({ what, failure }) => `${what} FAILED: ${failure}.`, nextStep: stands },
-  "failed, unexplained": { summary: ({ what }) => `${what} FAILED; the service gives no reason.`, nextStep: stands },
-  cancelled: { summary: ({ what }) => `${what} was itself CANCELLED.`, nextStep: stands },
-};
+  failed: { summary: (operation) => `${named(operation)} FAILED: ${failureOf(operation)}.`, nextStep: stands },
+  "failed, unexplained": {
+    summary: (operation) => `${named(operation)} FAILED; the service gives no reason.`,
+    nextStep: stands,
+  },
+  cancelled: { summary: (operation) => `${named(operation)} was itself CANCELLED.`, nextStep: stands },
+} satisfies Phrases<Operation>;
 
-export interface InputFacts {
-  readonly id: string;
-  readonly workspaceId: string;
-  readonly scanState: string;
-  /** What registers the same once more; undefined when it could not be called so. */
-  readonly again: Readonly<Record<string, unknown>> | undefined;
-}
-
-export type InputCase = "in scan" | "scan stuck" | "ready" | "infected" | "quarantined" | "expired" | "withdrawn";
-
-const waitForScan = ({ id }: InputFacts, why: string): NextStep => ({
+const waitForScan = ({ id }: Input, why: string): NextStep => ({
   tool: "get_input",
   arguments: { inputId: id, waitSeconds: 45 },
   why,
 });
 
-export const INPUT: Phrases<InputCase, InputFacts> = {
+export const INPUT = {
   "in scan": {
     isRoutine: true,
     summary: ({ scanState }) => `The input waits for its scan (scan ${scanState}); a job needs it READY.`,
-    nextStep: (facts) => waitForScan(facts, "waits for the scan"),
+    nextStep: (input) => waitForScan(input, "waits for the scan"),
   },
   "scan stuck": {
     summary: ({ scanState }) =>
       `The input waits for a scan that is ${scanState}; a job needs it READY. If it stays so, ask the user to contact its operator.`,
-    nextStep: (facts) => waitForScan(facts, "waits for the scan; if it stays so, ask again in some minutes"),
+    nextStep: (input) => waitForScan(input, "waits for the scan; if it stays so, ask again in some minutes"),
   },
   ready: {
     summary: () => "The input is READY: bind it to a port of a recipe (list_recipes) with submit_job.",
@@ -255,36 +200,19 @@ export const INPUT: Phrases<InputCase, InputFacts> = {
   quarantined: { summary: ({ scanState }) => `The input is QUARANTINED (scan ${scanState}); it cannot be used.` },
   expired: {
     summary: () => "The input has EXPIRED; register the file again to use it.",
-    nextStep: ({ again }) =>
-      again && {
-        tool: "register_input",
-        arguments: again,
-        why: "makes a new input of the same, if it is still wanted",
-      },
+    nextStep({ id, workspaceId, inputKind, referenceId }) {
+      // Derived from the input, so that repeating the offered call registers the file only once more.
+      const again = { workspaceId, inputKind, referenceId, idempotencyKey: againKey(id) };
+      if (!namesItsKind(again)) return undefined;
+      return { tool: "register_input", arguments: again, why: "makes a new input of the same, if it is still wanted" };
+    },
   },
   withdrawn: { summary: () => "The input was WITHDRAWN; it cannot be used." },
-};
+} satisfies Phrases<Input>;
 
-export interface RequestFacts {
-  readonly id: string;
-  readonly state: string;
-  /** " (REASON_CODE)", or nothing. */
-  readonly reason: string;
-  readonly inputId: string;
-  readonly recipeVersionId: string;
-  readonly expiresAt: string;
-}
+const reasonOf = ({ reasonCode }: ProcessingRequest): string => (reasonCode === null ? "" : ` (${reasonCode})`);
 
-export type RequestCase =
-  | "in review"
-  | "approved"
-  | "rejected"
-  | "rejected, purpose"
-  | "rejected, source"
-  | "revoked"
-  | "revoked, security";
-
-export const PROCESSING_REQUEST: Phrases<RequestCase, RequestFacts> = {
+export const PROCESSING_REQUEST = {
   "in review": {
     isRoutine: true,
     summary: ({ state }) => `The request is ${state}: a person reviews it before a job may use the file.`,
@@ -295,8 +223,8 @@ export const PROCESSING_REQUEST: Phrases<RequestCase, RequestFacts> = {
     }),
   },
   approved: {
-    summary: ({ reason, expiresAt, inputId, recipeVersionId }) =>
-      `The request is APPROVED${reason} until ${expiresAt}: input ${inputId} may be processed with ${recipeVersionId}.`,
+    summary: (request) =>
+      `The request is APPROVED${reasonOf(request)} until ${request.expiresAt}: input ${request.inputId} may be processed with ${request.recipeVersionId}.`,
     nextStep: ({ recipeVersionId }) => ({
       tool: "get_recipe",
       arguments: { versionId: recipeVersionId },
@@ -304,17 +232,20 @@ export const PROCESSING_REQUEST: Phrases<RequestCase, RequestFacts> = {
     }),
   },
   rejected: {
-    summary: ({ reason }) => `The request was REJECTED${reason}; a new request needs another purpose, file or recipe.`,
+    summary: (request) =>
+      `The request was REJECTED${reasonOf(request)}; a new request needs another purpose, file or recipe.`,
   },
   "rejected, purpose": {
-    summary: ({ reason }) => `The request was REJECTED${reason}; a new request needs another purpose.`,
+    summary: (request) => `The request was REJECTED${reasonOf(request)}; a new request needs another purpose.`,
   },
   "rejected, source": {
-    summary: ({ reason }) => `The request was REJECTED${reason}; a new request needs another file.`,
+    summary: (request) => `The request was REJECTED${reasonOf(request)}; a new request needs another file.`,
   },
-  revoked: { summary: ({ reason }) => `The request was REVOKED${reason}; the file may no longer be processed.` },
+  revoked: {
+    summary: (request) => `The request was REVOKED${reasonOf(request)}; the file may no longer be processed.`,
+  },
   "revoked, security": {
-    summary: ({ reason }) =>
-      `The request was REVOKED${reason}; the file may no longer be processed: do not ask again without a person's word.`,
+    summary: (request) =>
+      `The request was REVOKED${reasonOf(request)}; the file may no longer be processed: do not ask again without a person's word.`,
   },
-};
+} satisfies Phrases<ProcessingRequest>;

@@ -1,30 +1,32 @@
-// Work on many jobs in one call: a few at a time, and no longer than the call may take.
-import * as z from "zod/v4";
+// What the work on jobs shares: reading one, a few at a time, and no longer than the call may take.
+
 import { type CallContext, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
-import { heldTo } from "../requests.ts";
+import { Failure } from "../../failure.ts";
+import type { Ports, ToolCall } from "../tool-call.ts";
 
-const MAX_JOBS = 50;
+/** The API's answer, with the time it was given. Throws Failure. */
+export const readJob = (jobId: string, { context }: Pick<ToolCall, "context">, { service }: Pick<Ports, "service">) =>
+  service.call(getMicJob, { path: { jobId } }, context);
 
-export const jobIds = z
-  .array(heldTo(getMicJob.pathParameters.shape.jobId))
-  .max(MAX_JOBS)
-  .refine((ids) => ids.length > 0, { error: "must name a job" })
-  .refine((ids) => new Set(ids).size === ids.length, { error: "must be unique" });
-
-export const PATIENT_SECONDS = 45;
-/** Of tools that are called in order to wait, for the whole call. Left out, it is the most there is. */
-export const patientWaitSeconds = z
-  .custom<number>((value) => z.int().min(0).max(PATIENT_SECONDS).safeParse(value).success, {
-    error: `must be a whole number from 0 to ${PATIENT_SECONDS}`,
-  })
-  .meta({ type: "integer", maximum: PATIENT_SECONDS })
-  .optional();
+/** " (FAILED)"; nothing if the job may not be read; undefined if there is no such job. */
+export async function stateSuffix(
+  jobId: string,
+  { context }: Pick<ToolCall, "context">,
+  ports: Pick<Ports, "service">,
+): Promise<string | undefined> {
+  try {
+    return ` (${(await readJob(jobId, { context: withTimeToAnswer(context) }, ports)).value.data.state})`;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return error.facts.kind === "not_found" ? undefined : "";
+  }
+}
 
 /** Time kept from a call's end, to answer in. */
 const ANSWER_MS = 1_000;
 
-/** The call's own time but for what it takes to answer. */
+/** The call's own time without what it takes to answer. */
 export const withTimeToAnswer = (context: CallContext): CallContext => ({
   ...context,
   deadlineAt: context.deadlineAt - ANSWER_MS,
@@ -34,31 +36,30 @@ export const withTimeToAnswer = (context: CallContext): CallContext => ({
 export const secondsLeft = (seconds: number, startedAt: number, timing: Timing): number =>
   seconds - (timing.now() - startedAt) / 1_000;
 
-/** Less is not enough to send an action and hear of it. */
+/** Less is not enough to send an action and receive its answer. */
 export const ACTION_MS = 5_000;
 
 export const hasTimeToAct = (context: CallContext, timing: Timing): boolean => timeLeftMs(context, timing) >= ACTION_MS;
 
-/** As many as a service is asked at once by one call. */
+/** One call sends the API at most so many requests at once. */
 const AT_ONCE = 8;
 
-/** Does `work` for each, a few at a time. Rejects as the first of them did, once all that had begun have ended. */
+/** Does `work` for each, a few at a time. Rejects as the first of them did, after all that had begun have ended. */
 export async function eachOfMany<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results = new Map<number, R>();
   const coming = items.entries();
-  let failed: { readonly error: unknown } | undefined;
+  const failed: unknown[] = [];
   async function takeTurns(): Promise<void> {
     for (const [index, item] of coming) {
-      if (failed) return;
-      try {
-        results.set(index, await work(item));
-      } catch (error) {
-        failed ??= { error };
-      }
+      if (failed.length > 0) return;
+      await work(item).then(
+        (result) => results.set(index, result),
+        (error: unknown) => failed.push(error),
+      );
     }
   }
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, takeTurns));
-  if (failed) throw failed.error;
+  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
+  if (failed.length > 0) throw failed[0];
   return items.flatMap((_, index) => {
     const result = results.get(index);
     return result === undefined ? [] : [result];
@@ -73,4 +74,13 @@ export function countsOf(words: readonly string[]): string {
     .sort(([, one], [, other]) => other - one)
     .map(([word, count]) => `${count} ${word}`)
     .join(", ");
+}
+
+/** "1 job", "2 jobs". */
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+
+/** "wait 7 s first; ", the longest of these waits, or nothing. */
+export function waitFirst(waits: readonly { readonly retryAfterSeconds?: number | undefined }[]): string {
+  const seconds = Math.max(0, ...waits.map(({ retryAfterSeconds = 0 }) => retryAfterSeconds));
+  return seconds > 0 ? `wait ${seconds} s first; ` : "";
 }

@@ -1,21 +1,74 @@
-// The jobs that a filter keeps. The service has none, so its pages are read here, and where that ended a cursor of its own goes on.
-
+// The jobs that a filter keeps. The API has no filter, so its pages are read here; a next page continues exactly where reading ended.
+import * as z from "zod/v4";
 import { SMALLER_LIMIT } from "../../api-client/classify.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
-import type { Job } from "../../contract/jobs.ts";
+import { dateTime, parseDateTime } from "../../contract/instants.ts";
+import { type Job, JobState } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
-import { knownRetry, type RetryPorts } from "../advice/job-history.ts";
-import { bytesOf, MAX_WHOLE_BYTES, pageThatFits } from "../page-that-fits.ts";
-import type { Ports } from "../ports.ts";
-import type { ToolCall } from "../tool-call.ts";
-import { countStates, createAgeWatch, fitsFilter, type JobCounts, type JobFilter } from "./job-filter.ts";
+import { type HistoryPorts, knownRetry } from "../advice/job.ts";
+import { bytesOf, MAX_WHOLE_BYTES, pageThatFits } from "../pages.ts";
+import type { Ports, ToolCall } from "../tool-call.ts";
 
 /** Jobs, in one call. */
 export const MAX_READ = 1_000;
 const MAX_MS = 20_000;
 
-interface Wish {
+export const jobFilter = {
+  // Bounds that no agent would break are checked, not listed.
+  states: z
+    .array(JobState)
+    .refine(({ length }) => length >= 1 && length <= JobState.options.length, { error: "must be 1 to 8 states" })
+    .optional(),
+  createdSince: dateTime.meta({ format: "date-time", maxLength: undefined }).optional(),
+  unretried: z.boolean().describe("Retryable, not retried yet.").optional(),
+};
+
+export interface JobFilter {
+  readonly states?: readonly JobState[] | undefined;
+  readonly createdSince?: string | undefined;
+  readonly unretried?: boolean | undefined;
+}
+
+/** The contract's schema has accepted it, so it is an instant. */
+const microsOf = (instant: string): bigint => parseDateTime(instant) ?? 0n;
+
+/** As far as a job alone shows: whether another one retries it is not in it. */
+const fitsFilter =
+  ({ states, createdSince, unretried }: JobFilter) =>
+  ({ state, createdAt, failure }: Job): boolean =>
+    (states === undefined || states.includes(state)) &&
+    (createdSince === undefined || microsOf(createdAt) >= microsOf(createdSince)) &&
+    (unretried !== true || (state === "FAILED" && failure?.retryable === true));
+
+/**
+ * Returns, page by page, whether the rest is most likely too old. The contract gives no order (doubt 38): it is so if all that was
+ * read came newest first, and the whole of this page was created before.
+ */
+function createAgeWatch({ createdSince }: JobFilter): (jobs: readonly Job[]) => boolean {
+  let last: bigint | undefined;
+  let isNewestFirst = true;
+  return (jobs) => {
+    const instants = jobs.map(({ createdAt }) => microsOf(createdAt));
+    for (const instant of instants) {
+      isNewestFirst &&= last === undefined || instant <= last;
+      last = instant;
+    }
+    if (createdSince === undefined || instants.length === 0) return false;
+    return isNewestFirst && instants.every((instant) => instant < microsOf(createdSince));
+  };
+}
+
+export type JobCounts = Readonly<Partial<Record<JobState, number>>>;
+
+/** In the contract's order of states, those that there are. */
+export function countStates(jobs: Iterable<Pick<Job, "state">>): JobCounts {
+  const states = [...jobs].map(({ state }) => state);
+  const counts = JobState.options.map((state) => [state, states.filter((each) => each === state).length] as const);
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
+}
+
+interface Search {
   readonly workspaceId: string;
   /** How many rows, at most. */
   readonly limit?: number | undefined;
@@ -25,104 +78,72 @@ interface Wish {
   readonly isFull: boolean;
 }
 
-export interface FoundJobs {
-  readonly data: readonly Job[];
-  /** Goes on exactly where reading ended. */
-  readonly page: { readonly nextCursor: string | null; readonly hasMore: boolean };
-  readonly meta: { readonly requestId: string };
-  readonly drift: readonly string[];
-  /** Of all that was read, each job once. */
-  readonly counts: JobCounts;
-  readonly read: { readonly jobs: number; readonly complete: boolean };
-  /** Why it ended, where that is not as usual: a sentence. */
-  readonly ended?: string;
-  /** There are fewer rows than were asked for, since more do not fit into one answer. */
-  readonly isCut: boolean;
-  /** What is left was most likely created before `createdSince`. */
-  readonly isRestOld: boolean;
-}
-
-/** The rows so far, and what was read for them. */
-function createRows({ filter, limit = DEFAULT_JOB_PAGE, isFull }: Wish, ports: RetryPorts) {
+/** Throws Failure if not even the first page can be read. */
+export async function findJobs(
+  { workspaceId, limit: maxRows = DEFAULT_JOB_PAGE, cursor: start, filter, isFull }: Search,
+  { context, report }: Pick<ToolCall, "context" | "report">,
+  ports: Pick<Ports, "service"> & HistoryPorts,
+) {
+  const { service, retries } = ports;
+  const stopAt = service.timing.now() + MAX_MS;
   const fits = fitsFilter(filter);
+  const isOld = createAgeWatch(filter);
   const seen = new Map<string, Job>();
   const rows: Job[] = [];
   let bytes = 0;
-  const weigh = (job: Job): number => (isFull ? bytesOf(job) : 0);
-  const isRow = async (job: Job): Promise<boolean> =>
-    fits(job) && !seen.has(job.id) && (filter.unretried !== true || (await knownRetry(job.id, ports)) === undefined);
-  const areRows = (jobs: readonly Job[]): Promise<readonly boolean[]> => Promise.all(jobs.map(isRow));
-
-  return {
-    seen,
-    areAll: (): boolean => rows.length >= limit,
-    /** How many of these jobs, from the first, can be passed before there is a row too many. */
-    async room(jobs: readonly Job[]): Promise<number> {
-      ports.retries.remember(jobs);
-      const taken = await areRows(jobs);
-      let [count, weight] = [rows.length, bytes];
-      for (const [index, job] of jobs.entries()) {
-        if (taken[index] !== true) continue;
-        weight += weigh(job);
-        if (count >= limit || (count > 0 && weight > MAX_WHOLE_BYTES)) return index;
-        count += 1;
-      }
-      return jobs.length;
-    },
-    async take(jobs: readonly Job[]): Promise<void> {
-      const taken = await areRows(jobs);
-      for (const [index, job] of jobs.entries()) {
-        seen.set(job.id, job);
-        if (taken[index] !== true) continue;
-        rows.push(job);
-        bytes += weigh(job);
-      }
-    },
-    /** A later page may have shown the retry of an earlier one's row. */
-    all: (): readonly Job[] =>
-      filter.unretried === true ? rows.filter(({ id }) => ports.retries.of(id) === undefined) : rows,
-  };
-}
-
-/** Throws Failure where not even the first page can be read. */
-export async function findJobs(
-  wish: Wish,
-  { context, report }: Pick<ToolCall, "context" | "report">,
-  ports: Pick<Ports, "service"> & RetryPorts,
-): Promise<FoundJobs> {
-  const { service } = ports;
-  const stopAt = service.timing.now() + MAX_MS;
-  const rows = createRows(wish, ports);
-  const isOld = createAgeWatch(wish.filter);
+  let pageRows: readonly Job[] = [];
   const drift = new Set<string>();
   let meta = { requestId: "" };
   let readCount = 0;
-  let { cursor } = wish;
+  let cursor = start;
 
-  const pageHere = async (limit = Math.min(MAX_PAGE, MAX_READ - readCount)) => {
-    const query = { workspaceId: wish.workspaceId, limit, ...(cursor !== undefined && { cursor }) };
+  const isRow = async (job: Job): Promise<boolean> =>
+    fits(job) && !seen.has(job.id) && (filter.unretried !== true || (await knownRetry(job.id, ports)) === undefined);
+
+  /** How many of these jobs, from the first, can be passed before there is a row too many. */
+  async function room(jobs: readonly Job[]): Promise<number> {
+    retries.remember(jobs);
+    const areRows = await Promise.all(jobs.map(isRow));
+    pageRows = jobs.filter((_, index) => areRows[index]);
+    let [count, weight] = [rows.length, bytes];
+    for (const [index, job] of jobs.entries()) {
+      if (areRows[index] !== true) continue;
+      weight += isFull ? bytesOf(job) : 0;
+      if (count >= maxRows || (count > 0 && weight > MAX_WHOLE_BYTES)) return index;
+      count += 1;
+    }
+    return jobs.length;
+  }
+
+  const readPage = async (limit = Math.min(MAX_PAGE, MAX_READ - readCount)) => {
+    const query = { workspaceId, limit, ...(cursor !== undefined && { cursor }) };
     // The first page has the time that any list has.
     const deadlineAt = readCount === 0 ? context.deadlineAt : Math.min(context.deadlineAt, stopAt);
     return await service.call(listMicJobs, { query }, { ...context, deadlineAt });
   };
+
+  /** `ended`: why reading ended, if that is unusual: a sentence. */
   const found = (
-    page: FoundJobs["page"],
-    why: Partial<Pick<FoundJobs, "ended" | "isCut" | "isRestOld">> = {},
-  ): FoundJobs => ({
-    data: rows.all(),
+    page: { readonly nextCursor: string | null; readonly hasMore: boolean },
+    { ended, isCut = false, isRestOld = false }: { ended?: string; isCut?: boolean; isRestOld?: boolean } = {},
+  ) => ({
+    // A later page may have shown the retry of an earlier one's row.
+    data: filter.unretried === true ? rows.filter(({ id }) => retries.of(id) === undefined) : rows,
     page,
     meta,
     drift: [...drift],
-    counts: countStates(rows.seen.values()),
-    read: { jobs: rows.seen.size, complete: !page.hasMore },
-    isCut: false,
-    isRestOld: false,
-    ...why,
+    /** Of all that was read, each job once. */
+    counts: countStates(seen.values()),
+    read: { jobs: seen.size, complete: !page.hasMore },
+    ended,
+    /** There are fewer rows than were asked for, since more do not fit into one answer. */
+    isCut: isCut && rows.length < maxRows,
+    /** What is left was most likely created before `createdSince`. */
+    isRestOld,
   });
-  const goingOnHere = () => ({ nextCursor: cursor ?? null, hasMore: true });
 
   for (;;) {
-    const fitting = await pageThatFits(pageHere, rows.room).catch((error: unknown) => {
+    const fitting = await pageThatFits(readPage, room).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error;
       if (readCount === 0 && error.facts.next === SMALLER_LIMIT)
         // Here the limit is the number of jobs that are found, not the size of a page.
@@ -132,19 +153,24 @@ export async function findJobs(
       if (readCount === 0 || context.signal.aborted) throw error;
       return error;
     });
-    if (fitting instanceof Failure) return found(goingOnHere(), { ended: fitting.facts.message });
+    const here = { nextCursor: cursor ?? null, hasMore: true };
+    if (fitting instanceof Failure) return found(here, { ended: fitting.facts.message });
     const { answer, isCut } = fitting;
-    if (answer === undefined) return found(goingOnHere(), { isCut: !rows.areAll() });
+    if (answer === undefined) return found(here, { isCut });
     const { data, page } = answer.value;
-    await rows.take(data);
+    for (const job of data) seen.set(job.id, job);
+    rows.push(...pageRows);
+    bytes += isFull ? pageRows.reduce((sum, job) => sum + bytesOf(job), 0) : 0;
     ({ meta } = answer.value);
     for (const field of answer.drift) drift.add(field);
     readCount += data.length;
     report({ progress: readCount, message: `${readCount} jobs read` });
     const isRestOld = isOld(data);
-    if (isCut) return found(page, { isCut: !rows.areAll() });
+    if (isCut) return found(page, { isCut });
     if (!page.hasMore || page.nextCursor === null || page.nextCursor === cursor) return found(page);
     if (isRestOld || readCount >= MAX_READ || service.timing.now() >= stopAt) return found(page, { isRestOld });
     cursor = page.nextCursor;
   }
 }
+
+export type FoundJobs = Awaited<ReturnType<typeof findJobs>>;

@@ -1,18 +1,17 @@
-// Lists of jobs as an agent reads them: a page as the service has it, or the rows that a filter keeps.
+// Lists of jobs as an agent reads them: a page as the API returns it, or the rows that a filter keeps.
 
 import { fileNameSchema } from "../../api-client/file-names.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { jobAdvice, summarizeJob } from "../advice/job.ts";
+import { isSafeRetry, jobAdvice, summarizeJob } from "../advice/job.ts";
 import { toTheSecond } from "../lean.ts";
 import { pageResult, readPage } from "../pages.ts";
-import type { JobPorts, Ports } from "../ports.ts";
-import { uris } from "../resources/uri.ts";
-import { answerResult, type NextStep, type ToolResult, type View } from "../results.ts";
+import { type ToolResult, toolResult, type View } from "../results.ts";
 import { checkSaveAs, savedText, saveRows } from "../save-rows.ts";
-import type { ToolCall } from "../tool-call.ts";
-import { type FoundJobs, findJobs, MAX_READ } from "./find-jobs.ts";
-import { countStates, countsText, type JobCounts, type JobFilter } from "./job-filter.ts";
+import type { JobPorts, Ports, ToolCall } from "../tool-call.ts";
+import { uris } from "../uri.ts";
+import { counted } from "./batch.ts";
+import { countStates, type FoundJobs, findJobs, type JobCounts, type JobFilter, MAX_READ } from "./find-jobs.ts";
 
 interface ListArguments extends JobFilter {
   readonly workspaceId: string;
@@ -23,52 +22,39 @@ interface ListArguments extends JobFilter {
 
 type JobList = ToolResult<readonly Job[]>;
 
-const TOOL = "list_jobs";
+/** ": 12 SUCCEEDED, 3 FAILED", or nothing. */
+function inStates(counts: JobCounts): string {
+  const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
+  return parts.length === 0 ? "" : `: ${parts.join(", ")}`;
+}
 
-const rowsOf = ({ retries }: JobPorts, { workspaceId }: ListArguments) =>
-  ({
-    tool: TOOL,
-    summarize: (job: Job) => summarizeJob(job, retries.of(job.id)),
-    link: uris.jobs(workspaceId),
-  }) as const;
-
-const counted = (count: number): string => `${count} ${count === 1 ? "job" : "jobs"}`;
-
-const inStates = (counts: JobCounts): string => (Object.keys(counts).length === 0 ? "" : `: ${countsText(counts)}`);
-
-export async function pageOfJobs(args: ListArguments, { context }: ToolCall, ports: JobPorts): Promise<JobList> {
+async function pageOfJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
   const { view, workspaceId, limit: wanted, cursor } = args;
-  const query = { workspaceId, ...(cursor !== undefined && { cursor }) };
   const { answer, isCut } = await readPage((limit = wanted) => {
-    const asked = { ...query, ...(limit !== undefined && { limit }) };
-    return ports.service.call(listMicJobs, { query: asked }, context);
+    const query = { workspaceId, ...(cursor !== undefined && { cursor }), ...(limit !== undefined && { limit }) };
+    return ports.service.call(listMicJobs, { query }, call.context);
   }, view);
   const { data } = answer.value;
   ports.retries.remember(data);
-  return pageResult(answer, {
-    ...rowsOf(ports, args),
+  const options = {
     query: { workspaceId, ...(wanted !== undefined && { limit: wanted }) },
-    view,
-    summary: `${counted(data.length)}${inStates(countStates(data))}.`,
-    isCut,
-  });
+    summary: `${counted(data.length, "job")}${inStates(countStates(data))}.`,
+    link: uris.jobs(workspaceId),
+    summarize: (job: Job) => summarizeJob(job, ports.retries.of(job.id)),
+  };
+  return pageResult(answer, { ...options, view, isCut }, call);
 }
 
-const mayResume = (job: Job): boolean => {
-  const step = jobAdvice(job).nextStep;
-  return step?.tool === "retry_job" && step.arguments["retryMode"] === "SAFE_RESUME";
-};
-
-/** What to do about those that a retry may help and that lose nothing by it. Their ids stand in the rows: a step would say them again. */
+/** What to do about those that a retry may help and that lose nothing by it. The rows have their ids: a step would repeat them. */
 function retryText(jobs: readonly Job[], call: ToolCall): string {
-  const count = jobs.filter(mayResume).length;
+  const count = jobs.filter((job) => isSafeRetry(jobAdvice(job).nextStep)).length;
   if (count === 0 || !call.isOffered("retry_jobs")) return "";
   const which = count === jobs.length ? "" : ` ${count} of`;
   return ` retry_jobs with retryMode SAFE_RESUME retries${which} them in one call.`;
 }
 
 function findingText({ data, counts, read, ended, isRestOld }: FoundJobs, { createdSince = "" }: JobFilter): string {
-  const found = `${counted(data.length)} found; ${read.jobs} ${read.jobs === 1 ? "was" : "were"} read${inStates(counts)}.`;
+  const found = `${counted(data.length, "job")} found; ${counted(read.jobs, "was", "were")} read${inStates(counts)}.`;
   const early = ended === undefined ? "" : ` Reading ended early: ${ended}`;
   const old = isRestOld
     ? ` So far the list is newest first, and the last page was created before ${createdSince}.`
@@ -76,7 +62,30 @@ function findingText({ data, counts, read, ended, isRestOld }: FoundJobs, { crea
   return found + early + old;
 }
 
-/** Columns of the CSV: what a row may say, and what only the whole job does. */
+async function filteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
+  const { cursor, view, ...query } = args;
+  const { workspaceId, limit, ...filter } = query;
+  const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, call, ports);
+  const { data, page, meta, drift, counts, read, isCut, isRestOld } = found;
+  const options = {
+    summary: findingText(found, filter) + (filter.unretried === true ? retryText(data, call) : ""),
+    link: uris.jobs(workspaceId),
+    summarize: (job: Job) => summarizeJob(job, ports.retries.of(job.id)),
+    facts: { counts, read },
+  };
+  return pageResult(
+    { value: { data, page, meta }, drift },
+    { ...options, query, view, isCut, isEnough: isRestOld },
+    call,
+  );
+}
+
+export const listJobs = (args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> =>
+  args.states !== undefined || args.createdSince !== undefined || args.unretried === true
+    ? filteredJobs(args, call, ports)
+    : pageOfJobs(args, call, ports);
+
+/** Columns of the CSV: what a row may contain, and what only the whole job does. */
 const COLUMNS = [
   "id",
   "state",
@@ -95,7 +104,7 @@ const nameOfRest = (fileName: string): string => {
   return fileNameSchema.safeParse(name).success ? name : "more-jobs.csv";
 };
 
-/** All jobs that fit, as far as they could be read, as CSV: `page.nextCursor` goes on where reading ended. */
+/** All jobs that fit, as far as they could be read, as CSV: `page.nextCursor` continues where reading ended. */
 export async function savedJobs(
   args: ListArguments,
   fileName: string,
@@ -106,45 +115,22 @@ export async function savedJobs(
   const filter = { states, createdSince, unretried };
   await checkSaveAs(ports, fileName);
   const found = await findJobs({ workspaceId, limit: MAX_READ, cursor, filter, isFull: false }, call, ports);
-  const { data, page, counts, read, drift, meta } = found;
+  const { data, page, counts, read, drift, meta, isRestOld } = found;
   const rows = data.map((job) => {
     const { updatedAt, recipeVersionId } = job;
-    const cells: Readonly<Record<string, unknown>> = {
-      ...summarizeJob(job, ports.retries.of(job.id)),
-      updatedAt: toTheSecond(updatedAt),
-      recipeVersionId,
-    };
+    const summary = summarizeJob(job, ports.retries.of(job.id));
+    const cells: Readonly<Record<string, unknown>> = { ...summary, updatedAt: toTheSecond(updatedAt), recipeVersionId };
     return COLUMNS.map((column) => String(cells[column] ?? ""));
   });
-  const asked = { workspaceId, ...filter, ...(cursor !== undefined && { cursor }), saveAs: fileName };
-  const madeBy = { tool: TOOL, arguments: asked };
-  const { said, file } = await saveRows(ports, fileName, { columns: COLUMNS, rows }, madeBy);
-  const again = { workspaceId, ...filter, cursor: page.nextCursor, saveAs: nameOfRest(fileName) };
-  const nextStep: NextStep | undefined =
-    page.hasMore && page.nextCursor !== null && !found.isRestOld
-      ? { tool: TOOL, arguments: again, why: "saves the rest to a file of its own" }
-      : undefined;
-  const summary = `${findingText(found, filter)} ${savedText(said)}`;
-  const advice = { summary, ...(nextStep && { nextStep }) };
-  return { ...answerResult({ ...said, counts, read, page, meta }, { advice, drift, file }), data };
-}
-
-export async function filteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
-  const { workspaceId, limit, cursor, view, states, createdSince, unretried } = args;
-  const filter = { states, createdSince, unretried };
-  const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, call, ports);
-  const { data, page, meta, drift, counts, read, isCut, isRestOld } = found;
-  const { cursor: _, view: _view, ...query } = args;
-  return pageResult(
-    { value: { data, page, meta }, drift },
-    {
-      ...rowsOf(ports, args),
-      query,
-      view,
-      summary: findingText(found, filter) + (unretried === true ? retryText(data, call) : ""),
-      isCut,
-      isEnough: isRestOld,
-      facts: { counts, read },
-    },
-  );
+  const { tool } = call;
+  const wanted = { workspaceId, ...filter, ...(cursor !== undefined && { cursor }), saveAs: fileName };
+  const { said, file } = await saveRows(ports, fileName, { columns: COLUMNS, rows }, { tool, arguments: wanted });
+  const rest = { workspaceId, ...filter, cursor: page.nextCursor, saveAs: nameOfRest(fileName) };
+  const isMore = page.hasMore && page.nextCursor !== null && !isRestOld;
+  return toolResult(call, data, {
+    summary: `${findingText(found, filter)} ${savedText(said)}`,
+    nextStep: isMore ? { tool, arguments: rest, why: "saves the rest to a file of its own" } : undefined,
+    fields: { ...said, counts, read, page, meta },
+    ...{ drift, file },
+  });
 }

@@ -1,29 +1,82 @@
-// Recipe offers that this process has already read: a job is held against its offer before it is sent, at no extra request.
+// Checks a job against its recipe's offer before it is sent. The parameter schema comes from the API and the values from an agent: a
+// pattern that backtracks, or a few hundred bytes of nested anyOf, can take any time and any memory. So a thread validates them, and is
+// ended when it takes too much. Such values are then left to the API.
+import { Worker } from "node:worker_threads";
 import { BoundedMap } from "../../bounded-map.ts";
 import { type InputBinding, MAX_BINDINGS, Port } from "../../contract/endpoints/bodies.ts";
-import type { JsonObject } from "../../contract/json.ts";
+import { type JsonObject, jsonBytes } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
-import type { RecipeOffer } from "../../contract/recipes.ts";
-import { parameterErrors } from "./parameter-schema.ts";
+import type { RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
+import type { ParameterCheck } from "./parameter-thread.ts";
 
-const MAX_REMEMBERED = 500;
+/** From the call to the result, the start of the thread included: 0.1 s on an idle machine. */
+const LIMIT_MS = 2_000;
+/** The peak of the whole process stays below 64 MB: V8 grants a heap at its limit up to 16 MB more, and code lies outside of it. */
+const HEAP = { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 4 };
+/** As much as an offer may have. */
+const MAX_VALUE_BYTES = 65_536;
+/** The thread ends this long after its last check. */
+const IDLE_MS = 10_000;
 
-export interface Offers {
-  remember(offers: readonly RecipeOffer[]): void;
-  get(versionId: string): RecipeOffer | undefined;
+/** The sources use the build's file too: on Node 20 a thread does not inherit the loader that reads TypeScript. */
+const FILE = import.meta.url.endsWith(".ts") ? "../../../dist/parameter-thread.js" : "./parameter-thread.js";
+
+interface PendingCheck {
+  readonly contentHash: string;
+  readonly resolve: (errors: FieldError[]) => void;
 }
 
-export function createOffers(): Offers {
-  const known = new BoundedMap<string, RecipeOffer>(MAX_REMEMBERED);
-  return {
-    remember(offers) {
-      for (const offer of offers) {
-        known.delete(offer.recipe.versionId);
-        known.set(offer.recipe.versionId, offer);
-      }
-    },
-    get: (versionId) => known.get(versionId),
-  };
+/** Schemas, by contentHash, that were not validated within the limit: a later call does not wait for them again. */
+const tooExpensive = new BoundedMap<string, true>(500);
+/** One thread for the process, so that its limits hold for all callers together; it answers in order. */
+let thread: Worker | undefined;
+let pending: PendingCheck[] = [];
+let idle: NodeJS.Timeout | undefined;
+
+/** Ends the thread. What it has not validated is left to the API. */
+function stop(): void {
+  const stopped = thread;
+  const [current, ...waiting] = pending;
+  thread = undefined;
+  pending = [];
+  if (current) tooExpensive.set(current.contentHash, true);
+  for (const { resolve } of current ? [current, ...waiting] : []) resolve([]);
+  void stopped?.terminate();
+}
+
+function runningThread(): Worker {
+  if (thread) return thread;
+  const options = { env: {}, resourceLimits: HEAP, stdout: true, stderr: true };
+  const started = new Worker(new URL(FILE, import.meta.url), options);
+  started.on("message", (errors: FieldError[]) => {
+    if (started === thread) pending.shift()?.resolve(errors);
+  });
+  // Out of memory, too.
+  started.on("error", () => {
+    if (started === thread) stop();
+  });
+  started.unref();
+  thread = started;
+  return started;
+}
+
+/** Violations of the published parameter schema; none when it cannot be used, or not within the limit: then only the API validates. */
+async function parameterErrors(parameters: RecipeParameters, values: JsonObject): Promise<FieldError[]> {
+  const { contentHash } = parameters;
+  if (tooExpensive.has(contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];
+  clearTimeout(idle);
+  const check: ParameterCheck = { parameters, values };
+  // Unlike the thread, the timer keeps the process of a command alive.
+  let timer: NodeJS.Timeout | undefined;
+  const errors = await new Promise<FieldError[]>((resolve) => {
+    pending.push({ contentHash, resolve });
+    runningThread().postMessage(check);
+    timer = setTimeout(stop, LIMIT_MS);
+  });
+  clearTimeout(timer);
+  clearTimeout(idle);
+  if (pending.length === 0) idle = setTimeout(stop, IDLE_MS).unref();
+  return errors;
 }
 
 // The contract does not say that ports are the names of the recipe's inputs, each bound: where a name can be no port, or not

@@ -2,16 +2,14 @@
 import { RESOLVED_BY_READING, type StandingAction } from "../../actions/listing.ts";
 import { unknownKey } from "../../actions/unknown-outcome.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
-import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { Failure } from "../../failure.ts";
 import { word } from "../../outside.ts";
+import { ENDED } from "../advice/job-facts.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
-import type { Ports } from "../ports.ts";
-import { answerResult, type NextStep, type ToolResult } from "../results.ts";
-import type { ToolCall } from "../tool-call.ts";
-import { eachOfMany, hasTimeToAct, withTimeToAnswer } from "./batch.ts";
-import { ENDED } from "./ended.ts";
-import { type ReadOutcome, readCancellation, readRetry } from "./reading-outcome.ts";
+import { type NextStep, type ToolResult, toolResult } from "../results.ts";
+import { failureOfStep, type JobPorts, type ToolCall } from "../tool-call.ts";
+import { counted, eachOfMany, hasTimeToAct, readJob, stateSuffix, waitFirst, withTimeToAnswer } from "./batch.ts";
+import { findJobs, MAX_READ } from "./find-jobs.ts";
 
 interface ResolveArguments {
   readonly idempotencyKey?: string | undefined;
@@ -27,7 +25,7 @@ export interface ResolvedRow {
   readonly about: string;
   readonly outcome: "resolved" | "rejected" | "still unknown" | "in progress" | "skipped" | "not resolvable";
   /** The id of the resource that it made. */
-  readonly resourceId?: string;
+  readonly resourceId?: string | undefined;
   readonly finding: string;
 }
 
@@ -37,15 +35,14 @@ interface Finding extends Pick<ResolvedRow, "outcome" | "resourceId" | "finding"
   readonly retryAfterSeconds?: number | undefined;
 }
 
-interface ResolveAnswer {
-  readonly results: readonly ResolvedRow[];
-}
-
 /** Rows in one answer. */
 const MAX_ROWS = 100;
 
 /** If several actions are left, one that does not get an answer takes at least this much of the call's time. */
 const MIN_SHARE_MS = 10_000;
+
+/** The clocks of this machine and of the API may differ by this much. */
+const CLOCK_SLACK_MS = 5 * 60_000;
 
 export function resolvingStep({ tool, state, supersededBy, isTooOld }: StandingAction): ResolvingStep {
   if (state === "in_progress") return "wait";
@@ -56,40 +53,29 @@ export function resolvingStep({ tool, state, supersededBy, isTooOld }: StandingA
 
 async function wantedActions(
   { idempotencyKey: key }: ResolveArguments,
-  { actions }: Pick<Ports, "actions">,
+  { actions }: Pick<JobPorts, "actions">,
 ): Promise<readonly StandingAction[]> {
   const all = await actions.unresolved();
   return key === undefined ? all : all.filter(({ idempotencyKey }) => idempotencyKey === key);
 }
 
-const codeOf = ({ code, kind }: Failure["facts"]): string => word(code ?? kind.toUpperCase());
+const IN_PROGRESS: Finding = { outcome: "in progress", finding: "Another call is working on it." };
 
 /** As the journal has an action that this call did not resolve itself. */
-function standing(action: StandingAction | undefined): Finding {
+function journaled(action: StandingAction | undefined): Finding {
   const made = action?.resourceId !== undefined && { resourceId: action.resourceId };
   switch (action?.state) {
     case "succeeded":
       return { outcome: "resolved", ...made, finding: "Resolved: it took effect once." };
-    case "rejected":
-      return {
-        outcome: "rejected",
-        finding: `Resolved: it did not take effect${action.code === undefined ? "" : ` (${word(action.code)})`}.`,
-      };
+    case "rejected": {
+      const code = action.code === undefined ? "" : ` (${word(action.code)})`;
+      return { outcome: "rejected", finding: `Resolved: it did not take effect${code}.` };
+    }
     case "in_progress":
-      return { outcome: "in progress", finding: "Another call is working on it." };
+      return IN_PROGRESS;
     default:
       return { outcome: "still unknown", finding: "Another process may still work on it.", isWorthRepeating: true };
   }
-}
-
-/** The API refused to repeat it, and will refuse it again; what an earlier attempt did stays open. */
-const isRefused = ({ facts }: Failure): boolean =>
-  facts.sideEffect === "unknown" && (facts.kind === "precondition_failed" || facts.kind === "conflict");
-
-/** One call of resolve_actions. */
-interface Resolving {
-  readonly call: ToolCall;
-  readonly ports: Ports;
 }
 
 const stillUnknown = ({ facts }: Failure): Finding => ({
@@ -99,103 +85,151 @@ const stillUnknown = ({ facts }: Failure): Finding => ({
   retryAfterSeconds: facts.retryAfterSeconds,
 });
 
-/** Runs `work`; a Failure becomes a finding, unless the call was canceled. */
-async function orFinding(
-  { call }: Pick<Resolving, "call">,
-  work: () => Promise<Finding>,
-  explain: (failure: Failure) => Promise<Finding>,
+/** Records what was found out by reading; if another process was faster, its outcome counts. */
+async function record(
+  { idempotencyKey: key }: StandingAction,
+  { actions }: JobPorts,
+  outcome: Parameters<JobPorts["actions"]["conclude"]>[1],
+  found: Finding,
 ): Promise<Finding> {
+  return (await actions.conclude(key, outcome)) ? found : journaled(await actions.find(key));
+}
+
+async function recordNone(action: StandingAction, ports: JobPorts, finding: string): Promise<Finding> {
+  const failure = new Failure({
+    kind: "conflict",
+    message: `${finding} This was found out by reading, after the API's answer was lost.`,
+    retryable: false,
+    sideEffect: "none",
+    next: "If it is still wanted, make the call again without idempotencyKey.",
+  });
+  const found: Finding = { outcome: "rejected", finding: `Resolved: it did not take effect. ${finding}` };
+  return await record(action, ports, { failure }, found);
+}
+
+/** Reads the job whether a cancellation took effect. Throws Failure if the job cannot be read. */
+async function readCancellation(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
+  const { id, state } = (await readJob(action.about, call, ports)).value.data;
+  const finding = `Job ${word(id)} is ${state}.`;
+  if (state === "CANCELLED") {
+    const failure = new Failure({
+      kind: "conflict",
+      message: `${finding} The API's answer was lost, and this was found out by reading the job.`,
+      code: state,
+      retryable: false,
+      sideEffect: "done",
+      next: "Nothing is left to do.",
+    });
+    const found: Finding = { outcome: "resolved", finding: `Resolved: it took effect. ${finding}` };
+    return await record(action, ports, { failure }, found);
+  }
+  // No cancellation takes as long as an action is sent again.
+  if (ENDED.has(state) || action.isTooOld) return await recordNone(action, ports, finding);
+  const shows = "It shows whether it was canceled when it has ended.";
+  return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating: true };
+}
+
+/** Looks for the job that a retry made. Throws Failure if the job or the first page of jobs cannot be read. */
+async function readRetry(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
+  const { about, firstSentAt } = action;
+  const { workspaceId } = (await readJob(about, call, ports)).value.data;
+  const filter = { createdSince: new Date(firstSentAt - CLOCK_SLACK_MS).toISOString() };
+  const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, call, ports);
+  const retries = found.data
+    .filter(({ retryOfBatchId }) => retryOfBatchId === about)
+    .sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
+  for (const job of retries) {
+    // Another action of the journal made it.
+    if (await ports.actions.argumentsOf(job.id)) continue;
+    const finding = `Resolved: it ran once. Job ${word(about)} was retried as job ${word(job.id)}.`;
+    const outcome = { value: { data: job, meta: found.meta }, resourceId: job.id };
+    return await record(action, ports, outcome, { outcome: "resolved", resourceId: job.id, finding });
+  }
+  const finding = `${found.read.jobs} jobs were read, and none is this retry of job ${word(about)}.`;
+  if (!found.page.hasMore || found.isRestOld) return await recordNone(action, ports, finding);
+  const isWorthRepeating = found.ended !== undefined;
+  const shows = "The list was not read back to the first attempt.";
+  return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating };
+}
+
+async function read(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
   try {
-    return await work();
+    return await (action.tool === "cancel_job" ? readCancellation : readRetry)(action, call, ports);
   } catch (error) {
-    if (!(error instanceof Failure) || call.context.signal.aborted) throw error;
-    return await explain(error);
+    return stillUnknown(failureOfStep(error, call));
   }
 }
 
-async function record(
+/** As a call that was refused or got no answer leaves the action. */
+async function afterFailure(
   action: StandingAction,
-  { finding, record, mayShowLater }: ReadOutcome,
-  { ports }: Resolving,
+  failure: Failure,
+  call: ToolCall,
+  ports: JobPorts,
 ): Promise<Finding> {
-  if (!record) return { outcome: "still unknown", finding, isWorthRepeating: mayShowLater ?? false };
-  const { idempotencyKey: key } = action;
-  if (!(await ports.actions.conclude(key, record))) return standing(await ports.actions.find(key));
-  if ("resourceId" in record)
-    return { outcome: "resolved", resourceId: record.resourceId, finding: `Resolved: it ran once. ${finding}` };
-  return record.failure.facts.sideEffect === "done"
-    ? { outcome: "resolved", finding: `Resolved: it took effect. ${finding}` }
-    : { outcome: "rejected", finding: `Resolved: it did not take effect. ${finding}` };
-}
-
-const read = (action: StandingAction, resolving: Resolving): Promise<Finding> =>
-  orFinding(
-    resolving,
-    async () => {
-      const { call, ports } = resolving;
-      const reading = action.tool === "cancel_job" ? readCancellation : readRetry;
-      return await record(action, await reading(action, call, ports), resolving);
-    },
-    async (failure) => stillUnknown(failure),
-  );
-
-async function explainFailure(action: StandingAction, failure: Failure, resolving: Resolving): Promise<Finding> {
-  const now = await resolving.ports.actions.find(action.idempotencyKey);
-  if (now?.state === "rejected")
-    return { outcome: "rejected", finding: `Resolved: it did not take effect (${codeOf(failure.facts)}).` };
-  if (now?.state !== "unknown") return standing(now);
-  if (isRefused(failure) && !failure.facts.retryable && RESOLVED_BY_READING.has(action.tool))
-    return await read(action, resolving);
+  const { kind, code, sideEffect, retryable } = failure.facts;
+  const now = await ports.actions.find(action.idempotencyKey);
+  if (now?.state === "rejected") {
+    const why = word(code ?? kind.toUpperCase());
+    return { outcome: "rejected", finding: `Resolved: it did not take effect (${why}).` };
+  }
+  if (now?.state !== "unknown") return journaled(now);
+  // The API refused to repeat it, and will refuse it again; what an earlier attempt did stays open.
+  const isRefused = sideEffect === "unknown" && (kind === "precondition_failed" || kind === "conflict");
+  if (isRefused && !retryable && RESOLVED_BY_READING.has(action.tool)) return await read(action, call, ports);
   return stillUnknown(failure);
 }
 
-const send = (action: StandingAction, resolving: Resolving): Promise<Finding> =>
-  orFinding(
-    resolving,
-    async () => {
-      const { tool, arguments: args, idempotencyKey } = action;
-      const now = await resolving.ports.actions.find(idempotencyKey);
-      // Another process was faster. A rejected action must not be sent again here.
-      if (now?.state === "succeeded" || now?.state === "rejected") return standing(now);
-      const { call } = resolving;
-      const { notice, replay, data } = (await call.act(tool, { ...args, idempotencyKey }, call.context)) ?? {};
-      if (data === undefined)
-        return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${word(tool)}.` };
-      const finding = replay || notice === undefined ? "Resolved: it ran once." : notice;
-      return { outcome: "resolved", resourceId: data.id, finding };
-    },
-    (failure) => explainFailure(action, failure, resolving),
-  );
+async function send(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
+  const { tool, arguments: args, idempotencyKey } = action;
+  try {
+    const now = await ports.actions.find(idempotencyKey);
+    // Another process was faster. A rejected action must not be sent again here.
+    if (now?.state === "succeeded" || now?.state === "rejected") return journaled(now);
+    const made = await call.act(tool, { ...args, idempotencyKey }, call.context);
+    if (!made) return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${word(tool)}.` };
+    const finding = made.replay ? undefined : made.notice;
+    return { outcome: "resolved", resourceId: made.resourceId, finding: finding ?? "Resolved: it ran once." };
+  } catch (error) {
+    return await afterFailure(action, failureOfStep(error, call), call, ports);
+  }
+}
 
 const NOT_RESOLVABLE =
   "It is too old to be sent again, and no tool can read whether it took effect. It is removed from the journal after its retention time.";
 
-async function resolveOne(action: StandingAction, isNamed: boolean, resolving: Resolving): Promise<Finding> {
+async function resolveOne(action: StandingAction, isNamed: boolean, call: ToolCall, ports: JobPorts): Promise<Finding> {
   switch (resolvingStep(action)) {
     case "wait":
-      if (isNamed) return await send(action, resolving);
-      return { outcome: "in progress", finding: "Another call is working on it." };
-    case "skip":
+      return isNamed ? await send(action, call, ports) : IN_PROGRESS;
+    case "skip": {
+      const later = word(action.supersededBy ?? "");
       return {
         outcome: "skipped",
-        finding: `An identical action succeeded later (${word(action.supersededBy ?? "")}); this one is not sent again.`,
+        finding: `An identical action succeeded later (${later}); this one is not sent again.`,
       };
+    }
     case "none":
       return { outcome: "not resolvable", finding: NOT_RESOLVABLE };
     case "read":
-      return await read(action, resolving);
+      return await read(action, call, ports);
     case "send":
-      return await send(action, resolving);
+      return await send(action, call, ports);
   }
 }
 
-/** "1 is", "2 are". */
-const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
+const OTHER_OUTCOMES = [
+  ["still unknown", "is still unknown", "are still unknown"],
+  ["in progress", "is in progress", "are in progress"],
+  ["skipped", "was skipped", "were skipped"],
+  ["not resolvable", "cannot be resolved", "cannot be resolved"],
+] as const;
 
 /** "2 of 3 actions resolved: 1 ran, 1 was rejected. 1 is still unknown." */
 function summaryOf(rows: readonly ResolvedRow[]): string {
   const [only, ...others] = rows;
-  if (only && others.length === 0) {
+  if (!only) return "No action is unresolved.";
+  if (others.length === 0) {
     const made = only.resourceId === undefined ? "" : ` (${word(only.resourceId)})`;
     return `${word(only.tool)} ${word(only.about)}${made}: ${only.finding}`;
   }
@@ -205,36 +239,19 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
     ...(ran > 0 ? [`${ran} ran`] : []),
     ...(rejected > 0 ? [counted(rejected, "was rejected", "were rejected")] : []),
   ];
-  const rest = [
-    [count("still unknown"), "is still unknown", "are still unknown"],
-    [count("in progress"), "is in progress", "are in progress"],
-    [count("skipped"), "was skipped", "were skipped"],
-    [count("not resolvable"), "cannot be resolved", "cannot be resolved"],
-  ] as const;
   const sentences = [
     `${ran + rejected} of ${rows.length} actions resolved${found.length === 0 ? "" : `: ${found.join(", ")}`}.`,
-    ...rest.flatMap(([number, one, many]) => (number === 0 ? [] : [`${counted(number, one, many)}.`])),
-    ...(rows.length > MAX_ROWS ? [`The first ${MAX_ROWS} follow.`] : []),
+    ...OTHER_OUTCOMES.map(([outcome, one, many]) => count(outcome) > 0 && `${counted(count(outcome), one, many)}.`),
+    rows.length > MAX_ROWS && `The first ${MAX_ROWS} follow.`,
   ];
-  return sentences.join(" ");
-}
-
-function nextStep(findings: readonly Finding[], args: ResolveArguments): NextStep | undefined {
-  const again = findings.filter(({ isWorthRepeating }) => isWorthRepeating);
-  if (again.length === 0) return undefined;
-  const waitSeconds = Math.max(0, ...again.map(({ retryAfterSeconds = 0 }) => retryAfterSeconds));
-  const wait = waitSeconds > 0 ? `wait ${waitSeconds} s first; ` : "";
-  return {
-    tool: "resolve_actions",
-    arguments: { ...args },
-    why: `${wait}later it may find out more; no action runs twice`,
-  };
+  return sentences.filter(Boolean).join(" ");
 }
 
 /** "submit_job micrecipev_… (resolved, micjob_…), idempotencyKey mic-…: Resolved: it ran once." */
 function lineOf({ tool, about, outcome, resourceId, idempotencyKey, finding }: ResolvedRow, isOnly: boolean): string {
   const made = resourceId === undefined ? "" : `, ${word(resourceId)}`;
   const key = `idempotencyKey ${word(idempotencyKey)}`;
+  // The summary of a single row contains its finding.
   return isOnly ? `${outcome}, ${key}` : `${word(tool)} ${word(about)} (${outcome}${made}), ${key}: ${finding}`;
 }
 
@@ -242,84 +259,74 @@ function lineOf({ tool, about, outcome, resourceId, idempotencyKey, finding }: R
 export async function resolveActions(
   args: ResolveArguments,
   call: ToolCall,
-  ports: Ports,
-): Promise<ToolResult<ResolveAnswer>> {
+  ports: JobPorts,
+): Promise<ToolResult<{ readonly results: readonly ResolvedRow[] }>> {
   const { idempotencyKey: key } = args;
+  const rows: ResolvedRow[] = [];
+  const open: Finding[] = [];
+  function add(action: StandingAction, { isWorthRepeating, retryAfterSeconds, ...found }: Finding): void {
+    const { tool, idempotencyKey, about } = action;
+    rows.push({ tool, idempotencyKey, about, ...found });
+    if (isWorthRepeating) open.push({ ...found, retryAfterSeconds });
+  }
+
   const wanted = await wantedActions(args, ports);
-  const [named] = key !== undefined && wanted.length === 0 ? [await ports.actions.find(key)] : [];
-  if (key !== undefined && wanted.length === 0 && !named) throw unknownKey(key);
-  if (named) {
-    const { tool, idempotencyKey, about } = named;
-    return answerOf([{ tool, idempotencyKey, about, ...standing(named) }], [], args, call);
+  if (key !== undefined && wanted.length === 0) {
+    const action = await ports.actions.find(key);
+    if (!action) throw unknownKey(key);
+    add(action, { ...journaled(action), isWorthRepeating: false });
   }
   const { timing } = ports.service;
   const context = withTimeToAnswer(call.context);
-  const rows: ResolvedRow[] = [];
-  const findings: Finding[] = [];
   for (const [index, action] of wanted.entries()) {
-    const { tool, idempotencyKey, about } = action;
     const share = Math.max(MIN_SHARE_MS, timeLeftMs(context, timing) / (wanted.length - index));
     const deadlineAt = Math.min(context.deadlineAt, timing.now() + share);
     const found: Finding = hasTimeToAct(context, timing)
-      ? await resolveOne(action, key !== undefined, {
-          call: { ...call, context: { ...context, deadlineAt } },
-          ports,
-        })
+      ? await resolveOne(action, key !== undefined, { ...call, context: { ...context, deadlineAt } }, ports)
       : { outcome: "still unknown", finding: "Not tried yet: the call's time was over.", isWorthRepeating: true };
-    findings.push(found);
-    const { outcome, resourceId, finding } = found;
-    rows.push({ tool, idempotencyKey, about, outcome, ...(resourceId !== undefined && { resourceId }), finding });
-    call.report({ progress: index + 1, total: wanted.length, message: `${word(tool)} ${word(about)}: ${outcome}` });
+    add(action, found);
+    const message = `${word(action.tool)} ${word(action.about)}: ${found.outcome}`;
+    call.report({ progress: index + 1, total: wanted.length, message });
   }
-  return answerOf(rows, findings, args, call);
-}
-
-function answerOf(
-  rows: readonly ResolvedRow[],
-  findings: readonly Finding[],
-  args: ResolveArguments,
-  call: ToolCall,
-): ToolResult<ResolveAnswer> {
-  if (rows.length === 0) return answerResult({ results: [] }, { advice: { summary: "No action is unresolved." } });
-  const step = nextStep(findings, args);
-  const advice = { summary: summaryOf(rows), ...(step && call.isOffered(step.tool) && { nextStep: step }) };
+  const nextStep: NextStep = {
+    tool: "resolve_actions",
+    arguments: { ...args },
+    why: `${waitFirst(open)}later it may find out more; no action runs twice`,
+  };
   const results = rows.slice(0, MAX_ROWS);
-  // The summary of a single row contains its finding.
-  const lines = results.map((row) => lineOf(row, rows.length === 1));
-  return answerResult({ results }, { advice, body: lines.join("\n") });
+  return toolResult(
+    call,
+    { results },
+    {
+      summary: summaryOf(rows),
+      nextStep: open.length > 0 ? nextStep : undefined,
+      lines: results.map((row) => lineOf(row, rows.length === 1)),
+    },
+  );
 }
-
-const isDestructive = ({ tool, arguments: args }: StandingAction): boolean =>
-  tool === "cancel_job" || (tool === "retry_job" && args["retryMode"] === "RESTART");
 
 /** What would be discarded if this action ran now; undefined if nothing would be. */
-async function discards(
-  { tool, about }: StandingAction,
-  call: ToolCall,
-  { service }: Ports,
-): Promise<string | undefined> {
+async function discards(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<string | undefined> {
+  const { tool, about } = action;
   const isCancel = tool === "cancel_job";
-  const what = isCancel ? `cancel job ${word(about)}` : `run job ${word(about)} again from the start`;
-  try {
-    const context = withTimeToAnswer(call.context);
-    const { state } = (await service.call(getMicJob, { path: { jobId: about } }, context)).value.data;
-    return isCancel && ENDED.has(state) ? undefined : `${what} (${state})`;
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    // The API refuses what is about a job that does not exist. A job that may not be read may still be canceled.
-    return error.facts.kind === "not_found" ? undefined : what;
-  }
+  const state = await stateSuffix(about, call, ports);
+  // The API refuses what is about a job that does not exist. A job that may not be read may still be canceled.
+  if (state === undefined || (isCancel && ENDED.has(state.slice(2, -1)))) return undefined;
+  return `${isCancel ? `cancel job ${word(about)}` : `run job ${word(about)} again from the start`}${state}`;
 }
 
 /** One question for all cancellations and restarts that would be sent; undefined if there are none. */
 export async function askAboutResolving(
   args: ResolveArguments,
   call: ToolCall,
-  ports: Ports,
+  ports: JobPorts,
 ): Promise<PreparedQuestion | undefined> {
-  const wanted = await wantedActions(args, ports);
-  const asked = wanted.filter((action) => resolvingStep(action) === "send" && isDestructive(action));
-  const effects = await eachOfMany(asked, (action) => discards(action, call, ports));
+  const destructive = (await wantedActions(args, ports)).filter(
+    (action) =>
+      resolvingStep(action) === "send" &&
+      (action.tool === "cancel_job" || (action.tool === "retry_job" && action.arguments["retryMode"] === "RESTART")),
+  );
+  const effects = await eachOfMany(destructive, (action) => discards(action, call, ports));
   if (effects.length === 0) return undefined;
   const calls = counted(effects.length, "call whose outcome is", "calls whose outcomes are");
   const text = `Send ${calls} unknown again? If one never arrived, it takes effect now, and finished work is discarded: ${effects.join("; ")}.`;

@@ -1,16 +1,34 @@
-// Retries a job. If the API refuses because the job was retried before, the error names that retry if it is known.
+// Retries jobs: one, or many in one call. Many are one retry_job action each, so none is retried twice, whoever repeats what.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
+import { stepKey } from "../../actions/keys.ts";
+import type { NamedAction } from "../../actions/of-service.ts";
+import { type CallContext, type Pace, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { Failure } from "../../failure.ts";
+import { Failure, type FailureFacts } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
-import { jobSubject } from "../advice/job.ts";
-import { type HistoryPorts, knownRetry } from "../advice/job-history.ts";
-import type { Ports } from "../ports.ts";
-import { type ActionResult, callText } from "../results.ts";
+import { table } from "../../table.ts";
+import { jobSubject, knownRetry } from "../advice/job.ts";
+import { PATIENT_SECONDS } from "../arguments.ts";
+import type { PreparedQuestion } from "../define-tool.ts";
+import { type ActionResult, callText, type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
-import type { ToolCall } from "../tool-call.ts";
-import { readJob } from "./read-job.ts";
+import { failureOfStep, type JobPorts, type ToolCall } from "../tool-call.ts";
+import type { ToolName } from "../tool-names.ts";
+import {
+  counted,
+  countsOf,
+  eachOfMany,
+  hasTimeToAct,
+  readJob,
+  secondsLeft,
+  stateSuffix,
+  waitFirst,
+  withTimeToAnswer,
+} from "./batch.ts";
+import { movingIds, watchJobs } from "./waiting.ts";
+
+const RETRY: ToolName = "retry_job";
 
 export const retryTraits: ActionTraits = { about: "jobId", identifiedBy: ["jobId"] };
 
@@ -18,36 +36,245 @@ interface RetryArguments extends ActionArguments {
   readonly jobId: string;
 }
 
-/** `conflict` refused the retry; its message also names another retry of the job that is known. */
-async function explain(conflict: Failure, jobId: string, ports: HistoryPorts): Promise<Failure> {
-  const id = (await knownRetry(jobId, ports))?.id;
-  if (id === undefined) return conflict;
-  return conflict.with({
-    message: `${conflict.facts.message} Job ${word(jobId)} was retried as job ${word(id)}.`,
-    next: `${callText({ tool: "get_job", arguments: { jobId: id } })} shows how the retry stands.`,
-  });
-}
-
-export async function retryOnce(
-  args: RetryArguments,
-  call: ToolCall,
-  ports: HistoryPorts & Pick<Ports, "service">,
-): Promise<ActionResult<Job>> {
+/** If the API refuses because the job was retried before, the error names that retry if it is known. Throws Failure. */
+export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobPorts): Promise<ActionResult<Job>> {
+  const { jobId } = args;
   try {
     return await runAction(args, call, ports, {
       endpoint: retryMicJob,
       traits: retryTraits,
       subject: jobSubject(ports),
-      readNow: (jobId) => readJob(jobId, call, ports),
+      readNow: (id) => readJob(id, call, ports),
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
       // Section 3: a retried job carries the earlier job's id.
       mismatch: ({ id, retryOfBatchId: earlier }) =>
-        earlier === args.jobId
+        earlier === jobId
           ? undefined
-          : `/data/retryOfBatchId: ${earlier === null ? "null" : quote(earlier)} in job ${quote(id)}, which is no retry of ${quote(args.jobId)}`,
+          : `/data/retryOfBatchId: ${earlier === null ? "null" : quote(earlier)} in job ${quote(id)}, which is no retry of ${quote(jobId)}`,
     });
   } catch (error) {
-    const isConflict = error instanceof Failure && error.facts.kind === "conflict" && error.facts.status === 409;
-    throw isConflict ? await explain(error, args.jobId, ports) : error;
+    if (!(error instanceof Failure) || error.facts.kind !== "conflict" || error.facts.status !== 409) throw error;
+    const retry = (await knownRetry(jobId, ports))?.id;
+    if (retry === undefined) throw error;
+    throw error.with({
+      message: `${error.facts.message} Job ${word(jobId)} was retried as job ${word(retry)}.`,
+      next: `${callText({ tool: "get_job", arguments: { jobId: retry } })} shows how the retry stands.`,
+    });
   }
 }
+
+interface RetryManyArguments {
+  readonly jobIds: readonly string[];
+  readonly retryMode: "SAFE_RESUME" | "RESTART";
+  readonly reason: string;
+  readonly waitSeconds?: number | undefined;
+  /** The key of each retry is derived from it. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+interface RetryRow {
+  readonly jobId: string;
+  readonly outcome: "retried" | "rejected" | "unknown" | "not sent";
+  readonly newJobId?: string;
+  /** Of the new job. */
+  readonly state?: Job["state"];
+  readonly code?: string;
+  /** If the outcome is unknown. */
+  readonly idempotencyKey?: string;
+}
+
+/** What has become of one job, and what is to be done about it. */
+interface Retried {
+  readonly row: RetryRow;
+  /** The same call for this job again may do it, or find out what became of it. */
+  readonly isWorthRepeating?: boolean;
+  /** The same call retried it before: nothing was sent now. */
+  readonly isOld?: boolean;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** The agent's own code for it, as the API names it when it refuses. */
+const ALREADY_RETRIED = "ALREADY_RETRIED";
+const OUT_OF_TIME = "OUT_OF_TIME";
+
+const actionOf = (jobId: string, { retryMode, reason, idempotencyKey }: RetryManyArguments): NamedAction => ({
+  tool: RETRY,
+  arguments: { jobId, retryMode, reason },
+  traits: retryTraits,
+  explicitKey: idempotencyKey === undefined ? undefined : stepKey(idempotencyKey, jobId),
+  isDerivedKey: true,
+});
+
+/** Why nothing is sent for this job; undefined if it is retried, or the journal has its retry. */
+async function whyNot(jobId: string, args: RetryManyArguments, ports: JobPorts): Promise<Retried | undefined> {
+  if (await ports.actions.findKnown(actionOf(jobId, args))) return undefined;
+  // A new key asks for another retry on purpose.
+  const retry = args.idempotencyKey === undefined ? await knownRetry(jobId, ports) : undefined;
+  if (!retry) return undefined;
+  const newJobId = retry.id !== undefined && { newJobId: retry.id };
+  return { row: { jobId, outcome: "not sent", ...newJobId, code: ALREADY_RETRIED } };
+}
+
+function outcomeOf({ sideEffect, status = 0 }: FailureFacts): RetryRow["outcome"] {
+  if (sideEffect === "unknown") return "unknown";
+  if (sideEffect === "done") return "retried";
+  // The API has read the request and refused it.
+  return status >= 400 && status < 500 && status !== 408 && status !== 429 ? "rejected" : "not sent";
+}
+
+async function failed(jobId: string, { facts }: Failure, ports: JobPorts): Promise<Retried> {
+  const outcome = outcomeOf(facts);
+  const isOpen = outcome === "unknown" || outcome === "not sent";
+  const retry = facts.status === 409 ? (await knownRetry(jobId, ports))?.id : undefined;
+  const row: RetryRow = {
+    jobId,
+    outcome,
+    ...(retry !== undefined && { newJobId: retry }),
+    code: facts.code ?? facts.kind.toUpperCase(),
+    ...(outcome === "unknown" && facts.idempotencyKey !== undefined && { idempotencyKey: facts.idempotencyKey }),
+  };
+  return { row, isWorthRepeating: isOpen && facts.retryable, retryAfterSeconds: facts.retryAfterSeconds };
+}
+
+/** Waits until the API may be asked again; returns false if that is too late for this call. */
+async function waitForRetryAfter(pace: Pace, context: CallContext, timing: Timing): Promise<boolean> {
+  for (;;) {
+    const waitMs = pace.heldUntilAt - timing.now();
+    if (!hasTimeToAct({ ...context, deadlineAt: context.deadlineAt - Math.max(0, waitMs) }, timing)) return false;
+    if (waitMs <= 0) return true;
+    await timing.sleep(waitMs, context.signal);
+  }
+}
+
+async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPorts): Promise<readonly Retried[]> {
+  const { jobIds, retryMode, reason } = args;
+  // What must not be sent is known for all before any is sent.
+  const refused = new Map<string, Retried>();
+  await eachOfMany(jobIds, async (jobId) => {
+    const why = await whyNot(jobId, args, ports);
+    if (why) refused.set(jobId, why);
+  });
+  const pace: Pace = { heldUntilAt: 0 };
+  const context: CallContext = { ...withTimeToAnswer(call.context), pace };
+  const { timing } = ports.service;
+  let done = 0;
+
+  async function retry(jobId: string): Promise<Retried> {
+    const why = refused.get(jobId);
+    if (why) return why;
+    if (!(await waitForRetryAfter(pace, context, timing))) {
+      const retryAfterSeconds = Math.ceil(Math.max(0, pace.heldUntilAt - timing.now()) / 1_000);
+      return { row: { jobId, outcome: "not sent", code: OUT_OF_TIME }, isWorthRepeating: true, retryAfterSeconds };
+    }
+    const proposedKey = call.proposedKey === undefined ? undefined : stepKey(call.proposedKey, jobId);
+    try {
+      const asOne: ToolCall = { ...call, tool: RETRY, context, proposedKey };
+      const { explicitKey: idempotencyKey } = actionOf(jobId, args);
+      const retryArguments = { jobId, retryMode, reason, idempotencyKey, isDerivedKey: true };
+      const { data, replay } = await retryJob(retryArguments, asOne, ports);
+      const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
+      return { row, isOld: replay !== undefined };
+    } catch (error) {
+      return await failed(jobId, failureOfStep(error, { context }), ports);
+    }
+  }
+
+  return await eachOfMany(jobIds, async (jobId) => {
+    const retried = await retry(jobId);
+    done += 1;
+    call.report({ progress: done, total: jobIds.length, message: `${word(jobId)} ${retried.row.outcome}` });
+    return retried;
+  });
+}
+
+function nextStep(
+  all: readonly Retried[],
+  moving: readonly string[],
+  { retryMode, reason, idempotencyKey }: RetryManyArguments,
+): NextStep | undefined {
+  const again = all.filter(({ isWorthRepeating }) => isWorthRepeating);
+  if (again.length > 0) {
+    const jobIds = again.map(({ row }) => row.jobId);
+    const why = `${waitFirst(again)}continues with the rest and resolves what is unknown; none is retried twice`;
+    const key = idempotencyKey !== undefined && { idempotencyKey };
+    return { tool: "retry_jobs", arguments: { jobIds, retryMode, reason, ...key }, why };
+  }
+  if (moving.length === 0) return undefined;
+  const why = "shows how they stand, and waits for what moves";
+  return { tool: "wait_for_jobs", arguments: { jobIds: moving }, why };
+}
+
+/** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." `old`: so many were retried before. */
+function summaryOf(rows: readonly RetryRow[], old: number): string {
+  const made = rows.filter(({ outcome }) => outcome === "retried");
+  const states = made.flatMap(({ state }) => state ?? []);
+  const others = rows.filter(({ outcome }) => outcome !== "retried");
+  const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${word(code)})`));
+  const sentences = [
+    `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
+    old > 0 && `Not run again, since an identical call ran before: ${old === made.length ? "all" : old} of them.`,
+    rest.length > 0 && `The others: ${countsOf(rest)}.`,
+  ];
+  return sentences.filter(Boolean).join(" ");
+}
+
+const COLUMNS = ["jobId", "outcome", "newJobId", "state", "code", "idempotencyKey"] as const;
+
+export async function retryMany(
+  args: RetryManyArguments,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<ToolResult<{ readonly results: readonly RetryRow[] }>> {
+  const { timing } = ports.service;
+  const startedAt = timing.now();
+  const { jobIds, waitSeconds = PATIENT_SECONDS } = args;
+  const all = await retryEach(args, call, ports);
+  const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
+  const seconds = secondsLeft(waitSeconds, startedAt, timing);
+  const isWaitedFor = made.length > 0 && waitSeconds > 0 && timeLeftMs(withTimeToAnswer(call.context), timing) > 0;
+  const watched = isWaitedFor ? await watchJobs(made, { until: "all", seconds, done: jobIds.length }, call, ports) : [];
+  const states = new Map(watched.flatMap(({ id, job }) => (job ? [[id, job.state] as const] : [])));
+  const results = all.map(({ row }): RetryRow => {
+    const state = states.get(row.newJobId ?? "");
+    return state === undefined ? row : { ...row, state };
+  });
+  const old = all.filter(({ isOld }) => isOld).length;
+  const rows = results.map((row) => COLUMNS.map((column) => row[column] ?? ""));
+  return toolResult(
+    call,
+    { results },
+    {
+      summary: summaryOf(results, old),
+      nextStep: nextStep(all, isWaitedFor ? movingIds(watched) : made, args),
+      lines: [table(COLUMNS, rows)],
+      isReplay: old === all.length,
+    },
+  );
+}
+
+/** Reads the jobs that would be restarted, and makes one question for all of them; undefined if there are none. */
+async function askAboutAll(
+  args: RetryManyArguments,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<PreparedQuestion | undefined> {
+  const named = await eachOfMany(args.jobIds, async (jobId) => {
+    if (await ports.actions.findKnown(actionOf(jobId, args))) return undefined;
+    if (await whyNot(jobId, args, ports)) return undefined;
+    const state = await stateSuffix(jobId, call, ports);
+    return state === undefined ? undefined : `${word(jobId)}${state}`;
+  });
+  if (named.length === 0) return undefined;
+  const what = `Run ${counted(named.length, "job")} anew from the start?`;
+  const text = `${what} The stages they have finished are thrown away: ${named.join(", ")}. The reason given: ${quote(args.reason)}`;
+  return { text, resourceVersion: undefined };
+}
+
+/** What the user is asked, once for all, before any job is restarted. */
+export const confirmRestarts = (args: RetryManyArguments) =>
+  args.retryMode === "RESTART"
+    ? {
+        actions: args.jobIds.map((jobId) => actionOf(jobId, args)),
+        prepare: (call: ToolCall, ports: JobPorts) => askAboutAll(args, call, ports),
+      }
+    : undefined;

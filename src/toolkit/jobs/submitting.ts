@@ -1,24 +1,46 @@
-// Submits a job.
+// Submits jobs: from bound inputs, or (run_job) from a recipe, files and parameters in one call. Each step of run_job is an action of
+// its own, so the same call again, in any process, continues where the last one stopped.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import type { InputBinding } from "../../contract/endpoints/bodies.ts";
-import { createMicJob } from "../../contract/endpoints/job-processing.ts";
+import {
+  createMicJob,
+  getMicExecutableRecipe,
+  getMicJob,
+  getMicPublicInput,
+} from "../../contract/endpoints/job-processing.ts";
+import type { Input } from "../../contract/inputs.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { invalidArguments } from "../../failure.ts";
-import { jobSubject } from "../advice/job.ts";
-import type { JobPorts } from "../ports.ts";
-import type { ActionResult } from "../results.ts";
-import { runAction } from "../run-action.ts";
-import type { ToolCall } from "../tool-call.ts";
+import type { RecipeOffer } from "../../contract/recipes.ts";
+import { Failure, invalidArguments } from "../../failure.ts";
+import { word } from "../../outside.ts";
+import { jobProgress, jobSubject, stateInWords, waitsForPerson } from "../advice/job.ts";
+import { inputSubject } from "../advice/subjects.ts";
+import { PATIENT_SECONDS } from "../arguments.ts";
+import { pollResource } from "../polling.ts";
+import {
+  type ActionResult,
+  type Advice,
+  type MovingSubject,
+  type ReadAnswer,
+  resourceResult,
+  type Step,
+  stepOf,
+  type ToolResult,
+  withSteps,
+} from "../results.ts";
+import { replayNotice, runAction } from "../run-action.ts";
+import { failureOfStep, type JobPorts, type ToolCall } from "../tool-call.ts";
+import { ACTION_MS, eachOfMany, readJob, secondsLeft } from "./batch.ts";
+import { type Obtained, obtainInput, type WantedInput } from "./inputs.ts";
 import { offerErrors } from "./offers.ts";
-import { readJob } from "./read-job.ts";
 
 export const submitTraits: ActionTraits = {
   about: "recipeVersionId",
   identifiedBy: ["workspaceId", "recipeVersionId", "inputBindings", "parameterValues"],
 };
 
-export interface SubmitArguments {
+interface SubmitArguments {
   readonly workspaceId: string;
   readonly recipeVersionId: string;
   readonly inputBindings: readonly InputBinding[];
@@ -27,27 +49,241 @@ export interface SubmitArguments {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** Throws Failure if the recipe's offer shows that the API would refuse the job. `bindings`: the argument that has the bindings. */
+async function validateAgainstOffer(
+  offer: RecipeOffer | undefined,
+  job: Pick<SubmitArguments, "inputBindings" | "parameterValues">,
+  message: string,
+  bindings: "inputBindings" | "inputs",
+): Promise<void> {
+  const errors = offer ? await offerErrors(offer, job) : [];
+  if (errors.length === 0) return;
+  throw invalidArguments(
+    message,
+    errors.map((error) => ({ ...error, pointer: error.pointer.replace(/^\/inputBindings/, `/${bindings}`) })),
+    "Correct the fields named above and call again; get_recipe shows the schema.",
+  );
+}
+
 /** `readsReplay`: whether a replay reads the job as it is now (default: yes). */
-export const submitOnce = (
+export async function submitJob(
   args: SubmitArguments,
   call: ToolCall,
   ports: JobPorts,
-  { readsReplay } = { readsReplay: true },
-): Promise<ActionResult<Job>> =>
-  runAction({ ...args }, call, ports, {
+  { readsReplay = true } = {},
+): Promise<ActionResult<Job>> {
+  const { recipeVersionId } = args;
+  return await runAction({ ...args }, call, ports, {
     endpoint: createMicJob,
     traits: submitTraits,
     subject: jobSubject(ports),
     ...(readsReplay && { readNow: (jobId: string) => readJob(jobId, call, ports) }),
     findOut: "Look with list_jobs for a job created at that time with this recipe version.",
     async check() {
-      const offer = ports.offers.get(args.recipeVersionId);
-      const errors = offer ? await offerErrors(offer, args) : [];
-      if (errors.length === 0) return;
-      throw invalidArguments(
-        "submit_job was not sent: the job does not fit the recipe offer read before.",
-        errors,
-        "Correct the fields named above and call again; get_recipe shows the schema.",
-      );
+      const misfit = "submit_job was not sent: the job does not fit the recipe offer read before.";
+      await validateAgainstOffer(ports.offers.get(recipeVersionId), args, misfit, "inputBindings");
     },
   });
+}
+
+interface RunArguments extends Omit<SubmitArguments, "inputBindings"> {
+  readonly inputs: readonly WantedInput[];
+  readonly waitSeconds?: number | undefined;
+}
+
+const SUBMIT = "submit_job";
+
+/** One call of run_job. */
+interface Run {
+  readonly args: RunArguments;
+  readonly call: ToolCall;
+  readonly ports: JobPorts;
+  /** What is left of the time that the agent gave the call to wait. */
+  readonly secondsLeft: () => number;
+  /** The actions so far. */
+  readonly steps: Step[];
+}
+
+/**
+ * The bindings of the job that this very call submitted before; undefined if it did not. Whatever has become of the inputs since, nothing
+ * else is submitted instead. Throws Failure, also if the key belongs to another action.
+ */
+async function submittedBefore({ args, ports }: Run): Promise<readonly InputBinding[] | undefined> {
+  const { inputs, waitSeconds, idempotencyKey: explicitKey, ...job } = args;
+  const inputBindings = inputs.map(({ port, inputId, referenceId, inputKind = "M4_FILE" }) =>
+    inputId === undefined ? { port, inputKind, referenceId } : { port, inputId },
+  );
+  const call = { tool: SUBMIT, arguments: { ...job, inputBindings }, traits: submitTraits, explicitKey };
+  const known = await ports.actions.findKnown(call);
+  return known && createMicJob.body.shape.inputBindings.parse(known.arguments["inputBindings"]);
+}
+
+async function readOffer({ args, call, ports }: Run): Promise<RecipeOffer | undefined> {
+  const { recipeVersionId: versionId } = args;
+  const known = ports.offers.get(versionId);
+  if (known) return known;
+  try {
+    const { data } = (await ports.service.call(getMicExecutableRecipe, { path: { versionId } }, call.context)).value;
+    ports.offers.remember([data]);
+  } catch (error) {
+    // An application that may run jobs need not be allowed to read recipes.
+    if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
+  }
+  return ports.offers.get(versionId);
+}
+
+const isUsable = ({ input }: Obtained): boolean => input === undefined || input.state === "READY";
+const isScanned = ({ input }: Obtained): boolean => input === undefined || !inputSubject.isMoving(input);
+
+/** The input when its scan is over, or the time for it. */
+async function scanned({ call, ports, steps, secondsLeft }: Run, obtained: Obtained): Promise<Obtained> {
+  if (isScanned(obtained)) return obtained;
+  const reading = {
+    endpoint: getMicPublicInput,
+    path: { inputId: obtained.inputId },
+    subject: inputSubject,
+    waitSeconds: secondsLeft(),
+    reservedMs: ACTION_MS,
+  };
+  const answer = await pollResource(reading, call, ports, ({ scanState }) =>
+    call.report({ progress: steps.length, message: `${obtained.port}: scan ${scanState}` }),
+  );
+  return { ...obtained, input: answer.value.data };
+}
+
+/** All inputs, READY; or the one that is not. */
+async function readyInputs(run: Run): Promise<readonly Obtained[] | Obtained> {
+  const { args, call, ports, steps } = run;
+  const { inputs, workspaceId, idempotencyKey: callKey } = args;
+  const given = new Set(inputs.flatMap(({ inputId = [] }) => inputId));
+  const byPort = new Map<string, Step>();
+  function onStep(port: string, step: Step): void {
+    byPort.set(port, step);
+    call.report({ progress: byPort.size, message: `${port}: ${word(step.resourceId)}` });
+  }
+  let obtained: readonly Obtained[];
+  try {
+    obtained = await eachOfMany(inputs, (each) =>
+      obtainInput(each, { workspaceId, given, callKey, onStep }, call, ports),
+    );
+  } finally {
+    steps.push(...inputs.flatMap(({ port }) => byPort.get(port) ?? []));
+  }
+  const unusable = obtained.find((each) => !isUsable(each) && isScanned(each));
+  if (unusable) return unusable;
+  const ready: Obtained[] = [];
+  for (const each of obtained) {
+    const now = await scanned(run, each);
+    if (!isUsable(now)) return now;
+    ready.push(now);
+  }
+  return ready;
+}
+
+/** The result of a call that submitted nothing, because of an input that cannot be used. */
+async function inputNotReady(
+  { args, call, ports, steps }: Run,
+  { port, inputId }: Obtained,
+): Promise<ToolResult<Input>> {
+  const answer = await ports.service.call(getMicPublicInput, { path: { inputId } }, call.context);
+  function advise(input: Input): Advice {
+    const { summary, nextStep } = inputSubject.advise(input);
+    const again = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
+    const why = "goes on from here; what is registered is not registered again";
+    return {
+      summary: `No job was submitted, because of port ${port}: ${summary}`,
+      nextStep: inputSubject.isMoving(input) ? { tool: "run_job", arguments: again, why } : nextStep,
+    };
+  }
+  return withSteps(await resourceResult(answer, { ...inputSubject, advise }, call), steps);
+}
+
+/** As of get_job; if a user of the API has to act, the call that waits for them is the next step of the work that was begun here. */
+function runSubject(ports: JobPorts): MovingSubject<Job> {
+  const { waitsForPerson: _, ...subject } = jobSubject(ports);
+  return {
+    ...subject,
+    async advise(job, readAt) {
+      const advice = await subject.advise(job, readAt);
+      if (advice.nextStep || !waitsForPerson(job)) return advice;
+      const args = { jobId: job.id, waitSeconds: PATIENT_SECONDS };
+      return { ...advice, nextStep: { tool: "get_job", arguments: args, why: "waits until a person has acted" } };
+    },
+  };
+}
+
+/** The job when it has stopped or time is up; undefined if it is not read, or cannot be. */
+async function pollJob(run: Run, { data, action }: ActionResult<Job>): Promise<ReadAnswer<Job> | undefined> {
+  const { call, ports, steps } = run;
+  const waitSeconds = call.followsTasks ? 0 : run.secondsLeft();
+  if (waitSeconds <= 0 && !action.replayed) return undefined;
+  const reading = { endpoint: getMicJob, path: { jobId: data.id }, subject: runSubject(ports), waitSeconds };
+  return await pollResource(reading, call, ports, (job) => {
+    const { progress, total, message } = jobProgress(job);
+    call.report({ progress: steps.length + progress, total: steps.length + total, message });
+    // The job has been made, whatever keeps it from being read.
+  }).catch((error: unknown) => void failureOfStep(error, call));
+}
+
+async function submit(run: Run, inputBindings: readonly InputBinding[]): Promise<ToolResult<Job>> {
+  const { args, call, ports, steps } = run;
+  const { inputs, waitSeconds, ...job } = args;
+  const made = await submitJob({ ...job, inputBindings }, { ...call, tool: SUBMIT }, ports, { readsReplay: false });
+  steps.push(stepOf(SUBMIT, made));
+  call.report({ progress: steps.length, message: `submitted ${word(made.data.id)}` });
+  const answer = await pollJob(run, made);
+  if (!answer) return withSteps(made, steps);
+  const { data } = answer.value;
+  const { replay } = made;
+  const subject = runSubject(ports);
+  const notice = replay ? replayNotice(replay, stateInWords(data), subject.mayRunAgain?.(data) ?? true) : made.notice;
+  const now = await resourceResult(answer, subject, call, { notice, replay });
+  return { ...withSteps(now, steps), action: made.action, job: data };
+}
+
+/** A later step has failed: states what this call did before, which the same call uses again. */
+function failedAfter(steps: readonly Step[], failure: Failure): Failure {
+  const ids = steps
+    .filter(({ tool, replayed }) => tool === "register_input" && !replayed)
+    .map(({ resourceId }) => word(resourceId));
+  if (ids.length === 0) return failure;
+  const [inputs, them] = ids.length === 1 ? ["input", "it"] : ["inputs", "them"];
+  const done = `Already done: registered ${inputs} ${ids.join(", ")}; calling run_job again reuses ${them}.`;
+  const isSubmitted = steps.some(({ tool }) => tool === SUBMIT);
+  if (isSubmitted || failure.facts.sideEffect !== "none") return failure.with({ earlierSteps: done });
+  // A rejected step's key would invite a call that is rejected again.
+  const { idempotencyKey, ...facts } = failure.facts;
+  return new Failure({ ...facts, earlierSteps: `No job was submitted. ${done}` }, { cause: failure.cause });
+}
+
+const byPort = (one: InputBinding, other: InputBinding): number => (one.port < other.port ? -1 : 1);
+
+async function run(run: Run): Promise<ToolResult<Job> | ToolResult<Input>> {
+  const { inputs, parameterValues } = run.args;
+  const before = await submittedBefore(run);
+  if (before) return await submit(run, before);
+  const inputBindings = inputs.map(({ port }) => ({ port, inputId: "" }));
+  const misfit = "run_job sent nothing: the job does not fit the recipe offer.";
+  await validateAgainstOffer(await readOffer(run), { inputBindings, parameterValues }, misfit, "inputs");
+  const ready = await readyInputs(run);
+  if ("port" in ready) return await inputNotReady(run, ready);
+  // In whatever order they are named, it is the same job.
+  const bindings = ready.map(({ port, inputId }) => ({ port, inputId }));
+  return await submit(run, bindings.sort(byPort));
+}
+
+export async function runJob(
+  args: RunArguments,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<ToolResult<Job> | ToolResult<Input>> {
+  const { timing } = ports.service;
+  const startedAt = timing.now();
+  const { waitSeconds = PATIENT_SECONDS } = args;
+  const steps: Step[] = [];
+  try {
+    return await run({ args, call, ports, steps, secondsLeft: () => secondsLeft(waitSeconds, startedAt, timing) });
+  } catch (error) {
+    throw error instanceof Failure ? failedAfter(steps, error) : error;
+  }
+}

@@ -2,10 +2,10 @@
 import type { ListedAction } from "../../actions/listing.ts";
 import type { ServiceActions } from "../../actions/of-service.ts";
 import { BoundedMap } from "../../bounded-map.ts";
+import type { Candidate, CandidateKind } from "../candidate.ts";
 import type { Made, Tool } from "../define-tool.ts";
 import type { ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
-import type { Candidate, CandidateKind } from "./candidate.ts";
 import { createSeen } from "./seen.ts";
 
 /** For whom candidates are asked. */
@@ -16,7 +16,7 @@ export interface CompletionContext {
   readonly workspaceId: string | undefined;
 }
 
-const RESOURCE_OF: Readonly<Partial<Record<CandidateKind, keyof Made>>> = {
+const RESOURCE_OF: Readonly<Partial<Record<CandidateKind, Made>>> = {
   jobId: "job",
   inputId: "input",
   operationId: "operation",

@@ -1,7 +1,7 @@
 // The resources, in the order of docs/interface.md's table.
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { catalogueTsv } from "../../geography/catalogue-tsv.ts";
-import { ENDED } from "../jobs/ended.ts";
+import { ENDED } from "../advice/job-facts.ts";
 import type { ToolResult } from "../results.ts";
 import { type Resource, type SeenVersion, toolResource } from "./resource.ts";
 

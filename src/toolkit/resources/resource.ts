@@ -7,10 +7,10 @@ import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts"
 import { invalidArguments } from "../../failure.ts";
 import type { Geography } from "../../geography/geography.ts";
 import { json } from "../../outside.ts";
+import type { CandidateKind } from "../candidate.ts";
 import { type ToolResult, withExactNumbers } from "../results.ts";
 import type { ToolName } from "../tool-names.ts";
-import type { CandidateKind } from "./candidate.ts";
-import type { UriVariables } from "./uri.ts";
+import type { UriVariables } from "../uri.ts";
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 

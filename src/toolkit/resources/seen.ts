@@ -1,9 +1,9 @@
 // Ids that results have named, for completion: nothing lists inputs, operations and requests.
 import { BoundedMap } from "../../bounded-map.ts";
 import { isJsonObject } from "../../contract/json.ts";
+import type { Candidate, CandidateKind } from "../candidate.ts";
 import type { ToolResult } from "../results.ts";
-import type { Candidate, CandidateKind } from "./candidate.ts";
-import { variablesOf } from "./uri.ts";
+import { variablesOf } from "../uri.ts";
 
 /** The URIs by which results say what they speak of, and how each begins. */
 const TEMPLATES = [

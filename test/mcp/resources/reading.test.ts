@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { MAX_INT64 } from "../../../src/contract/numbers.ts";
 import { resources } from "../../../src/toolkit/resources/index.ts";
-import { expand, variablesIn, variablesOf } from "../../../src/toolkit/resources/uri.ts";
+import { expand, variablesIn, variablesOf } from "../../../src/toolkit/uri.ts";
 import { tools } from "../../../tools/index.ts";
 import { FILE, registerInput, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";

@@ -1,7 +1,7 @@
 // What now, over the wire: advice that follows from attempts, from a retry's history, and from the journal.
 import { expect, test } from "vitest";
 import { openSqlite } from "../../../src/actions/sqlite.ts";
-import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
+import { FILE, retryableJob, submitJob } from "../../emulator/work.ts";
 import { folderForTest } from "../../support/home.ts";
 import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
@@ -15,14 +15,6 @@ async function nextStep(bench: Bench, jobId: string) {
   if (step !== undefined)
     expect(text).toContain(`Next: ${Object(step).tool} ${JSON.stringify(Object(step).arguments)}`);
   return { summary: String(structured["summary"]), step: Object(step) };
-}
-
-/** From now on the service says that the job failed so. */
-async function saysFailed(bench: Bench, jobId: string, attemptCount: number): Promise<void> {
-  const job = await readJob(bench.service, jobId);
-  const stages = job.stages.map((stage) => (stage.state === "FAILED" ? { ...stage, attemptCount } : stage));
-  const body = JSON.stringify({ data: { ...job, stages }, meta: { requestId: "r-1" } });
-  await bench.service.fault({ kind: "body", body }, { operationId: "getMicJob" });
 }
 
 inOneEra((bench, era) => {
@@ -166,51 +158,6 @@ inOneEra((bench, era) => {
     const body = JSON.stringify({ data, meta: { requestId: "r-1" } });
     await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
     expect((await nextStep(own, jobId)).summary).toMatch(/after a RESTART too: stop retrying/);
-  });
-
-  test("resume first, then restart, then give up", async () => {
-    const { id } = await retryableJob(bench().service);
-    const first = await nextStep(bench(), id);
-    expect(first.step).toMatchObject({ tool: "retry_job", arguments: { jobId: id, retryMode: "SAFE_RESUME" } });
-
-    // The emulator's retry succeeds; a service whose retry fails at the same stage again would say this.
-    const { structured } = await bench().ok(first.step.tool, first.step.arguments);
-    const resumedId = Object(structured["data"]).id;
-    const failedJob = await readJob(bench().service, id);
-    const failing = (jobId: string, attemptCount: number) => {
-      const stages = failedJob.stages.map((stage) => (stage.state === "FAILED" ? { ...stage, attemptCount } : stage));
-      const data = { ...failedJob, id: jobId, retryOfBatchId: id, stages };
-      return { kind: "body", body: JSON.stringify({ data, meta: { requestId: "r-1" } }) };
-    };
-    await bench().service.fault(failing(resumedId, 2), { operationId: "getMicJob" });
-    const second = await nextStep(bench(), resumedId);
-    expect(second.step).toMatchObject({ tool: "retry_job", arguments: { jobId: resumedId, retryMode: "RESTART" } });
-    expect(second.step.why).toMatch(/failed at CHURN again/);
-
-    // A job that a RESTART of this server's made, and that failed all the same.
-    const other = await retryableJob(bench().service);
-    const anew = await bench().ok("retry_job", { jobId: other.id, retryMode: "RESTART", reason: "anew" });
-    const anewId = Object(anew.structured["data"]).id;
-    await bench().service.fault(failing(anewId, 1), { operationId: "getMicJob" });
-    const third = await nextStep(bench(), anewId);
-    expect(third.summary).toMatch(/after a RESTART too: stop retrying/);
-    expect(third.step).toEqual({});
-  });
-
-  test("a stage that failed again and again is given up", async () => {
-    const { id } = await retryableJob(bench().service);
-    await saysFailed(bench(), id, 3);
-    const { summary, step } = await nextStep(bench(), id);
-    expect(summary).toMatch(/CHURN has failed 3 times: stop retrying/);
-    expect(step).toEqual({});
-  });
-
-  test("what is wrong with the input is named, with where to look", async () => {
-    const { id } = await settledJob(bench().service, FILE.failsForGood);
-    const { summary, step } = await nextStep(bench(), id);
-    const { failure, recipeVersionId } = await readJob(bench().service, id);
-    expect(summary).toContain(failure?.fieldErrors[0]?.pointer);
-    expect(step).toMatchObject({ tool: "get_recipe", arguments: { versionId: recipeVersionId } });
   });
 
   test("a step that this server does not offer is no step", async () => {

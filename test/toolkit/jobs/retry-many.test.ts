@@ -3,9 +3,8 @@ import { expect, test } from "vitest";
 import type { ServiceActions } from "../../../src/actions/of-service.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../../src/api-client/attempts.ts";
 import { createService } from "../../../src/api-client/call.ts";
-import { createOffers } from "../../../src/toolkit/jobs/offers.ts";
-import { createRetries } from "../../../src/toolkit/jobs/retries.ts";
-import { retryMany } from "../../../src/toolkit/jobs/retry-many.ts";
+import { retryMany } from "../../../src/toolkit/jobs/retrying.ts";
+import { createOffers, createRetries } from "../../../src/toolkit/remembered.ts";
 import type { ToolCall } from "../../../src/toolkit/tool-call.ts";
 import * as samples from "../../contract/samples.ts";
 
@@ -66,7 +65,7 @@ const jobIds = Array.from({ length: 12 }, (_, at) => `micjob_${at}`);
 
 test("what is not reached in time is not sent, and is the next step", async () => {
   const { ports, timing, sentAt } = slowService(5_000);
-  const { data, advice } = await retryMany({ jobIds, ...meant }, callAt(timing), ports);
+  const { data, nextStep } = await retryMany({ jobIds, ...meant }, callAt(timing), ports);
   expect(timing.now() - STARTED_AT).toBeLessThanOrEqual(CALL_LIMIT_MS);
   expect(sentAt.length).toBeGreaterThan(3);
   expect(sentAt.length).toBeLessThan(12);
@@ -75,14 +74,14 @@ test("what is not reached in time is not sent, and is the next step", async () =
   const rest = data.results.filter(({ outcome }) => outcome === "not sent").map(({ jobId }) => jobId);
   expect(rest).toHaveLength(12 - sentAt.length);
   const { waitSeconds: _, ...again } = meant;
-  expect(advice?.nextStep).toMatchObject({ tool: "retry_jobs", arguments: { jobIds: rest, ...again } });
+  expect(nextStep).toMatchObject({ tool: "retry_jobs", arguments: { jobIds: rest, ...again } });
 });
 
 test("what fits is done, and waiting for it is the next step", async () => {
   const { ports, timing, sentAt } = slowService(1_000);
-  const { advice } = await retryMany({ jobIds, ...meant }, callAt(timing), ports);
+  const { nextStep } = await retryMany({ jobIds, ...meant }, callAt(timing), ports);
   expect(sentAt).toHaveLength(12);
-  expect(advice?.nextStep).toMatchObject({
+  expect(nextStep).toMatchObject({
     tool: "wait_for_jobs",
     arguments: { jobIds: jobIds.map((id) => `${id}-again`) },
   });

@@ -1,20 +1,55 @@
 // Cancelling needs the job's current version (docs/contract.md, 4.2: If-Match). Left out, it is read first; a job that moves on
 // in between is read again, since its agent asked to cancel it as it is now.
-
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../failure.ts";
-import { word } from "../../outside.ts";
-import { stateInWords } from "../advice/job.ts";
-import { operationSubject } from "../advice/operation.ts";
-import type { Ports } from "../ports.ts";
+import { quote, word } from "../../outside.ts";
+import { describeJob, knownRetry, stateInWords } from "../advice/job.ts";
+import { ENDED } from "../advice/job-facts.ts";
+import { operationSubject } from "../advice/subjects.ts";
+import type { PreparedQuestion } from "../define-tool.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { runAction } from "../run-action.ts";
-import type { ToolCall } from "../tool-call.ts";
-import { ENDED } from "./ended.ts";
-import { readJob } from "./read-job.ts";
+import type { ActionPorts, JobPorts, ToolCall } from "../tool-call.ts";
+import { readJob } from "./batch.ts";
+
+interface JobQuestion {
+  readonly jobId: string;
+  readonly reason: string;
+  /** "Cancel job x? …" */
+  readonly asks: string;
+  /** Throws Failure if it is certain that it cannot be done. */
+  readonly check?: (job: Job) => void;
+}
+
+/** An application that may act on jobs need not be allowed to read them. */
+const UNREADABLE: ReadonlySet<string> = new Set(["forbidden", "unauthorized"]);
+
+/** What the user is asked before a job's work is discarded. Throws Failure: there is no such job, or it cannot be done. */
+export async function askAboutJob(
+  { jobId, reason, asks, check }: JobQuestion,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<PreparedQuestion> {
+  const job = await readJob(jobId, call, ports).then(
+    ({ value }) => value.data,
+    (error: unknown) => {
+      if (error instanceof Failure && UNREADABLE.has(error.facts.kind)) return undefined;
+      throw error;
+    },
+  );
+  if (job) check?.(job);
+  const retry = (await knownRetry(jobId, ports))?.id;
+  const sentences = [
+    asks,
+    job && describeJob(job, ports.offers.get(job.recipeVersionId)?.recipe.name),
+    retry !== undefined && `It was retried before, as job ${word(retry)}.`,
+    `The reason given: ${quote(reason)}`,
+  ];
+  return { text: sentences.filter(Boolean).join(" "), resourceVersion: job?.resourceVersion };
+}
 
 interface CancelArguments {
   readonly jobId: string;
@@ -26,17 +61,9 @@ interface CancelArguments {
 export const cancelTraits: ActionTraits = { about: "jobId", identifiedBy: ["jobId"] };
 
 const MAX_ROUNDS = 4;
-
-const isVersionConflict = ({ facts }: Failure): boolean =>
-  facts.kind === "precondition_failed" && facts.sideEffect === "none";
-
-/** Refused, and yet an earlier attempt may have taken effect. */
-const isUnknown = ({ facts }: Failure): boolean =>
-  (facts.kind === "precondition_failed" || facts.kind === "conflict") && facts.sideEffect === "unknown";
-
 const NOTHING_LEFT = "The job has ended; there is nothing left to cancel.";
 
-/** Throws Failure: of the contract's states only these three are certain (doubt 37); what else cannot be cancelled, the service says. */
+/** Throws Failure: of the contract's states only these three are certain (doubt 37); the API refuses what else cannot be cancelled. */
 export function refuseEnded({ id, state }: Job): void {
   if (!ENDED.has(state)) return;
   throw new Failure({
@@ -59,7 +86,7 @@ function explain(conflict: Failure, tried: number | undefined, job: Job): Failur
   });
 }
 
-/** The same bytes are most likely refused again: what became of the first attempt shows in the job alone. */
+/** The same bytes are most likely refused again: only the job shows what became of the first attempt. */
 function explainUnknown(conflict: Failure, jobId: string, job: Job | undefined): Failure {
   const look = callText({ tool: "get_job", arguments: { jobId, waitSeconds: 30 } });
   return conflict.with({
@@ -72,14 +99,15 @@ function explainUnknown(conflict: Failure, jobId: string, job: Job | undefined):
   });
 }
 
-export async function cancelAtVersion(
+/** Cancels the job at the given version, else at its current one. Throws Failure. */
+export async function cancelJob(
   args: CancelArguments,
   call: ToolCall,
-  ports: Pick<Ports, "actions" | "service">,
+  ports: ActionPorts,
 ): Promise<ActionResult<Operation>> {
-  const { resourceVersion, idempotencyKey } = args;
-  // What the person was shown need not be read again. A key of the agent's own stands for one version for ever, so there
-  // it is: the job may have moved on while the person thought.
+  const { jobId, resourceVersion, idempotencyKey } = args;
+  // The version that the user was shown need not be read again. A key of the agent's own always stands for one version, so there
+  // it is read: the job may have moved on while the user decided.
   let version = resourceVersion ?? (idempotencyKey === undefined ? call.shownVersion : undefined);
   for (let round = 1; ; round++) {
     try {
@@ -92,12 +120,12 @@ export async function cancelAtVersion(
         findOut: "get_job shows whether the job is CANCELLED.",
         async readNow(operationId) {
           const operation = await ports.service.call(getMicPublicOperation, { path: { operationId } }, call.context);
-          const { data: job } = (await readJob(args.jobId, call, ports)).value;
+          const { data: job } = (await readJob(jobId, call, ports)).value;
           return { ...operation, state: `operation ${operation.value.data.state}, job ${stateInWords(job)}` };
         },
         async ifMatch() {
           if (version === undefined) {
-            const job = (await readJob(args.jobId, call, ports)).value.data;
+            const job = (await readJob(jobId, call, ports)).value.data;
             refuseEnded(job);
             version = job.resourceVersion;
           }
@@ -106,17 +134,21 @@ export async function cancelAtVersion(
       });
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      if (!isVersionConflict(error) && !isUnknown(error)) throw error;
-      const job = await readJob(args.jobId, call, ports).then(
+      const { kind, sideEffect } = error.facts;
+      const isStale = kind === "precondition_failed" && sideEffect === "none";
+      /** Refused, but an earlier attempt may have taken effect. */
+      const isUnknown = (kind === "precondition_failed" || kind === "conflict") && sideEffect === "unknown";
+      if (!isStale && !isUnknown) throw error;
+      const job = await readJob(jobId, call, ports).then(
         ({ value }) => value.data,
         () => undefined,
       );
-      if (isUnknown(error)) throw explainUnknown(error, args.jobId, job);
-      // What the refusal says is true, whatever kept us from reading the job.
+      if (isUnknown) throw explainUnknown(error, jobId, job);
+      // The refusal is true, whatever kept the job from being read.
       if (!job) throw error;
-      // A key stands for one exact command: only one of our own making gives way to another for the next version.
-      const fixed = resourceVersion !== undefined || idempotencyKey !== undefined;
-      if (fixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
+      // A key stands for one exact command: only one of our own making is replaced by another for the next version.
+      const isFixed = resourceVersion !== undefined || idempotencyKey !== undefined;
+      if (isFixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
       version = job.resourceVersion;
     }
   }

@@ -1,5 +1,5 @@
 // mic:// URIs: made from a template and its variables, and read back (docs/interface.md, "Resources").
-import { isWellFormed } from "../../contract/text.ts";
+import { isWellFormed } from "../contract/text.ts";
 
 const VARIABLE = /\{(\w+)\}/g;
 

@@ -1,0 +1,170 @@
+// How the other resources are shown: inputs, operations, processing requests, recipe offers, usage and capabilities.
+import type { Input } from "../../contract/inputs.ts";
+import type { Operation } from "../../contract/operation.ts";
+import type { ProcessingRequest } from "../../contract/processing-requests.ts";
+import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
+import type { CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
+import { quote, word } from "../../outside.ts";
+import { lean, leanFailure, pick, shareFields, strayFailure } from "../lean.ts";
+import type { MovingSubject, Subject } from "../results.ts";
+import { uris } from "../uri.ts";
+import { ENDED } from "./job-facts.ts";
+import { adviceOf, INPUT, OPERATION, PROCESSING_REQUEST } from "./phrases.ts";
+
+function inputCase({ state, scanState }: Input): keyof typeof INPUT {
+  if (state === "WAITING_SCAN") return scanState === "UNAVAILABLE" || scanState === "STALE" ? "scan stuck" : "in scan";
+  if (state === "QUARANTINED") return scanState === "INFECTED" ? "infected" : "quarantined";
+  return state === "READY" ? "ready" : state === "EXPIRED" ? "expired" : "withdrawn";
+}
+
+const INPUT_FIELDS = ["id", "state", "inputKind", "referenceId", "scanState"];
+
+export const inputSubject = {
+  version: ({ resourceVersion }) => resourceVersion,
+  /** A scan that is stuck may end, too. */
+  isMoving: ({ state }) => state === "WAITING_SCAN",
+  position: ({ state, scanState }) => ({ is: state, at: `scan ${scanState}` }),
+  state: ({ state }) => state,
+  // An expired one has its own next step; one that is not safe to use is not registered again.
+  mayRunAgain: ({ state }) => state === "READY" || state === "WAITING_SCAN",
+  uri: ({ id }) => uris.input(id),
+  advise: (input) => adviceOf(INPUT[inputCase(input)], input),
+  lean: (input) => pick(input, INPUT_FIELDS, { inputKind: "M4_FILE", scanState: "CLEAN" }),
+} satisfies MovingSubject<Input>;
+
+function operationCase({ state, failure }: Operation): keyof typeof OPERATION {
+  if (state === "QUEUED" || state === "RUNNING") return "moving";
+  if (state !== "FAILED") return state === "SUCCEEDED" ? "succeeded" : "cancelled";
+  return failure === null ? "failed, unexplained" : failure.retryable ? "failed, retryable" : "failed";
+}
+
+const OPERATION_FIELDS = ["id", "state", "operationType", "originatingResourceId", "resultResourceId", "updatedAt"];
+
+export const operationSubject = {
+  version: ({ resourceVersion }) => resourceVersion,
+  isMoving: ({ state }) => state === "QUEUED" || state === "RUNNING",
+  position: ({ state }) => ({ is: state }),
+  state: ({ state }) => state,
+  uri: ({ id }) => uris.operation(id),
+  hasEnded: ({ state }) => ENDED.has(state),
+  advise(operation) {
+    const advice = adviceOf(OPERATION[operationCase(operation)], operation);
+    return { ...advice, summary: advice.summary + strayFailure(operation) };
+  },
+  lean: (operation) => ({ ...pick(operation, OPERATION_FIELDS), ...leanFailure(operation.failure) }),
+} satisfies MovingSubject<Operation>;
+
+function requestCase({ state, reasonCode }: ProcessingRequest): keyof typeof PROCESSING_REQUEST {
+  if (state === "SUBMITTED" || state === "REVIEWABLE") return "in review";
+  if (state === "APPROVED") return "approved";
+  if (state === "REVOKED") return reasonCode === "SECURITY_REVOKED" ? "revoked, security" : "revoked";
+  if (reasonCode === "PURPOSE_NOT_ALLOWED") return "rejected, purpose";
+  return reasonCode === "SOURCE_NOT_ELIGIBLE" ? "rejected, source" : "rejected";
+}
+
+const REQUEST_FIELDS = ["id", "state", "inputId", "recipeVersionId", "reasonCode", "expiresAt"];
+
+export const processingRequestSubject = {
+  version: ({ revision }) => revision,
+  isMoving: () => false,
+  waitsForPerson: ({ state }) => state === "SUBMITTED" || state === "REVIEWABLE",
+  position: ({ state }) => ({ is: state }),
+  state: ({ state }) => state,
+  uri: ({ id }) => uris.processingRequest(id),
+  advise: (request) => adviceOf(PROCESSING_REQUEST[requestCase(request)], request),
+  lean: (request) => pick(request, REQUEST_FIELDS),
+} satisfies MovingSubject<ProcessingRequest>;
+
+const portsOf = (inputs: RecipeDefinition["inputs"]): string => inputs.map(({ name }) => name).join(", ");
+
+export const summarizeOffer = ({ recipe, expiresAt }: RecipeOffer) => ({
+  versionId: recipe.versionId,
+  name: recipe.name,
+  ports: portsOf(recipe.inputs),
+  expiresAt,
+});
+
+/** The JSON Schema, and what it refers to. */
+const schemaOf = ({ definition, references }: RecipeParameters) => ({
+  definition,
+  ...(Object.keys(references).length > 0 && { references }),
+});
+
+/** `executionAvailable` is false in every offer of the contract: it does not say that a job cannot run, so it is left out. */
+export const offerSubject: Subject<RecipeOffer> = {
+  uri: ({ recipe }) => uris.recipe(recipe.versionId),
+  advise: ({ recipe: { name, inputs } }) => ({
+    summary: `Recipe ${quote(name)}: bind ${portsOf(inputs)}; give parameterValues as recipe.parameters.definition asks.`,
+  }),
+  lean({ recipe, expiresAt }) {
+    const { versionId, versionHash, name, inputs, parameters, requiredPermissions, stopAfterStage } = recipe;
+    const ports = inputs.map((each) => ({
+      name: each.name,
+      valueState: each.valueState,
+      schema: schemaOf(each.schema),
+    }));
+    return {
+      recipe: {
+        ...{ versionId, versionHash, name, inputs: ports, parameters: schemaOf(parameters), stopAfterStage },
+        ...lean({ requiredPermissions }),
+      },
+      ...lean({ expiresAt }),
+    };
+  },
+};
+
+const isConfigured = ({ unitDefinitionState }: UsageBucket): boolean => unitDefinitionState === "DEFINED";
+
+const isUsedUp = (bucket: UsageBucket): boolean => isConfigured(bucket) && Number(bucket.remaining) === 0;
+
+const namesOf = (buckets: readonly UsageBucket[]): string => buckets.map(({ metric }) => word(metric)).join(", ");
+
+function usageText({ window, buckets }: UsageSummary): string {
+  const usedUp = buckets.filter(isUsedUp);
+  const others = buckets.filter((bucket) => !isConfigured(bucket));
+  const sentences = [
+    `Usage by ${window}: ${usedUp.length === 0 ? "nothing is used up" : `used up: ${namesOf(usedUp)}`}.`,
+    others.length > 0 && `Not configured, which is not used up: ${namesOf(others)}.`,
+  ];
+  return sentences.filter(Boolean).join(" ");
+}
+
+/** `asked`: the window of the question. A summary cannot say MONTH, and nothing ties its window to the one asked for (doubt 1). */
+export const usageSubject = (asked: string): Subject<UsageSummary> => ({
+  uri: () => undefined,
+  advise: (usage) => ({
+    summary: usageText(usage) + (usage.window === asked ? "" : ` Usage by ${asked} was asked for.`),
+  }),
+  lean({ window, observedAt, resetTimezone, expiresAt, buckets }) {
+    const configured = buckets.filter(isConfigured).map(({ unit, unitDefinitionState, quotaScope, ...rest }) => ({
+      ...lean(rest, { reserved: "0" }),
+      ...(unit !== "COUNT" && { unit }),
+    }));
+    const others = buckets.filter((bucket) => !isConfigured(bucket)).map(({ metric }) => metric);
+    return {
+      window,
+      ...lean({ observedAt, resetTimezone, expiresAt }),
+      buckets: shareFields(configured),
+      ...lean({ notConfigured: others }),
+    };
+  },
+});
+
+/** What was granted is the sum of the rest; it is said where it is not. */
+function leanLimit({ granted, ...rest }: QuotaBucket): Readonly<Record<string, unknown>> {
+  const isSum = granted === rest.used + rest.reserved + rest.remaining;
+  return lean({ ...rest, ...(!isSum && { granted }) }, { reserved: 0 });
+}
+
+export const capabilitiesSubject: Subject<CapabilitySet> = {
+  uri: () => undefined,
+  advise: ({ capabilities }) => ({
+    summary: `${capabilities.filter(({ enabled }) => enabled).length} of ${capabilities.length} capabilities are enabled; limits are the quotas.`,
+  }),
+  lean: ({ capabilities, limits }) => ({
+    capabilities: shareFields(
+      capabilities.map(({ evidenceRef, version, ...rest }) => lean(rest, { enabled: true, maxPages: 0, maxRows: 0 })),
+    ),
+    limits: shareFields(limits.map(leanLimit)),
+  }),
+};

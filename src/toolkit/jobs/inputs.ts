@@ -1,0 +1,109 @@
+// The inputs of jobs: registers one, and finds or registers the inputs that run_job binds.
+import type { ActionTraits } from "../../actions/fingerprint.ts";
+import type { ActionAbout } from "../../actions/history.ts";
+import { againKey, stepKey } from "../../actions/keys.ts";
+import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
+import type { Input } from "../../contract/inputs.ts";
+import { Failure } from "../../failure.ts";
+import { inputSubject } from "../advice/subjects.ts";
+import { type ActionResult, type Step, stepOf } from "../results.ts";
+import { type ActionArguments, runAction } from "../run-action.ts";
+import type { ActionPorts, ToolCall } from "../tool-call.ts";
+import type { ToolName } from "../tool-names.ts";
+
+const REGISTER: ToolName = "register_input";
+
+export const registerTraits: ActionTraits = {
+  about: "referenceId",
+  identifiedBy: ["workspaceId", "inputKind", "referenceId"],
+};
+
+export const registerInput = (
+  args: ActionArguments,
+  call: ToolCall,
+  ports: ActionPorts,
+): Promise<ActionResult<Input>> =>
+  runAction(args, call, ports, {
+    endpoint: createMicPublicInput,
+    traits: registerTraits,
+    subject: inputSubject,
+    findOut: "No tool lists inputs; registering the same file once more makes another input of it and harms nothing.",
+    readNow: (inputId) => ports.service.call(getMicPublicInput, { path: { inputId } }, call.context),
+  });
+
+/** An input as run_job names it: by its id, or by the file, acquisition or dataset version that it stands for. */
+export interface WantedInput {
+  readonly port: string;
+  readonly inputId?: string | undefined;
+  readonly referenceId?: string | undefined;
+  readonly inputKind?: Input["inputKind"] | undefined;
+}
+
+/** An input as it is now. */
+export interface Obtained {
+  readonly port: string;
+  readonly inputId: string;
+  /** Undefined if it may not be read: then only the API judges it. */
+  readonly input: Input | undefined;
+}
+
+async function readInput(inputId: string, { context }: ToolCall, { service }: ActionPorts): Promise<Input | undefined> {
+  try {
+    return (await service.call(getMicPublicInput, { path: { inputId } }, context)).value.data;
+  } catch (error) {
+    if (error instanceof Failure && error.facts.kind === "forbidden") return undefined;
+    throw error;
+  }
+}
+
+interface Obtaining {
+  readonly workspaceId: string;
+  /** Inputs that the call names by their ids. */
+  readonly given: ReadonlySet<string>;
+  /** The key of the whole call, from which a registration's key is derived. */
+  readonly callKey: string | undefined;
+  /** Receives each action at once. */
+  onStep(port: string, step: Step): void;
+}
+
+/** Returns the input that is given, or was registered before, or registers it. Throws Failure. */
+export async function obtainInput(
+  { port, inputId, referenceId = "", inputKind = "M4_FILE" }: WantedInput,
+  { workspaceId, given, callKey, onStep }: Obtaining,
+  call: ToolCall,
+  ports: ActionPorts,
+): Promise<Obtained> {
+  if (inputId !== undefined) return { port, inputId, input: await readInput(inputId, call, ports) };
+  const register: ToolCall = { ...call, tool: REGISTER };
+  /** The journal's registrations that may have made an input of this. */
+  const registrations = (await ports.actions.about(referenceId)).filter(
+    ({ tool, state, resourceId, arguments: args }) =>
+      tool === REGISTER &&
+      args["workspaceId"] === workspaceId &&
+      args["inputKind"] === inputKind &&
+      state !== "rejected" &&
+      (state !== "succeeded" || resourceId !== undefined) &&
+      // One input cannot be bound to two ports.
+      (resourceId === undefined || !given.has(resourceId)),
+  );
+  // What succeeded is there, whatever became of other attempts.
+  const isMade = ({ state }: ActionAbout): boolean => state === "succeeded";
+  let expired: string | undefined;
+  for (const registration of [...registrations.filter(isMade), ...registrations.filter((each) => !isMade(each))]) {
+    const { arguments: args, idempotencyKey } = registration;
+    const made = await registerInput({ ...args, idempotencyKey }, register, ports);
+    // The answer may be an old one, unless it was read for a replay.
+    const input = made.replay ? made.data : ((await readInput(made.data.id, call, ports)) ?? made.data);
+    if (input.state !== "EXPIRED") {
+      onStep(port, stepOf(REGISTER, made));
+      return { port, inputId: input.id, input };
+    }
+    expired ??= made.data.id;
+  }
+  // Absent: the deduplication window decides.
+  const idempotencyKey = expired === undefined ? callKey && stepKey(callKey, referenceId) : againKey(expired);
+  const args = { workspaceId, inputKind, referenceId, idempotencyKey, isDerivedKey: true };
+  const made = await registerInput(args, register, ports);
+  onStep(port, stepOf(REGISTER, made));
+  return { port, inputId: made.data.id, input: made.data };
+}

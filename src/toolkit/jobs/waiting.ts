@@ -1,0 +1,142 @@
+// Waiting for many jobs at once: their states when they have stopped or time is up, and the one call that makes sense next.
+import type { Job } from "../../contract/jobs.ts";
+import { Failure, type FailureFacts } from "../../failure.ts";
+import { tableOf } from "../../table.ts";
+import { historyOf, isJobMoving, isSafeRetry, jobAdvice, summarizeJob, waitsForPerson } from "../advice/job.ts";
+import { PATIENT_SECONDS } from "../arguments.ts";
+import { poll } from "../polling.ts";
+import { type NextStep, type ToolResult, toolResult } from "../results.ts";
+import type { JobPorts, ToolCall } from "../tool-call.ts";
+import { countsOf, eachOfMany, readJob, withTimeToAnswer } from "./batch.ts";
+
+/** A job as it was last read. */
+export interface WatchedJob {
+  readonly id: string;
+  /** Undefined if no reading has succeeded. */
+  readonly job: Job | undefined;
+  /** Why the last reading failed, if it did. */
+  readonly failure: FailureFacts | undefined;
+}
+
+interface WatchOptions {
+  readonly until: "all" | "any";
+  readonly seconds: number;
+  /** Progress before the waiting begins. */
+  readonly done?: number;
+}
+
+/** No other job could be read either: the call itself has to fail. */
+const CONCERNS_ALL: ReadonlySet<FailureFacts["kind"]> = new Set(["not_configured", "unauthorized", "internal"]);
+
+const isMoving = ({ job, failure }: WatchedJob): boolean => (job ? isJobMoving(job) : failure?.retryable === true);
+
+export const movingIds = (jobs: readonly WatchedJob[]): readonly string[] => jobs.filter(isMoving).map(({ id }) => id);
+
+const versionOf = ({ job, failure }: WatchedJob): string => `${job?.resourceVersion} ${failure?.kind}`;
+
+/** In a word. */
+const stateOf = ({ job, failure }: WatchedJob): string =>
+  job?.state ?? (failure?.kind === "not_found" ? "not found" : "not read");
+
+/** One call reads at most so many jobs a second while they change. */
+const READS_PER_SECOND = 8;
+
+/** Reads the jobs until all or any of them have stopped, or time is up. Throws Failure if none could be read. */
+export async function watchJobs(
+  ids: readonly string[],
+  { until, seconds, done = 0 }: WatchOptions,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<readonly WatchedJob[]> {
+  const context = withTimeToAnswer(call.context);
+  const known = new Map<string, WatchedJob>();
+  /** Jobs that waited for a user of the API when they were first read, as they were then. */
+  const waiting = new Map<string, string>();
+
+  function goesOn(watched: WatchedJob): boolean {
+    const first = waiting.get(watched.id);
+    return first === undefined ? isMoving(watched) : versionOf(watched) === first;
+  }
+
+  async function read(id: string): Promise<WatchedJob> {
+    const before = known.get(id);
+    if (before && !goesOn(before)) return before;
+    try {
+      const job = (await readJob(id, { context }, ports)).value.data;
+      ports.retries.remember([job]);
+      const watched = { id, job, failure: undefined };
+      if (!before && waitsForPerson(job)) waiting.set(id, versionOf(watched));
+      return watched;
+    } catch (error) {
+      if (!(error instanceof Failure) || context.signal.aborted || CONCERNS_ALL.has(error.facts.kind)) throw error;
+      return { id, job: before?.job, failure: error.facts };
+    }
+  }
+
+  const stopped = (jobs: readonly WatchedJob[]) => jobs.filter((watched) => !goesOn(watched)).length;
+
+  return await poll(
+    {
+      async read() {
+        const jobs = await eachOfMany(ids, read);
+        for (const watched of jobs) known.set(watched.id, watched);
+        return jobs;
+      },
+      version: (jobs) => jobs.map(versionOf).join(),
+      isMoving: (jobs) => stopped(jobs) < (until === "any" ? 1 : jobs.length),
+      onRead: (jobs) =>
+        call.report({
+          progress: done + stopped(jobs),
+          total: done + jobs.length,
+          message: countsOf(jobs.map(stateOf)),
+        }),
+      firstPauseMs: (ids.length / READS_PER_SECOND) * 1_000,
+    },
+    seconds,
+    { ...context, timing: ports.service.timing },
+  );
+}
+
+interface WaitArguments {
+  readonly jobIds: readonly string[];
+  readonly until?: "all" | "any" | undefined;
+  readonly waitSeconds?: number | undefined;
+}
+
+async function nextStep(
+  watched: readonly WatchedJob[],
+  until: WaitArguments["until"],
+  ports: JobPorts,
+): Promise<NextStep | undefined> {
+  const moving = movingIds(watched);
+  if (moving.length > 0) {
+    const args = { jobIds: moving, ...(until !== undefined && { until }) };
+    return { tool: "wait_for_jobs", arguments: args, why: "they are still moving; this waits for them" };
+  }
+  const failed: string[] = [];
+  for (const { id, job } of watched)
+    if (job?.state === "FAILED" && isSafeRetry(jobAdvice(job, await historyOf(job, ports)).nextStep)) failed.push(id);
+  if (failed.length === 0) return undefined;
+  const args = { jobIds: failed, retryMode: "SAFE_RESUME", reason: "Retry after a retryable failure" };
+  return { tool: "retry_jobs", arguments: args, why: "their failures are retryable; finished stages are kept" };
+}
+
+/** As in a list of jobs; `error`: why it could not be read. */
+const rowOf = ({ id, job, failure }: WatchedJob, { retries }: JobPorts) => ({
+  ...(job ? summarizeJob(job, retries.of(id)) : { id }),
+  ...(failure && { error: failure.code ?? failure.kind.toUpperCase() }),
+});
+
+export async function waitForMany(
+  { jobIds, until, waitSeconds = PATIENT_SECONDS }: WaitArguments,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<ToolResult<{ readonly jobs: readonly ReturnType<typeof rowOf>[]; readonly moving: number }>> {
+  const watched = await watchJobs(jobIds, { until: until ?? "all", seconds: waitSeconds }, call, ports);
+  const data = { jobs: watched.map((each) => rowOf(each, ports)), moving: movingIds(watched).length };
+  return toolResult(call, data, {
+    summary: `${countsOf(watched.map(stateOf))}.`,
+    nextStep: await nextStep(watched, until, ports),
+    lines: [tableOf(data.jobs), `moving ${data.moving}`],
+  });
+}

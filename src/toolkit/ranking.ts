@@ -1,0 +1,56 @@
+// Rankings of states or districts, as rank_divisions and show_divisions answer with them.
+import type { State } from "../contract/playground.ts";
+import { differencesIn } from "../geography/districts.ts";
+import { resolveStates } from "../geography/names/state.ts";
+import {
+  type DivisionRow,
+  needsForRanking,
+  type Ranking,
+  type RankingQuery,
+  rankDistricts,
+  rankingText,
+  rankStates,
+} from "../geography/rank.ts";
+import { askCountry, type GeographyTail } from "./country.ts";
+import type { Ports, ToolCall } from "./tool-call.ts";
+
+interface RankingArguments {
+  readonly level: "state" | "district";
+  /** Codes or names; absent: all. */
+  readonly states?: readonly string[] | undefined;
+  readonly waitSeconds?: number | undefined;
+}
+
+export interface RankingFacts extends GeographyTail {
+  readonly totalRows: number;
+  readonly totals: Ranking<DivisionRow>["totals"];
+  readonly exact: boolean;
+  readonly consistency: readonly string[];
+}
+
+/** Reads what the ranking needs, and ranks. `line`: coverage and vintage in a sentence. Throws Failure. */
+export async function askRanking(
+  { level, states: wanted, waitSeconds }: RankingArguments,
+  query: RankingQuery,
+  call: ToolCall,
+  ports: Pick<Ports, "geography">,
+) {
+  const isState = level === "state";
+  const question = {
+    level,
+    about: (all: readonly State[]) => resolveStates(wanted, all),
+    needs: (about, read) => (isState ? { rows: [], all: [] } : needsForRanking(about, read, query)),
+    notNeeded: "not needed: its total is below every row",
+    waitSeconds,
+  } satisfies Parameters<typeof askCountry>[0];
+  const { states, country, tail, line, drift } = await askCountry(question, call, ports);
+  const ranking: Ranking<DivisionRow> = isState
+    ? rankStates(states, query)
+    : await rankDistricts(states, country, query);
+  const { rows, totalRows, totals, exact } = ranking;
+  const consistency = differencesIn(states, country);
+  const facts: RankingFacts = { totalRows, totals, exact, consistency, ...tail };
+  // Which states were taken is a part of the answer.
+  const taken = wanted !== undefined && wanted.length > 0 ? states.map(({ code }) => code) : undefined;
+  return { rows, facts, line, drift, summary: rankingText(level, ranking, query, tail.coverage, taken) };
+}
