@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openJournal } from "../src/actions/journal.ts";
-import { openSqlite } from "../src/actions/sqlite.ts";
+import { openSqlite } from "../src/actions/store/sqlite.ts";
 import { register } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
 import type { Growth } from "./growth.ts";
@@ -16,7 +16,7 @@ import { markdown } from "./table.ts";
 /** A journal of so many settled actions of the past week. */
 async function fillJournal(stateDir: string, actions: number): Promise<void> {
   const database = await openSqlite(stateDir);
-  const journal = await openJournal(database, { owner: "bench", now: Date.now, leaseMs: 30_000 });
+  const journal = await openJournal(database, { owner: "bench", now: Date.now });
   await database.exclusively(async (query) => {
     await query(
       `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)

@@ -20,7 +20,7 @@ const PARTS = {
   main: { source: "src/cli/main.ts", maxKiB: 1_500 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
-  postgres: { source: "src/actions/postgres.ts", maxKiB: 135 },
+  postgres: { source: "src/actions/store/postgres.ts", maxKiB: 75 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
@@ -50,8 +50,8 @@ async function bundle(source: string) {
     write: false,
     bundle: true,
     plugins: [partsApart],
-    // Native addons come with binaries of their own, chosen at install time; pg-native is not used.
-    external: ["@napi-rs/keyring", "@photostructure/sqlite", "pg-native"],
+    // Native addons come with binaries of their own, chosen at install time.
+    external: ["@napi-rs/keyring", "@photostructure/sqlite"],
     format: "cjs",
     platform: "node",
     target: "node20",

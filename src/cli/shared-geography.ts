@@ -1,6 +1,8 @@
 // What the servers behind one address share of the geography, lists and limit: files beside the journal, or the journal's
 // PostgreSQL.
-import type { Database } from "../actions/database.ts";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Database } from "../actions/store/database.ts";
 import type { Config } from "../config.ts";
 import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
 import { listFiles } from "../geography/list-files.ts";
@@ -13,14 +15,14 @@ const FILE = "geography.sqlite";
 const CLOCK = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now";
 
 async function openFile(folder: string): Promise<SharedDatabase> {
-  const file = await (await import("../actions/sqlite-file.ts")).openFile(folder, FILE);
+  const file = await (await import("../actions/store/sqlite.ts")).openSqlite(folder, undefined, FILE);
   // What the machine's power takes with it is a minute's requests: no disk is waited for.
   await file.query("PRAGMA synchronous = NORMAL");
-  return { ...file, clock: undefined };
+  return { ...file, clock: undefined, isInPlace: () => existsSync(join(folder, FILE)) };
 }
 
 async function openPostgres(url: string): Promise<SharedDatabase> {
-  const database = await (await import("../actions/postgres.ts")).openPostgres(url);
+  const database = await (await import("../actions/store/postgres.ts")).openPostgres(url);
   return { ...database, clock: CLOCK, isInPlace: () => true };
 }
 

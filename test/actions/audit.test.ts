@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { auditedResolution } from "../../src/actions/audit.ts";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { openPostgres } from "../../src/actions/postgres.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import type { Auditor } from "../../src/hooks.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { newAction } from "./samples.ts";
@@ -29,7 +29,7 @@ describe.skipIf(postgresMissing !== undefined)(`the audit${skipped}`, () => {
     const url = (await postgres?.database()) ?? "";
     const database = await openPostgres(url);
     onTestFinished(() => database.close());
-    const as = (owner: string) => openJournal(database, { owner, now: () => 0, leaseMs: 30_000 });
+    const as = (owner: string) => openJournal(database, { owner, now: () => 0 });
     const rows = () =>
       database.query(
         "SELECT event, caller, team, client, tool, key, resource_id, outcome, trace_id FROM audit ORDER BY at",

@@ -1,6 +1,6 @@
 // Deduplication as an agent sees it (docs/interface.md, "Deduplication"): repeated, reworded, respelled and mistyped calls.
 import { expect, test } from "vitest";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import {
   createInput,
   createJob,

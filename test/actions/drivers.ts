@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
-import type { Database } from "../../src/actions/database.ts";
+import type { Database } from "../../src/actions/store/database.ts";
 import { folderForTest } from "../support/home.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { openAt, type Place } from "./place.ts";

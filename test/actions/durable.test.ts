@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Database } from "../../src/actions/database.ts";
 import { openJournal } from "../../src/actions/journal.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import type { Database } from "../../src/actions/store/database.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { newAction } from "./samples.ts";
 
 async function database(): Promise<Database> {
@@ -29,7 +29,7 @@ test("an action takes one write for its claim and one for its end", async () => 
       return real.query(sql, values);
     },
   };
-  const terms = { owner: "one", now: () => 1_800_000_000_000, leaseMs: 30_000 };
+  const terms = { owner: "one", now: () => 1_800_000_000_000 };
   const journal = await openJournal(noting, terms);
   writes.length = 0;
   const unknown = { state: "unknown", attempts: 1, outcome: "{}", resourceId: undefined } as const;

@@ -7,12 +7,13 @@ import { build } from "esbuild";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalArguments } from "../../src/actions/canonical.ts";
-import { type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { DevelopmentJournal, JOURNAL_VERSION, NewerJournal } from "../../src/actions/schema.ts";
+import { type ActionState, type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
+import { listActions, overviewOf } from "../../src/actions/listing.ts";
+import { DevelopmentJournal, JOURNAL_VERSION, NewerJournal } from "../../src/actions/store/schema.ts";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/window.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
 import type { Place } from "./place.ts";
-import { GONE, newAction, REJECTED, SUCCEEDED, UNKNOWN } from "./samples.ts";
+import { GONE, newAction, REJECTED, reading, SUCCEEDED, UNKNOWN } from "./samples.ts";
 
 const LEASE_MS = 30_000;
 const HOUR_MS = 3_600_000;
@@ -34,7 +35,6 @@ async function bench(driver: Driver): Promise<Bench> {
       await openJournal(await driver.open(place), {
         owner,
         now: () => clock.nowMs,
-        leaseMs: LEASE_MS,
       }),
   };
 }
@@ -100,8 +100,8 @@ describeEachDriver((driver) => {
       const written = await inserted(journal, "a", { about: id });
       expect(written.about).toBe(id);
       expect((await journal.resolve(written, { ...SUCCEEDED, resourceId: id }))?.resource_id).toBe(id);
-      expect((await journal.findByResource("service", id))?.key).toBe("a");
-      expect((await journal.findAbout("service", id)).map(({ key }) => key)).toEqual(["a"]);
+      expect(await reading(journal).argumentsOf(id)).toEqual({});
+      expect((await reading(journal).about(id)).map(({ idempotencyKey }) => idempotencyKey)).toEqual(["a"]);
     },
   );
 
@@ -239,8 +239,8 @@ describeEachDriver((driver) => {
     clock.nowMs += 1;
     await ended(journal, "again", SUCCEEDED, { fingerprint: "hash", isExplicit: true });
     expect(await liveKey(journal)).toBe("again");
-    const [row] = await journal.unresolved("service", 10);
-    expect(row).toMatchObject({ action: { key: "lost" }, supersededBy: "again" });
+    const [row] = await reading(journal).unresolved();
+    expect(row).toMatchObject({ idempotencyKey: "lost", supersededBy: "again" });
     clock.nowMs += DEDUPLICATION_WINDOW_MS;
     expect(await liveKey(journal), "the unknown one does not come back").toBeUndefined();
     expect(await journal.insert(newAction({ key: "daily" })), "nor does it keep its slot").toMatchObject({
@@ -356,23 +356,18 @@ describeEachDriver((driver) => {
     }
     clock.nowMs += 1;
     await inserted(journal, "e", { service: "another" });
-    const keys = async (service: string | undefined, states: Parameters<Journal["list"]>[1], limit: number) =>
-      (await journal.list(service, states, limit)).map(({ key }) => key).join("");
-    expect(await keys("service", ["in_progress", "succeeded", "rejected", "unknown"], 10)).toBe("dcba");
-    expect(await keys("service", ["succeeded", "rejected"], 10)).toBe("da");
-    expect(await keys("service", ["in_progress", "succeeded", "rejected", "unknown"], 2)).toBe("dc");
-    expect(await keys(undefined, ["in_progress"], 10)).toBe("ec");
-    const unresolved = async (service: string | undefined) =>
-      (await journal.unresolved(service, 10)).map(({ action }) => action.key).join("");
-    expect(await unresolved("service"), "the oldest first").toBe("bc");
-    expect(await unresolved(undefined)).toBe("bce");
-    expect(Object.fromEntries(await journal.count("service"))).toEqual({
-      in_progress: 1,
-      succeeded: 1,
-      rejected: 1,
-      unknown: 1,
-    });
-    expect((await journal.count(undefined)).get("in_progress")).toBe(2);
+    const keys = async (service: string | undefined, state: ActionState | undefined, limit: number) =>
+      (await listActions(journal, { service, state, limit })).actions
+        .map(({ idempotencyKey }) => idempotencyKey)
+        .join("");
+    expect(await keys("service", undefined, 10), "unresolved ones first, the oldest first").toBe("bcda");
+    expect(await keys("service", undefined, 1)).toBe("bcd");
+    expect(await keys(undefined, undefined, 10)).toBe("bceda");
+    expect(await keys("service", "rejected", 10)).toBe("d");
+    expect(await keys(undefined, "in_progress", 10)).toBe("ce");
+    const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 1 });
+    expect(counts).toEqual({ in_progress: 1, succeeded: 1, rejected: 1, unknown: 1 });
+    expect(await overviewOf(journal)).toEqual({ inProgress: 2, unknown: 1 });
   });
 
   test("prunes actions in every state that have not changed for so long", async () => {
@@ -385,8 +380,8 @@ describeEachDriver((driver) => {
     clock.nowMs += 1000;
     await ended(journal, "late", SUCCEEDED);
     expect(await journal.prune(999)).toBe(false);
-    const left = await journal.list("service", ["in_progress", "succeeded", "rejected", "unknown"], 10);
-    expect(left.map(({ key }) => key)).toEqual(["late"]);
+    const { actions } = await listActions(journal, { service: "service", state: undefined, limit: 10 });
+    expect(actions.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["late"]);
   });
 
   test("keeps any text that JSON can hold, byte for byte", async () => {
@@ -460,7 +455,7 @@ describeEachDriver((driver) => {
     const { clock, place, as } = await bench(driver);
     const real = await driver.open(place);
     let { query } = real;
-    const terms = { owner: "one", now: () => clock.nowMs, leaseMs: LEASE_MS };
+    const terms = { owner: "one", now: () => clock.nowMs };
     const one = await openJournal({ ...real, query: (sql, values) => query(sql, values) }, terms);
     const two = await as("two");
     if (isHeld) {

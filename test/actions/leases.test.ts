@@ -1,7 +1,7 @@
 // Whether a lease still moves, on this process's own time: clocks of other machines do not matter.
 import { expect, test } from "vitest";
+import { createLeases } from "../../src/actions/claims.ts";
 import type { StoredAction } from "../../src/actions/journal.ts";
-import { createLeases } from "../../src/actions/leases.ts";
 
 const stored: StoredAction = {
   service: "service",
@@ -31,12 +31,12 @@ const stored: StoredAction = {
 
 function watch() {
   const time = { nowMs: 0 };
-  const { standsStill } = createLeases(() => time.nowMs);
+  const { isExpired } = createLeases(() => time.nowMs);
   return {
     /** Looked at so many milliseconds after the last look. */
     after(ms: number, facts: Partial<StoredAction> = {}): boolean {
       time.nowMs += ms;
-      return standsStill({ ...stored, ...facts });
+      return isExpired({ ...stored, ...facts });
     },
   };
 }

@@ -1,8 +1,8 @@
 // A connection that breaks when a write is done and its answer is not there yet: the write is made once more, and known for what it was.
 import { expect, onTestFinished, test } from "vitest";
-import { AnswerLost, type Database } from "../../src/actions/database.ts";
 import { type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { AnswerLost, type Database } from "../../src/actions/store/database.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { folderForTest } from "../support/home.ts";
 import { newAction } from "./samples.ts";
 
@@ -35,8 +35,7 @@ async function bench() {
       throw new AnswerLost("Connection terminated unexpectedly");
     },
   };
-  const as = (owner: string, on: Database): Promise<Journal> =>
-    openJournal(on, { owner, now: () => NOW, leaseMs: 30_000 });
+  const as = (owner: string, on: Database): Promise<Journal> => openJournal(on, { owner, now: () => NOW });
   const [journal, other] = [await as("one", database), await as("other", real)];
   writes = 0;
   return {

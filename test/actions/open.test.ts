@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Database } from "../../src/actions/database.ts";
 import { createJournal, type JournalOptions } from "../../src/actions/open.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import type { Database } from "../../src/actions/store/database.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { folderForTest } from "../support/home.ts";
 import { newAction } from "./samples.ts";
 

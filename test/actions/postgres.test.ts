@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { openPostgres } from "../../src/actions/postgres.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { stubEnv } from "../service/client.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";

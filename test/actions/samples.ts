@@ -1,5 +1,8 @@
 // Actions to put into a journal.
-import type { NewAction, Resolution } from "../../src/actions/journal.ts";
+import { createActions } from "../../src/actions/actions.ts";
+import type { Journal, NewAction, Resolution } from "../../src/actions/journal.ts";
+import { actionsOfService } from "../../src/actions/of-service.ts";
+import { systemTiming } from "../../src/service/attempts.ts";
 
 export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   service: "service",
@@ -15,6 +18,21 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   ...facts,
 });
 
+/** What a journal shows of one service. */
+export const reading = (journal: Journal, service = "service") =>
+  actionsOfService({
+    actions: createActions({
+      journal: async () => journal,
+      timing: systemTiming,
+      monotonicMs: () => 0,
+      isGone: () => false,
+      redact: (text) => text,
+      onTrouble: () => undefined,
+    }),
+    journal: async () => journal,
+    serviceName: async () => service,
+  });
+
 /** An owner that is known to be dead. */
 export const GONE = "a process that has gone";
 
@@ -24,5 +42,10 @@ export const SUCCEEDED: Resolution = {
   outcome: '{"value":1,"drift":[]}',
   resourceId: "job-1",
 };
-export const UNKNOWN: Resolution = { state: "unknown", attempts: 2, outcome: "{}", resourceId: undefined };
+export const UNKNOWN: Resolution = {
+  state: "unknown",
+  attempts: 2,
+  outcome: '{"failure":{"kind":"outcome_unknown","message":"Lost.","retryable":true,"sideEffect":"unknown"}}',
+  resourceId: undefined,
+};
 export const REJECTED: Resolution = { ...UNKNOWN, state: "rejected" };

@@ -4,9 +4,9 @@ import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { setImmediate as tick } from "node:timers/promises";
 import { createActions } from "../../src/actions/actions.ts";
-import type { Database } from "../../src/actions/database.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { actionsOfService } from "../../src/actions/of-service.ts";
+import type { Database } from "../../src/actions/store/database.ts";
 import { createIdentity } from "../../src/auth/identity.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
 import { noTokenStore } from "../../src/auth/token-store.ts";
@@ -94,7 +94,6 @@ export interface World {
 
 const never = new AbortController().signal;
 const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000, signal: never };
-const LEASE_MS = 30_000;
 
 export function makeWorld(emulator: Emulator, clock: ManualClock, database: Database): World {
   const transport = createTransport();
@@ -206,7 +205,6 @@ export class Machine {
     this.#journal = openJournal(world.database, {
       owner: this.owner,
       now: clock.now,
-      leaseMs: LEASE_MS,
     }).then((real) => this.#struck(real));
     this.#actions = createActions({
       journal: () => this.#journal,

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import { openFile } from "../../src/actions/sqlite-file.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { sharedGeography } from "../../src/cli/shared-geography.ts";
 import { needsForAll } from "../../src/geography/districts.ts";
 import { createGeography, type Geography } from "../../src/geography/geography.ts";
@@ -134,8 +134,9 @@ describe("three processes on one state folder", () => {
     const fake = playground();
     let now = Date.now();
     const open = async () => ({
-      ...(await openFile(stateDir, "geography.sqlite")),
+      ...(await openSqlite(stateDir, undefined, "geography.sqlite")),
       clock: undefined,
+      isInPlace: () => true,
     });
     const limits = { ahead: 2, direct: 2 };
     const [dead, living] = [0, 1].map(
@@ -161,7 +162,11 @@ describe("three processes on one state folder", () => {
 
   test("share one minute for each address that they leave by", async () => {
     const stateDir = await newStateDir();
-    const open = async () => ({ ...(await openFile(stateDir, "geography.sqlite")), clock: undefined });
+    const open = async () => ({
+      ...(await openSqlite(stateDir, undefined, "geography.sqlite")),
+      clock: undefined,
+      isInPlace: () => true,
+    });
     const limits = { ahead: 1, direct: 1 };
     const takes = async (budget: string): Promise<boolean> => {
       const neighbours = new Neighbours({ open, baseUrl, budget, limits, windowMs: WINDOW_MS, now: () => 0 });

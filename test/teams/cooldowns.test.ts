@@ -1,7 +1,7 @@
 // The cooldown after a 429 with Retry-After, for instances that share a team's credentials and a database.
 import { expect, onTestFinished, test } from "vitest";
-import type { Notices } from "../../src/actions/notices.ts";
-import { openPostgres } from "../../src/actions/postgres.ts";
+import type { Notices } from "../../src/actions/store/notices.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { systemTiming, type Timing } from "../../src/service/attempts.ts";
 import { createService } from "../../src/service/call.ts";

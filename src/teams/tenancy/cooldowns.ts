@@ -1,8 +1,8 @@
 // The cooldown after a 429 with Retry-After, shared by all instances: one row for each team, by the database's clock. A notice announces a
 // new one at once.
 import * as z from "zod/v4";
-import type { Database } from "../../actions/database.ts";
-import type { Notices } from "../../actions/notices.ts";
+import type { Database } from "../../actions/store/database.ts";
+import type { Notices } from "../../actions/store/notices.ts";
 import { soonOr } from "../../async.ts";
 import type { Cooldown } from "../../hooks.ts";
 

@@ -1,5 +1,5 @@
 // What is known about a job beyond its own words: from the journal first, then from other jobs that this process has seen.
-import type { ActionAbout } from "../../actions/history.ts";
+import type { ActionAbout } from "../../actions/of-service.ts";
 import { soonOr } from "../../async.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { ENDED } from "../jobs/ended.ts";

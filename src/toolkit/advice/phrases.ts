@@ -1,7 +1,7 @@
 // What an agent reads about each state of each kind of resource: one plain sentence and, if there is one, the sensible next call.
 // Which phrase fits is decided beside it: job.ts, operation.ts, input.ts, processing-request.ts.
 
-import type { ActionAbout } from "../../actions/history.ts";
+import type { ActionAbout } from "../../actions/of-service.ts";
 import { word } from "../../outside.ts";
 import type { NextStep } from "../results.ts";
 

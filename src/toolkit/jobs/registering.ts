@@ -1,7 +1,7 @@
 // Registers an input, and finds the registrations that the journal has.
 
 import type { ActionTraits, InputReference } from "../../actions/fingerprint.ts";
-import type { ActionAbout } from "../../actions/history.ts";
+import type { ActionAbout } from "../../actions/of-service.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { inputSubject } from "../advice/input.ts";

@@ -1,6 +1,7 @@
 // The inputs of run_job: each is given, or registered before, or registered now; and all have to be READY.
-import type { ActionAbout } from "../../actions/history.ts";
+
 import { againKey, stepKey } from "../../actions/keys.ts";
+import type { ActionAbout } from "../../actions/of-service.ts";
 import { getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../failure.ts";

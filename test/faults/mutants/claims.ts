@@ -52,26 +52,26 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "any owner counts as gone",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
     instead: "true",
     seenBy: machine("while its owner lives, another process waits and hears the same"),
   },
   {
     what: "a dead owner is not seen to be dead",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
-    instead: "stored.owner === open.owner || leases.standsStill(stored)",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
+    instead: "stored.owner === open.owner || leases.isExpired(stored)",
     seenBy: machine("an owner that is known to be dead is followed at once"),
   },
   {
     what: "an owner that gives no sign of life holds its action for ever",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
     instead: "stored.owner === open.owner || isGone(stored.owner)",
     seenBy: machine("an owner that gives no sign of life is followed when its lease has stood still"),
   },
   {
     what: "a process does not take up what it could not write down itself",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
-    instead: "isGone(stored.owner) || leases.standsStill(stored)",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
+    instead: "isGone(stored.owner) || leases.isExpired(stored)",
     seenBy: machine("an end that could not be written is told, and found out again at once"),
   },
   {
@@ -106,8 +106,8 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "what one action machine of a process works on is not known to the others",
-    code: "const { underway } = open;",
-    instead: "const underway = { ...open.underway, add: () => undefined };",
+    code: "names.add(name);",
+    instead: "",
     seenBy: underway("an action that one of them works on is not taken up by another, and one heartbeat keeps all"),
   },
   {
@@ -154,13 +154,13 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "a process takes over what it is working on itself",
-    code: "isFree && !open.underway.has(name)",
+    code: "isFree && !open.inFlight.has(stored)",
     instead: "isFree",
     seenBy: machine("two calls at once under one key of their own send one request"),
   },
   {
     what: "two calls at once with one new key forget that one of them works on it",
-    code: "if (open.underway.has(name))\n      return await pause(",
+    code: "if (open.inFlight.has(action))\n      return await pause(",
     instead: 'if (call.tool === "") return await pause(',
     seenBy: machine("two calls at once under one key of their own send one request"),
   },

@@ -17,15 +17,15 @@ const telling = inside("test/actions/unknown-outcome.test.ts");
 export const sendingMutants: readonly Mutant[] = [
   {
     what: "the request leaves before the journal has it",
-    code: "const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+    code: "const sent = await claimAndSend(open, action, call, () =>\n      open.insert(action)",
     instead:
-      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, action, call, () =>\n      open.insert(action)",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
   {
     what: "SQLite does not sync what it commits",
-    code: 'engine.exec("PRAGMA synchronous = FULL");\n    emptyWal();',
-    instead: 'engine.exec("PRAGMA synchronous = NORMAL");\n    emptyWal();',
+    code: 'engine.exec("PRAGMA synchronous = FULL");',
+    instead: 'engine.exec("PRAGMA synchronous = NORMAL");',
     seenBy: durable("SQLite syncs each commit"),
   },
   {
@@ -36,17 +36,15 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a journal that was moved under a running server is written to all the same",
-    code: "while (moving || !file.isInPlace()) {",
-    instead: "while (moving) {",
-    seenBy: moved(
-      "a journal with its folder moved while it is open holds all it held, and first of all what is written next",
-    ),
+    code: "assertInPlace();\n",
+    instead: "\n",
+    seenBy: moved("a journal with its folder moved while it is open refuses every statement"),
   },
   {
-    what: "what the former file held is not carried over",
-    code: "await carryOver(former, fresh);",
-    instead: "",
-    seenBy: moved("a journal with its file removed while it is open holds all it held, and first of all the end"),
+    what: "a journal whose WAL was removed under a running server is written to all the same",
+    code: "(identityOf(path) === identity && identityOf(wal) === walIdentity)",
+    instead: "identityOf(path) === identity",
+    seenBy: moved("a journal with its WAL removed while it is open refuses every statement"),
   },
   {
     what: "a journal that cannot be read is told as if nothing had ever been sent",

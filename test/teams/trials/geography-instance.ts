@@ -2,7 +2,7 @@
 // answer a line on stdout.
 import { createInterface } from "node:readline";
 import * as z from "zod/v4";
-import { openPostgres } from "../../../src/actions/postgres.ts";
+import { openPostgres } from "../../../src/actions/store/postgres.ts";
 import { geographyOn } from "../../../src/cli/shared-geography.ts";
 import { needsForAll } from "../../../src/geography/districts.ts";
 import { createGeography, type Geography } from "../../../src/geography/geography.ts";

@@ -1,7 +1,7 @@
 // Trial 7: instances that share one address and one database, cold, asked about the whole country at once; one is killed with a permit
 // in hand; then one of them is told to rest. The emulator's records and its clock are the oracle.
 import * as z from "zod/v4";
-import { openPostgres } from "../../../src/actions/postgres.ts";
+import { openPostgres } from "../../../src/actions/store/postgres.ts";
 import { startEmulator } from "../../../src/emulator/index.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { startProgram } from "./program.ts";

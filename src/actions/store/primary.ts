@@ -1,10 +1,9 @@
 // Which of several PostgreSQL servers takes writes: the primary, and not one that was it before a failover and came back.
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
-import { errorCode, reasonOf } from "../failure.ts";
-import { NoPrimary } from "./postgres-errors.ts";
+import { errorCode, reasonOf } from "../../failure.ts";
+import { type Connection, createConnection, NoPrimary } from "./connection.ts";
 
-/** So long it is looked for: a failover takes some seconds. */
+/** How long to look for it: a failover takes some seconds. */
 export const FIND_MS = 10_000;
 const ASK_MS = 2_000;
 /** Time for the others to answer, once one of them may be it. */
@@ -15,7 +14,7 @@ const PAUSE_MS = 100;
 const ROLE_SQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline`;
 
-/** Callers may read it, and no address of a deployment's own network is theirs: of a socket's errors the code says it all. */
+/** Callers may read it, but not the addresses of a deployment's own network: a socket's error is named by its code. */
 function reasonWithoutAddress(error: unknown): string {
   const code = errorCode(error);
   return code.startsWith("E") ? code : reasonOf(error) || "no answer";
@@ -24,40 +23,28 @@ function reasonWithoutAddress(error: unknown): string {
 export interface Primary {
   /** Its URL. Throws NoPrimary after FIND_MS. */
   find(): Promise<string>;
-  /** Throws NoPrimary where the server behind a connection is not it. */
-  check(client: Pick<pg.ClientBase, "query">): Promise<void>;
+  /** Throws NoPrimary if the server behind a connection is not it. */
+  check(connection: Connection): Promise<void>;
 }
 
 export function createPrimary(urls: readonly string[]): Primary {
-  /** The youngest timeline that was seen: whoever is on an older one was left behind. */
+  /** The youngest timeline that was seen: a server on an older one was left behind. */
   let youngest = 1;
 
-  async function timelineOf(client: Pick<pg.ClientBase, "query">): Promise<number> {
-    const { rows } = await client.query<{ timeline: number }>(ROLE_SQL);
-    const timeline = rows[0]?.timeline ?? 0;
+  async function timelineOf(connection: Connection): Promise<number> {
+    const [row] = await connection.run(ROLE_SQL);
+    const timeline = Number(row?.["timeline"]);
     if (timeline === 0) throw new NoPrimary("it is a standby");
     if (timeline < youngest) throw new NoPrimary("it was the primary before a failover");
     return timeline;
   }
 
   async function ask(url: string): Promise<number> {
-    const client = new pg.Client({
-      connectionString: url,
-      connectionTimeoutMillis: ASK_MS,
-      query_timeout: ASK_MS,
-      application_name: "mic-mcp",
-    });
-    client.on("error", () => undefined);
-    try {
-      await client.connect();
-      return await timelineOf(client);
-    } finally {
-      // A server that is stuck takes no leave.
-      void client.end().catch(() => undefined);
-    }
+    const connection = createConnection({ url, name: "mic-mcp", limitMs: ASK_MS });
+    return await timelineOf(connection).finally(connection.close);
   }
 
-  /** What all of them say, or as many as are in time. */
+  /** Asks all of them at once; returns the best of those that answer in time. */
   function askAll(): Promise<{ readonly best: string | undefined; readonly reasons: readonly string[] }> {
     const found: { url: string; timeline: number }[] = [];
     const reasons: string[] = [];
@@ -94,8 +81,8 @@ export function createPrimary(urls: readonly string[]): Primary {
         await sleep(PAUSE_MS);
       }
     },
-    async check(client) {
-      youngest = Math.max(youngest, await timelineOf(client));
+    async check(connection) {
+      youngest = Math.max(youngest, await timelineOf(connection));
     },
   };
 }

@@ -1,0 +1,168 @@
+// One connection to PostgreSQL. `postgres` speaks the protocol; how often to connect, to which server and for how long is decided here and
+// in postgres.ts, because with several hosts it looks for a primary without end, and it knows no time limit for a statement.
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import type { ConnectionOptions as TlsOptions } from "node:tls";
+import postgres from "postgres";
+import { errorCode, reasonOf } from "../../failure.ts";
+import type { DatabaseRow, Value } from "./database.ts";
+
+const BIGINT = 20;
+
+/** The server is a standby, or was the primary before a failover. */
+export class NoPrimary extends Error {
+  override readonly name = "NoPrimary";
+}
+
+/** Shut down, crashed, starting; refuses writes, because it is a standby (by now). */
+const GONE = new Set(["57P01", "57P02", "57P03", "25006"]);
+/** Class 08: the connection itself. */
+const CONNECTION = /^(?:08|CONNECTION_)/;
+const SOCKET = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+]);
+const OURS = /^(?:Connection terminated|Query read timeout|timeout expired)/;
+
+/** Neither this connection nor another one to the same server can be used any more. */
+export function isBroken(error: unknown): boolean {
+  if (error instanceof NoPrimary) return true;
+  if (error instanceof AggregateError) return error.errors.some(isBroken);
+  const code = errorCode(error);
+  return GONE.has(code) || CONNECTION.test(code) || SOCKET.has(code) || OURS.test(reasonOf(error));
+}
+
+/** The statement was refused before it did anything. */
+export const isRefused = (error: unknown): boolean => ["25006", "57P03"].includes(errorCode(error));
+
+/** The server accepts no more connections now. */
+export const isFull = (error: unknown): boolean => errorCode(error) === "53300";
+
+const terminated = (): Error => new Error("Connection terminated unexpectedly");
+
+export interface ConnectionOptions {
+  readonly url: string;
+  /** application_name. */
+  readonly name: string;
+  /** Of connecting and of each statement. */
+  readonly limitMs: number;
+  /** The connection has ended, whoever ended it. */
+  readonly onClose?: () => void;
+  readonly onNotice?: (channel: string, text: string) => void;
+}
+
+/** Opened by its first statement, and never again. */
+export interface Connection {
+  /** Throws the server's errors and the socket's. After an error the state of the connection is unknown: close it. */
+  run(sql: string, values?: readonly Value[], limitMs?: number): Promise<readonly DatabaseRow[]>;
+  /** An idle connection keeps no process alive. */
+  setIdle(isIdle: boolean): void;
+  /** Never waits: a server may be stuck. */
+  close(): void;
+}
+
+/** As libpq and node-postgres read sslmode, except that a mode that encrypts verifies the certificate (`no-verify` does not). */
+function tlsOf(parameters: URLSearchParams): TlsOptions | false {
+  const mode = parameters.get("sslmode") ?? parameters.get("ssl") ?? process.env["PGSSLMODE"];
+  const files = (["sslrootcert", "sslcert", "sslkey"] as const).map((name) => {
+    const path = parameters.get(name);
+    return path === null ? undefined : readFileSync(path);
+  });
+  const [ca, cert, key] = files;
+  if (mode === "disable" || mode === "0" || mode === "false") return false;
+  if ((mode === undefined || mode === "allow") && files.every((file) => file === undefined)) return false;
+  return { rejectUnauthorized: mode !== "no-verify", ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+}
+
+function targetOf(url: string) {
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const host = searchParams.get("host") ?? hostname.replace(/^\[(.*)\]$/, "$1");
+  const number = Number(port || process.env["PGPORT"] || 5432);
+  const place = host.startsWith("/")
+    ? { path: `${host}/.s.PGSQL.${number}` }
+    : { host: host || process.env["PGHOST"] || "localhost", port: number };
+  return {
+    place,
+    credentials: {
+      ...(username !== "" && { username: decodeURIComponent(username) }),
+      ...(password !== "" && { password: decodeURIComponent(password) }),
+      ...(pathname.length > 1 && { database: decodeURIComponent(pathname.slice(1)) }),
+    },
+    tls: tlsOf(searchParams),
+  };
+}
+
+export function createConnection({ url, name, limitMs, onClose, onNotice }: ConnectionOptions): Connection {
+  const { place, credentials, tls } = targetOf(url);
+  let isClosed = false;
+  let socket: (Socket & { readonly host?: string | undefined }) | undefined;
+
+  function end(): void {
+    if (isClosed) return;
+    isClosed = true;
+    onClose?.();
+  }
+
+  const options = {
+    ...credentials,
+    ssl: tls,
+    max: 1,
+    // Types of arrays, which no statement has.
+    fetch_types: false,
+    connect_timeout: 0,
+    idle_timeout: 0,
+    max_lifetime: 0,
+    connection: { application_name: name },
+    // Times in milliseconds fit a number.
+    types: { bigint: { to: BIGINT, from: [BIGINT], parse: Number, serialize: String } },
+    onnotice: () => undefined,
+    onnotify: onNotice,
+    onclose: end,
+    // Not in its types, but in its documentation. Called again, it would be another connection, without what was set on the first.
+    socket() {
+      if (socket || isClosed) throw terminated();
+      // TLS verifies the certificate for the host.
+      socket = Object.assign(connect(place), { host: "host" in place ? place.host : undefined });
+      return socket;
+    },
+  };
+  const sql = postgres(options);
+
+  async function send(text: string, values: readonly Value[]): Promise<readonly DatabaseRow[]> {
+    try {
+      return Array.from(await sql.unsafe<DatabaseRow[]>(text, [...values], { prepare: values.length > 0 }));
+    } catch (error) {
+      // Its own errors name the address, which callers of a deployment must not read.
+      throw errorCode(error).startsWith("CONNECTION_") ? terminated() : error;
+    }
+  }
+
+  return {
+    async run(text, values = [], ownLimitMs = limitMs) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        const fail = () => reject(new Error(socket?.connecting === false ? "Query read timeout" : "timeout expired"));
+        timer = setTimeout(fail, ownLimitMs);
+      });
+      try {
+        return await Promise.race([send(text, values), late]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    setIdle: (isIdle) => void (isIdle ? socket?.unref() : socket?.ref()),
+    close() {
+      end();
+      void sql
+        .end({ timeout: 0 })
+        .catch(() => undefined)
+        .finally(() => socket?.destroySoon());
+    },
+  };
+}
