@@ -23,7 +23,7 @@ async function fillJournal(stateDir: string, actions: number): Promise<void> {
        INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
          state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
          first_sent_at, delivered_at, subject_hash, work_hash, about)
-       SELECT $2, 'mic-bench-' || n, 'register_input', '{"pairs":[]}', 'hash-' || n, 0, '/sandbox/v1/mic/inputs', '',
+       SELECT $2, 'mic-bench-' || n, 'register_input', '{}', 'hash-' || n, 0, '/sandbox/v1/mic/inputs', '',
          '{"a":' || n || '}', 'body-' || n, 'succeeded', 0, 1, 'bench', 0, '{"value":{},"drift":[]}', 0,
          'micinput_' || n, $3 + n, $3 + n, $3 + n, $3 + n, 'hash-' || n, 'work-' || n,
          'acquisition-' || n FROM numbers`,

@@ -11,7 +11,7 @@ import { newAction, reading } from "./samples.ts";
 const LATER = 5_000;
 
 const pathOf = (jobId: string, what = "retries") => `/sandbox/v1/mic/jobs/${encodeURIComponent(jobId)}/${what}`;
-const args = (jobId: string) => JSON.stringify({ pairs: [["jobId", jobId]] });
+const args = (jobId: string) => JSON.stringify({ jobId });
 
 interface Asked {
   readonly sql: string;
@@ -59,7 +59,7 @@ const fill = (database: Database, count: number) =>
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
      INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state,
        indeterminate, attempts, owner, lease_until, outcome, resource_id, created_at, updated_at, first_sent_at, resolved_at, about)
-     SELECT 'service', 'fill-' || i, '', 'retry_job', '{"pairs":[]}', 'fill-' || i, 1, '', '', '', 'succeeded', 0, 1, 'one',
+     SELECT 'service', 'fill-' || i, '', 'retry_job', '{}', 'fill-' || i, 1, '', '', '', 'succeeded', 0, 1, 'one',
        0, NULL, 'made-' || i, 1900000000000 + i, 1900000000000 + i, 0, 1900000000000 + i, 'about-' || i FROM n`,
   );
 
@@ -104,7 +104,7 @@ describeEachDriver((driver) => {
 
   test("what made a job is known, however much was done since", async () => {
     const { database, journal } = await openAt(driver, await driver.place());
-    const restart = JSON.stringify({ pairs: [["retryMode", "RESTART"]] });
+    const restart = JSON.stringify({ retryMode: "RESTART" });
     await put(journal, { key: "maker", path: pathOf("job-1"), arguments: restart }, settlement("succeeded", "job-2"));
     await fill(database, LATER);
     expect(await reading(journal).argumentsOf("job-2")).toEqual({ retryMode: "RESTART" });

@@ -8,7 +8,7 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   service: "service",
   key: "key-0000",
   tool: "submit_job",
-  arguments: '{"pairs":[]}',
+  arguments: "{}",
   fingerprint: "hash",
   about: "recipe-1",
   isExplicit: false,

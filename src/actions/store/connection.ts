@@ -16,18 +16,8 @@ export class NoPrimary extends Error {
 
 /** Shut down, crashed, starting; refuses writes, because it is a standby (by now). */
 const GONE = new Set(["57P01", "57P02", "57P03", "25006"]);
-/** Class 08: the connection itself. */
-const CONNECTION = /^(?:08|CONNECTION_)/;
-const SOCKET = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-]);
+/** Class 08, and errors of sockets: the connection itself. */
+const CONNECTION = /^(?:08|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 const OURS = /^(?:Connection terminated|Query read timeout|timeout expired)/;
 
 /** Neither this connection nor another one to the same server can be used any more. */
@@ -35,7 +25,7 @@ export function isBroken(error: unknown): boolean {
   if (error instanceof NoPrimary) return true;
   if (error instanceof AggregateError) return error.errors.some(isBroken);
   const code = errorCode(error);
-  return GONE.has(code) || CONNECTION.test(code) || SOCKET.has(code) || OURS.test(reasonOf(error));
+  return GONE.has(code) || CONNECTION.test(code) || OURS.test(reasonOf(error));
 }
 
 /** The statement was refused before it did anything. */
@@ -52,8 +42,8 @@ export interface ConnectionOptions {
   readonly name: string;
   /** Of connecting and of each statement. */
   readonly limitMs: number;
-  /** The connection has ended, whoever ended it. */
-  readonly onClose?: () => void;
+  /** The connection has ended, and not by close(). */
+  readonly onLost?: () => void;
   readonly onNotice?: (channel: string, text: string) => void;
 }
 
@@ -67,51 +57,34 @@ export interface Connection {
   close(): void;
 }
 
-/** As libpq and node-postgres read sslmode, except that a mode that encrypts verifies the certificate (`no-verify` does not). */
-function tlsOf(parameters: URLSearchParams): TlsOptions | false {
-  const mode = parameters.get("sslmode") ?? parameters.get("ssl") ?? process.env["PGSSLMODE"];
-  const files = (["sslrootcert", "sslcert", "sslkey"] as const).map((name) => {
-    const path = parameters.get(name);
-    return path === null ? undefined : readFileSync(path);
+const TLS_FILES = { sslrootcert: "ca", sslcert: "cert", sslkey: "key" };
+
+/** Takes the TLS parameters out of a URL. A mode that encrypts verifies the certificate, except `no-verify`. */
+function takeTls({ searchParams }: URL): TlsOptions | false {
+  const mode = searchParams.get("sslmode") ?? searchParams.get("ssl") ?? process.env["PGSSLMODE"];
+  const files = Object.entries(TLS_FILES).flatMap(([name, option]) => {
+    const path = searchParams.get(name);
+    return path === null ? [] : [[option, readFileSync(path)]];
   });
-  const [ca, cert, key] = files;
-  if (mode === "disable" || mode === "0" || mode === "false") return false;
-  if ((mode === undefined || mode === "allow") && files.every((file) => file === undefined)) return false;
-  return { rejectUnauthorized: mode !== "no-verify", ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  for (const name of ["sslmode", "ssl", ...Object.keys(TLS_FILES)]) searchParams.delete(name);
+  const isPlain = mode === undefined || mode === "allow" ? files.length === 0 : /^(?:disable|0|false)$/.test(mode);
+  return isPlain ? false : { rejectUnauthorized: mode !== "no-verify", ...Object.fromEntries(files) };
 }
 
-function targetOf(url: string) {
-  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
-  const host = searchParams.get("host") ?? hostname.replace(/^\[(.*)\]$/, "$1");
-  const number = Number(port || process.env["PGPORT"] || 5432);
-  const place = host.startsWith("/")
-    ? { path: `${host}/.s.PGSQL.${number}` }
-    : { host: host || process.env["PGHOST"] || "localhost", port: number };
-  return {
-    place,
-    credentials: {
-      ...(username !== "" && { username: decodeURIComponent(username) }),
-      ...(password !== "" && { password: decodeURIComponent(password) }),
-      ...(pathname.length > 1 && { database: decodeURIComponent(pathname.slice(1)) }),
-    },
-    tls: tlsOf(searchParams),
-  };
+interface Place {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  /** Of a Unix socket. */
+  readonly path: string | false;
 }
 
-export function createConnection({ url, name, limitMs, onClose, onNotice }: ConnectionOptions): Connection {
-  const { place, credentials, tls } = targetOf(url);
+export function createConnection({ url, name, limitMs, onLost, onNotice }: ConnectionOptions): Connection {
+  const target = new URL(url);
+  const ssl = takeTls(target);
   let isClosed = false;
-  let socket: (Socket & { readonly host?: string | undefined }) | undefined;
-
-  function end(): void {
-    if (isClosed) return;
-    isClosed = true;
-    onClose?.();
-  }
-
+  let socket: Socket | undefined;
   const options = {
-    ...credentials,
-    ssl: tls,
+    ssl,
     max: 1,
     // Types of arrays, which no statement has.
     fetch_types: false,
@@ -123,16 +96,20 @@ export function createConnection({ url, name, limitMs, onClose, onNotice }: Conn
     types: { bigint: { to: BIGINT, from: [BIGINT], parse: Number, serialize: String } },
     onnotice: () => undefined,
     onnotify: onNotice,
-    onclose: end,
-    // Not in its types, but in its documentation. Called again, it would be another connection, without what was set on the first.
-    socket() {
+    onclose() {
+      if (!isClosed) onLost?.();
+      isClosed = true;
+    },
+    // Documented, but not in its types. Another socket would be another connection, without what was set on the first.
+    socket({ host: [given = ""], port: [port = 0], path }: Place) {
       if (socket || isClosed) throw terminated();
+      const [, host = given] = /^\[(.*)\]$/.exec(target.hostname) ?? [];
       // TLS verifies the certificate for the host.
-      socket = Object.assign(connect(place), { host: "host" in place ? place.host : undefined });
+      socket = Object.assign(path ? connect(path) : connect(port, host), { host });
       return socket;
     },
   };
-  const sql = postgres(options);
+  const sql = postgres(target.href, options);
 
   async function send(text: string, values: readonly Value[]): Promise<readonly DatabaseRow[]> {
     try {
@@ -158,7 +135,7 @@ export function createConnection({ url, name, limitMs, onClose, onNotice }: Conn
     },
     setIdle: (isIdle) => void (isIdle ? socket?.unref() : socket?.ref()),
     close() {
-      end();
+      isClosed = true;
       void sql
         .end({ timeout: 0 })
         .catch(() => undefined)

@@ -68,7 +68,7 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
       url: await primary.find(),
       name: "mic-mcp notices",
       limitMs: ANSWER_MS,
-      onClose: () => lost.abort(),
+      onLost: () => lost.abort(),
       onNotice(channel, text) {
         for (const { receive } of [...(channels.get(channel) ?? [])]) receive(text);
       },

@@ -44,19 +44,14 @@ export interface PostgresDatabase extends Database {
 interface Pooled {
   readonly connection: Connection;
   readonly generation: number;
-}
-
-interface PoolOptions {
-  readonly urls: string;
-  readonly size: number;
-  readonly failover: boolean;
+  idleTimer?: NodeJS.Timeout;
 }
 
 /** At most `size` connections to the primary of now; statements wait in line for one, and connections are closed when idle. */
-function createPool({ urls, size, failover }: PoolOptions) {
+function createPool(urls: string, size: number, failover: boolean) {
   const primary = failover ? createPrimary(urls.split(",")) : undefined;
   const waitMs = failover ? FIND_MS + WAIT_MS : WAIT_MS;
-  const idle = new Map<Pooled, NodeJS.Timeout>();
+  const idle = new Set<Pooled>();
   const line: (() => void)[] = [];
   const closing = new AbortController();
   let taken = 0;
@@ -65,9 +60,9 @@ function createPool({ urls, size, failover }: PoolOptions) {
   let generation = 0;
 
   function takeIdle(): Pooled | undefined {
-    const [[pooled, timer] = []] = idle;
+    const [pooled] = idle;
     if (!pooled) return undefined;
-    clearTimeout(timer);
+    clearTimeout(pooled.idleTimer);
     idle.delete(pooled);
     pooled.connection.setIdle(false);
     return pooled;
@@ -78,16 +73,14 @@ function createPool({ urls, size, failover }: PoolOptions) {
   }
 
   function giveBack(pooled: Pooled): void {
-    const { connection } = pooled;
     const close = (): void => {
       idle.delete(pooled);
-      connection.close();
+      pooled.connection.close();
     };
+    pooled.connection.setIdle(true);
+    pooled.idleTimer = setTimeout(close, IDLE_MS).unref();
     if (closing.signal.aborted || pooled.generation !== generation) close();
-    else {
-      connection.setIdle(true);
-      idle.set(pooled, setTimeout(close, IDLE_MS).unref());
-    }
+    else idle.add(pooled);
   }
 
   /** A server of this generation is lost. With one address for all that comes there is no other to look for. */
@@ -103,15 +96,9 @@ function createPool({ urls, size, failover }: PoolOptions) {
       url = undefined;
       throw error;
     });
-    const found = await url;
-    const onClose = (): void => {
-      // Ended by its server: what this process closes is not idle any more.
-      if (!idle.has(pooled)) return;
-      clearTimeout(idle.get(pooled));
-      idle.delete(pooled);
-      forget(pooled.generation);
-    };
-    const connection = createConnection({ url: found, name: "mic-mcp", limitMs: STATEMENT_MS, onClose });
+    // While it is in use, its statement fails.
+    const onLost = (): void => void (idle.delete(pooled) && forget(pooled.generation));
+    const connection = createConnection({ url: await url, name: "mic-mcp", limitMs: STATEMENT_MS, onLost });
     const pooled: Pooled = { connection, generation };
     try {
       await connection.run(SETTINGS, [], CONNECT_MS);
@@ -127,11 +114,9 @@ function createPool({ urls, size, failover }: PoolOptions) {
   async function connect(): Promise<Pooled> {
     const endsAt = performance.now() + FIND_MS;
     for (;;) {
-      const reused = takeIdle();
-      if (reused) return reused;
       const before = generation;
       try {
-        return await open();
+        return takeIdle() ?? (await open());
       } catch (error) {
         // Another server may be the primary by now. If none was found, the search has waited for one already.
         const isWorthRepeating = primary && (generation !== before || isFull(error));
@@ -166,7 +151,6 @@ function createPool({ urls, size, failover }: PoolOptions) {
   }
 
   return {
-    hasSeveral: primary !== undefined,
     waiting: () => line.length,
     /** One on which anything fails may be stuck, and is closed. */
     async use<T>(work: (run: Connection["run"]) => Promise<T>): Promise<T> {
@@ -196,7 +180,7 @@ function createPool({ urls, size, failover }: PoolOptions) {
 /** `urls`: of one database on all its servers, comma-separated. */
 export async function openPostgres(urls: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
   const { connections = CONNECTIONS, failover = false, explain = (error) => error } = options;
-  const pool = createPool({ urls, size: connections, failover });
+  const pool = createPool(urls, connections, failover);
   const explained = (error: unknown): never => {
     throw explain(error);
   };

@@ -45,30 +45,22 @@ export function createPrimary(urls: readonly string[]): Primary {
   }
 
   /** Asks all of them at once; returns the best of those that answer in time. */
-  function askAll(): Promise<{ readonly best: string | undefined; readonly reasons: readonly string[] }> {
+  async function askAll() {
     const found: { url: string; timeline: number }[] = [];
     const reasons: string[] = [];
-    return new Promise((resolve) => {
-      let grace: NodeJS.Timeout | undefined;
-      const end = (): void => {
-        clearTimeout(grace);
-        const [best] = found.sort((one, other) => other.timeline - one.timeline);
-        if (best) youngest = Math.max(youngest, best.timeline);
-        resolve({ best: best?.url, reasons });
-      };
-      for (const [at, url] of urls.entries())
-        void ask(url)
-          .then(
-            (timeline) => {
-              found.push({ url, timeline });
-              grace ??= setTimeout(end, GRACE_MS);
-            },
-            (error: unknown) => void reasons.push(`number ${at + 1}: ${reasonWithoutAddress(error)}`),
-          )
-          .finally(() => {
-            if (found.length + reasons.length === urls.length) end();
-          });
+    const asked = urls.map(async (url, at) => {
+      try {
+        found.push({ url, timeline: await ask(url) });
+      } catch (error) {
+        reasons.push(`number ${at + 1}: ${reasonWithoutAddress(error)}`);
+        throw error;
+      }
     });
+    const first = Promise.any(asked).then(() => sleep(GRACE_MS, undefined, { ref: false }));
+    await Promise.race([Promise.allSettled(asked), first.catch(() => Promise.allSettled(asked))]);
+    const [best] = found.sort((one, other) => other.timeline - one.timeline);
+    youngest = Math.max(youngest, best?.timeline ?? 0);
+    return { best: best?.url, reasons };
   }
 
   return {
