@@ -1,24 +1,17 @@
 // The instances of a deployment have clocks of their own, and may be hours apart: what is counted, is counted by the database's.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../src/actions/journal.ts";
 import { listActions } from "../../src/actions/listing.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
-import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { describeWithPostgres } from "../teams/postgres.ts";
 import { newAction, SUCCEEDED } from "./samples.ts";
 
 const HOUR_MS = 3_600_000;
-const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 
-describe.skipIf(postgresMissing !== undefined)(`instances whose clocks are hours apart${skipped}`, () => {
-  let postgres: PostgresServer | undefined;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-  }, 60_000);
-  afterAll(() => postgres?.stop());
-
+describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
   /** Further apart than the deduplication window is long. */
   async function instances() {
-    const url = (await postgres?.database()) ?? "";
+    const url = await postgres().database();
     const at = async (owner: string, aheadMs: number) => {
       const database = await openPostgres(url);
       onTestFinished(() => database.close());

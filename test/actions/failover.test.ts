@@ -2,7 +2,7 @@
 // and a primary that comes back is left alone.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
+import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { listActions } from "../../src/actions/listing.ts";
 import { isAnswerLost } from "../../src/actions/store/database.ts";
 import { createNotices, MAX_NOTICE_BYTES, NoticeTooLong } from "../../src/actions/store/notices.ts";
@@ -10,17 +10,10 @@ import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { connectToPrimary } from "../../src/teams/database.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
-import { newAction } from "./samples.ts";
+import { newAction, SUCCEEDED } from "./samples.ts";
 
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 const isLinux = process.platform === "linux";
-
-const SUCCEEDED: Resolution = {
-  state: "succeeded",
-  attempts: 1,
-  outcome: "{}",
-  resourceId: "job-1",
-};
 
 let pair: PostgresPair | undefined;
 function running(): PostgresPair {

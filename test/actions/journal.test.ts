@@ -7,15 +7,15 @@ import { build } from "esbuild";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalArguments } from "../../src/actions/canonical.ts";
+import { LEASE_MS } from "../../src/actions/claims.ts";
 import { type ActionState, type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { listActions, overviewOf } from "../../src/actions/listing.ts";
 import { DevelopmentJournal, JOURNAL_VERSION, NewerJournal } from "../../src/actions/store/schema.ts";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/window.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
 import type { Place } from "./place.ts";
-import { GONE, newAction, REJECTED, reading, SUCCEEDED, UNKNOWN } from "./samples.ts";
+import { GONE, newAction, REJECTED, reading, SUCCEEDED, storedAction, UNKNOWN } from "./samples.ts";
 
-const LEASE_MS = 30_000;
 const HOUR_MS = 3_600_000;
 
 interface Bench {
@@ -111,30 +111,19 @@ describeEachDriver((driver) => {
     const body = JSON.stringify({ reason: 'é🍨\u0000\ud800"\\', n: 1e21 });
     const action = newAction({ body, arguments: body, ifMatch: '"7"' });
     const written = await journal.insert(action);
-    expect(written).toEqual({
-      service: "service",
-      key: action.key,
-      upstream_key: "",
-      tool: "submit_job",
-      arguments: body,
-      fingerprint: "hash",
-      about: "recipe-1",
-      path: action.path,
-      if_match: '"7"',
-      body,
-      state: "in_progress",
-      indeterminate: 0,
-      attempts: 0,
-      owner: "one",
-      lease_until: clock.nowMs + LEASE_MS,
-      outcome: null,
-      resource_id: null,
-      created_at: clock.nowMs,
-      first_sent_at: clock.nowMs,
-      updated_at: clock.nowMs,
-      resolved_at: null,
-      looked_at: clock.nowMs,
-    });
+    const { nowMs } = clock;
+    expect(written).toEqual(
+      storedAction({
+        arguments: body,
+        if_match: '"7"',
+        body,
+        lease_until: nowMs + LEASE_MS,
+        created_at: nowMs,
+        first_sent_at: nowMs,
+        updated_at: nowMs,
+        looked_at: nowMs,
+      }),
+    );
     expect(await journal.find("service", action.key)).toEqual(written);
     expect(await journal.find("another service", action.key)).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 // Actions to put into a journal.
 import { createActions } from "../../src/actions/actions.ts";
-import type { Journal, NewAction, Resolution } from "../../src/actions/journal.ts";
+import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
 import { actionsOfService } from "../../src/actions/of-service.ts";
 import { systemTiming } from "../../src/service/attempts.ts";
 
@@ -49,3 +49,30 @@ export const UNKNOWN: Resolution = {
   resourceId: undefined,
 };
 export const REJECTED: Resolution = { ...UNKNOWN, state: "rejected" };
+
+/** A row of the journal, in progress. */
+export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction => ({
+  service: "service",
+  key: "key-0000",
+  upstream_key: "",
+  tool: "submit_job",
+  arguments: "{}",
+  fingerprint: "hash",
+  about: "recipe-1",
+  path: "/sandbox/v1/mic/jobs",
+  if_match: "",
+  body: "{}",
+  state: "in_progress",
+  indeterminate: 0,
+  attempts: 0,
+  owner: "one",
+  lease_until: 0,
+  outcome: null,
+  resource_id: null,
+  created_at: 0,
+  first_sent_at: 0,
+  updated_at: 0,
+  resolved_at: null,
+  looked_at: 0,
+  ...facts,
+});

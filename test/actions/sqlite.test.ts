@@ -4,6 +4,7 @@ import { copyFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../src/actions/journal.ts";
+import type { Database } from "../../src/actions/store/database.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { folderForTest } from "../support/home.ts";
@@ -119,4 +120,31 @@ test("a killed server leaves its actions in the WAL, and the next one knows them
   const keys = stub.requests.filter(({ method }) => method === "POST").map(({ headers }) => headers["idempotency-key"]);
   expect(keys).toHaveLength(2);
   expect(new Set(keys).size, "one action").toBe(1);
+});
+
+test("an action takes one write for its claim and one for its end", async () => {
+  const real = await openForTest(await folderForTest());
+  const writes: string[] = [];
+  const noting: Database = {
+    ...real,
+    query(sql, values) {
+      const verb = /^\s*(INSERT|UPDATE|DELETE)/.exec(sql)?.[1];
+      if (verb !== undefined) writes.push(verb);
+      return real.query(sql, values);
+    },
+  };
+  const journal = await openJournal(noting, { owner: "one", now: Date.now });
+  writes.length = 0;
+  const open = await journal.insert(newAction());
+  if (!open) throw new Error("not inserted");
+  await journal.resolve(open, UNKNOWN);
+  await journal.claim(open, false);
+  await journal.resolve(open, SUCCEEDED);
+  expect(writes).toEqual(["INSERT", "UPDATE", "UPDATE", "UPDATE"]);
+});
+
+test("SQLite syncs each commit", async () => {
+  const opened = await openForTest(await folderForTest());
+  expect(await opened.query("PRAGMA synchronous")).toEqual([{ synchronous: 2 }]);
+  expect(await opened.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
 });

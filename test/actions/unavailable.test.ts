@@ -208,13 +208,6 @@ test.skipIf(process.platform === "win32")("a file that others could read is clos
   expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
 });
 
-test("what is written is synced: a commit is on disk when it returns", async () => {
-  const database = await openSqlite(await folderForTest());
-  onTestFinished(() => database.close());
-  expect(await database.query("PRAGMA synchronous")).toEqual([{ synchronous: 2 }]);
-  expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
-});
-
 test("an action is on disk, whole, before its first byte is sent", async () => {
   const stateDir = await folderForTest();
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });

@@ -1,13 +1,18 @@
-// PostgreSQL for the tests of a file about teams; they are skipped, saying why, where there is none.
+// PostgreSQL for the tests of a file; they are skipped, saying why, if there is none.
 import { afterAll, beforeAll, describe } from "vitest";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 
-export function describeWithPostgres(what: string, tests: (postgres: () => PostgresServer) => void): void {
+/** `settings`: as after -c. */
+export function describeWithPostgres(
+  what: string,
+  tests: (postgres: () => PostgresServer) => void,
+  settings?: readonly string[],
+): void {
   const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
   describe.skipIf(postgresMissing !== undefined)(`${what}${skipped}`, () => {
     let server: PostgresServer | undefined;
     beforeAll(async () => {
-      server = await startPostgres();
+      server = await startPostgres(settings);
     }, 60_000);
     afterAll(() => server?.stop());
     tests(() => {

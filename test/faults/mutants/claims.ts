@@ -3,14 +3,13 @@
 import { inside, type Mutant, outside } from "./mutant.ts";
 
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
-const leases = inside("test/actions/leases.test.ts");
+const claims = inside("test/actions/claims.test.ts");
 const machine = inside("test/actions/machine.test.ts");
 const clock = inside("test/actions/clock.test.ts");
 const failover = inside("test/actions/failover.test.ts");
 const lost = inside("test/actions/lost-answers.test.ts");
 const audit = inside("test/actions/audit.test.ts");
 const owner = inside("test/actions/owner.test.ts");
-const underway = inside("test/actions/underway.test.ts");
 const window = outside("test/faults/window.test.ts");
 
 export const claimMutants: readonly Mutant[] = [
@@ -78,19 +77,19 @@ export const claimMutants: readonly Mutant[] = [
     what: "a lease stands still before its time",
     code: "return monotonicMs() - seen.sinceMs >= LEASE_MS;",
     instead: "return true;",
-    seenBy: leases("stands still when it has not moved for 30 seconds"),
+    seenBy: claims("stands still when it has not moved for 30 seconds"),
   },
   {
     what: "a lease stands still at the first look",
     code: "sinceMs: monotonicMs() });\n      return false;",
     instead: "sinceMs: monotonicMs() });\n      return true;",
-    seenBy: leases("stands still when it has not moved for 30 seconds"),
+    seenBy: claims("stands still when it has not moved for 30 seconds"),
   },
   {
     what: "a lease that moves stands still",
     code: "if (seen?.lease === lease)",
     instead: "if (seen)",
-    seenBy: leases("that moves does not stand still"),
+    seenBy: claims("that moves does not stand still"),
   },
   {
     what: "a process that works does not renew its leases",
@@ -108,7 +107,7 @@ export const claimMutants: readonly Mutant[] = [
     what: "what one action machine of a process works on is not known to the others",
     code: "names.add(name);",
     instead: "",
-    seenBy: underway("an action that one of them works on is not taken up by another, and one heartbeat keeps all"),
+    seenBy: claims("an action that one of them works on is not taken up by another, and one heartbeat keeps all"),
   },
   {
     what: "a write whose answer was lost is taken for one that was not made",

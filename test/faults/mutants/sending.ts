@@ -2,14 +2,13 @@
 import { inside, type Mutant, outside } from "./mutant.ts";
 
 const deduplication = inside("test/actions/deduplication.test.ts");
-const durable = inside("test/actions/durable.test.ts");
+const sqlite = inside("test/actions/sqlite.test.ts");
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const machine = inside("test/actions/machine.test.ts");
 const cancellation = inside("test/service/cancelled.test.ts");
 const outcomes = inside("test/service/outcomes.test.ts");
 const tokens = inside("test/auth/tokens.test.ts");
 const resend = inside("test/actions/resend.test.ts");
-const moved = inside("test/actions/sqlite.test.ts");
 const postgres = outside("test/actions/postgres.test.ts");
 const unavailable = inside("test/actions/unavailable.test.ts");
 const telling = inside("test/actions/unknown-outcome.test.ts");
@@ -26,7 +25,7 @@ export const sendingMutants: readonly Mutant[] = [
     what: "SQLite does not sync what it commits",
     code: 'engine.exec("PRAGMA synchronous = FULL");',
     instead: 'engine.exec("PRAGMA synchronous = NORMAL");',
-    seenBy: durable("SQLite syncs each commit"),
+    seenBy: sqlite("SQLite syncs each commit"),
   },
   {
     what: "PostgreSQL does not sync what it commits, where its role says so",
@@ -38,13 +37,13 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a journal that was moved under a running server is written to all the same",
     code: "assertInPlace();\n",
     instead: "\n",
-    seenBy: moved("a journal with its folder moved while it is open refuses every statement"),
+    seenBy: sqlite("a journal with its folder moved while it is open refuses every statement"),
   },
   {
     what: "a journal whose WAL was removed under a running server is written to all the same",
     code: "(identityOf(path) === identity && identityOf(wal) === walIdentity)",
     instead: "identityOf(path) === identity",
-    seenBy: moved("a journal with its WAL removed while it is open refuses every statement"),
+    seenBy: sqlite("a journal with its WAL removed while it is open refuses every statement"),
   },
   {
     what: "a journal that cannot be read is told as if nothing had ever been sent",
