@@ -158,21 +158,22 @@ const endings: readonly {
   },
 ];
 
-test.each(endings)("$name", patient, async ({ fault: what, until, end, isReplayed }) => {
-  const env = { MIC_STATE_DIR: await folderForTest() };
-  const [wish, server] = [new Wish(), await serverOn(env)];
-  await fault(what);
-  server.send(TOOL, wish.arguments, 1);
-  await wish[until]();
-  await end(server, wish);
-  const next = await insideOn(env);
-  if (what === hang) {
-    const listed = await next.call("list_actions", { state: "unknown" });
-    expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", attempts: 1 }]);
-  }
-  const told = await wish.expectDone(await next.call(TOOL, wish.retyped));
-  if (isReplayed) expect(told.replayed).toBe(true);
-});
+for (const { name, fault: what, until, end, isReplayed } of endings)
+  test(name, patient, async () => {
+    const env = { MIC_STATE_DIR: await folderForTest() };
+    const [wish, server] = [new Wish(), await serverOn(env)];
+    await fault(what);
+    server.send(TOOL, wish.arguments, 1);
+    await wish[until]();
+    await end(server, wish);
+    const next = await insideOn(env);
+    if (what === hang) {
+      const listed = await next.call("list_actions", { state: "unknown" });
+      expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", attempts: 1 }]);
+    }
+    const told = await wish.expectDone(await next.call(TOOL, wish.retyped));
+    if (isReplayed) expect(told.replayed).toBe(true);
+  });
 
 test("killed between the answer and writing it down", patient, async () => {
   const stateDir = await folderForTest();

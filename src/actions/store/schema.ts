@@ -2,8 +2,8 @@
 import * as z from "zod/v4";
 import { type Database, UnusableTables } from "./database.ts";
 
-/** Version of the baseline. Development versions before the first release wrote versions 1 to 6. */
-const BASELINE = 7;
+/** Version of the baseline. Development versions before the first release wrote versions 1 to 7. */
+const BASELINE = 8;
 
 const BASELINE_STATEMENTS: readonly string[] = [
   // The columns are described in src/actions/store/stored.ts.
