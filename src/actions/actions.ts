@@ -18,10 +18,10 @@ import {
   tooOldToResend,
   unknownKey,
   unknownOutcome,
+  withOwnKey,
   withResumeAdvice,
 } from "./unknown-outcome.ts";
 import { duration, isTooOldToResend } from "./window.ts";
-import { withOwnKey } from "./wire-keys.ts";
 
 /** What identifies the action that a call is about. */
 export interface NamedCall {

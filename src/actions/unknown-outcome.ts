@@ -40,6 +40,19 @@ export function outcomeUnreadable(error: unknown, key: string | undefined): Fail
   return failure.with(key === undefined ? facts : { ...facts, idempotencyKey: key });
 }
 
+/** The same failure, of the action with this key; where the service's words quote the key that it knows, they quote this one. */
+export function withOwnKey(failure: Failure, upstreamKey: string, key: string): Failure {
+  const keyed = failure.with({ idempotencyKey: key });
+  if (upstreamKey === key) return keyed;
+  const own = (text: string): string => text.replaceAll(upstreamKey, () => key);
+  const { message, next, fieldErrors } = keyed.facts;
+  return keyed.with({
+    message: own(message),
+    ...(next !== undefined && { next: own(next) }),
+    ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: own(each.message) })) }),
+  });
+}
+
 /** The API forgets keys at a time that it does not state: from some age on, sending again might run the action twice. */
 export function tooOldToResend({ key, first_sent_at }: SentAction, findOut: string): Failure {
   const since = new Date(first_sent_at).toISOString();

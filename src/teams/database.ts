@@ -1,10 +1,8 @@
 // The database of a deployment: the connection to whichever PostgreSQL server is the primary, the tables, the journal, and notices between
 // instances.
 
-import { type Durability, durabilityOf, type Meant } from "../actions/durability.ts";
 import { createJournal, type JournalHandle } from "../actions/open.ts";
 import { type Database, postgresFailure } from "../actions/store/database.ts";
-import { createNotices, type Notices } from "../actions/store/notices.ts";
 import type { PostgresDatabase } from "../actions/store/postgres.ts";
 import { onceUntilFailure, soonOr } from "../async.ts";
 import { reasonOf } from "../failure.ts";
@@ -13,6 +11,8 @@ import { GEOGRAPHY_TABLES } from "../geography/neighbours.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { ownName } from "../owner.ts";
 import { systemTiming } from "../service/attempts.ts";
+import { type Durability, durabilityOf, type Meant } from "./durability.ts";
+import { createNotices, type Notices } from "./notices.ts";
 import type { StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
 import { prepareTables } from "./tenancy/teams.ts";

@@ -117,26 +117,6 @@ test("a replay whose resource cannot be read says so and shows the first answer"
   expect(dataOf(again)).toMatchObject({ id: "job-1" });
 });
 
-test("a rejected call does not count: the same call is sent again under a new key", async () => {
-  const { stub, server } = await bench();
-  stub.expect(answer(422, {}), made("job-1"));
-  expect((await server.call("submit_job", createJob)).error).toMatchObject({ sideEffect: "none" });
-  expect((await server.call("submit_job", createJob)).action?.replayed).toBe(false);
-  expect(keysOf(stub).size).toBe(2);
-});
-
-test("a rejected call under its key sends the same bytes again", async () => {
-  const { stub, server } = await bench();
-  stub.expect(answer(409, {}), made("job-1"));
-  const { error } = await server.call("submit_job", createJob);
-  const { idempotencyKey } = error ?? {};
-  const again = await server.call("submit_job", { ...createJob, idempotencyKey });
-  expect(again.action).toEqual({ idempotencyKey, replayed: false, attempts: 2 });
-  const [first, second] = posts(stub);
-  expect(second?.body).toEqual(first?.body);
-  expect(keysOf(stub).size).toBe(1);
-});
-
 test("a success from before the window leads to a new action that names it", async () => {
   const { stub, server, stateDir } = await bench();
   stub.expect(made("job-1"), made("job-2"));

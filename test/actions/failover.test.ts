@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { listActions } from "../../src/actions/listing.ts";
 import { isAnswerLost } from "../../src/actions/store/database.ts";
-import { createNotices, MAX_NOTICE_BYTES, NoticeTooLong } from "../../src/actions/store/notices.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { connectToPrimary } from "../../src/teams/database.ts";
+import { createNotices, MAX_NOTICE_BYTES, NoticeTooLong } from "../../src/teams/notices.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
 import { newAction, SUCCEEDED } from "./samples.ts";

@@ -1,6 +1,6 @@
-// The journal's file under a running server: moved, removed or replaced, it stops actions until the server is restarted; and a killed server
-// leaves every action in it.
-import { copyFile, rename, rm, stat } from "node:fs/promises";
+// The journal's file under a running server: moved, removed or replaced, it stops actions until the server is restarted; and every
+// write is on disk before anything else happens.
+import { copyFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../src/actions/journal.ts";
@@ -8,13 +8,12 @@ import type { Database } from "../../src/actions/store/database.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { folderForTest } from "../support/home.ts";
-import { insideServer, startServer } from "../support/server.ts";
-import { answer, neverAnswer } from "../support/stub.ts";
+import { insideServer } from "../support/server.ts";
+import { answer } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
 import { newAction, SUCCEEDED, UNKNOWN } from "./samples.ts";
 
 const FILE = "actions.sqlite";
-const LONG = { timeout: 60_000 };
 const RESTART = /moved, replaced or deleted while this server was running/;
 
 async function openForTest(stateDir: string) {
@@ -100,26 +99,6 @@ describe.skipIf(isWindows)(`a journal moved under a running server${unlessWindow
     expect((await submit(3)).error).toBeUndefined();
     expect(sent()).toBe(3);
   });
-});
-
-test("a killed server leaves its actions in the WAL, and the next one knows them", LONG, async () => {
-  const { stateDir, stub, env } = await benchForTest();
-  const server = await startServer({ env });
-  const arrived = new Promise<void>((resolve) => {
-    stub.respond(() => {
-      resolve();
-      return neverAnswer;
-    });
-  });
-  server.send("submit_job", createJob, 7);
-  await arrived;
-  await server.kill();
-  expect((await stat(join(stateDir, `${FILE}-wal`))).size).toBeGreaterThan(0);
-  stub.respond(({ method }) => answer(method === "POST" ? 202 : 200, enveloped(job)));
-  expect((await (await startServer({ env })).call("submit_job", createJob)).error).toBeUndefined();
-  const keys = stub.requests.filter(({ method }) => method === "POST").map(({ headers }) => headers["idempotency-key"]);
-  expect(keys).toHaveLength(2);
-  expect(new Set(keys).size, "one action").toBe(1);
 });
 
 test("an action takes one write for its claim and one for its end", async () => {

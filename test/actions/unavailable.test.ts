@@ -7,7 +7,7 @@ import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { folderForTest } from "../support/home.ts";
 import { insideServer, startServer, type Talk } from "../support/server.ts";
-import { answer, holdUntil, refusingBaseUrl, type Stub } from "../support/stub.ts";
+import { answer, refusingBaseUrl, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
 
 const FILE = "actions.sqlite";
@@ -206,22 +206,4 @@ test.skipIf(process.platform === "win32")("a file that others could read is clos
   await chmod(join(stateDir, FILE), 0o644);
   await (await openSqlite(stateDir)).close();
   expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
-});
-
-test("an action is on disk, whole, before its first byte is sent", async () => {
-  const stateDir = await folderForTest();
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
-  let found: Promise<readonly object[]> | undefined;
-  stub.respond(({ headers }) => {
-    found = openSqlite(stateDir).then(async (database) => {
-      const rows = await database.query("SELECT * FROM actions WHERE key = $1", [String(headers["idempotency-key"])]);
-      await database.close();
-      return rows;
-    });
-    return holdUntil(found, answer(202, enveloped(job)));
-  });
-  await server.call("submit_job", createJob);
-  expect(await found).toMatchObject([
-    { state: "in_progress", tool: "submit_job", body: stub.requests[0]?.body.toString() },
-  ]);
 });

@@ -214,18 +214,6 @@ test("the very same request, sent again by the protocol, is the same action", pa
   expect(again).toEqual({ key: first.key, replayed: true });
 });
 
-test("two calls of one server at the same moment are one action", patient, async () => {
-  const server = await insideOn({ MIC_STATE_DIR: await folderForTest() });
-  for (let round = 0; round < emulator.fileIds.length; round++) {
-    const wish = new Wish();
-    await fault(delay(50));
-    const [one, other] = await Promise.all([server.call(TOOL, wish.arguments), server.call(TOOL, wish.retyped)]);
-    await wish.expectDone(one);
-    await wish.expectDone(other);
-    expect(await wish.requests()).toHaveLength(1);
-  }
-});
-
 /** What holds on any journal that two servers share. */
 function sharing(environment: () => Promise<Readonly<Record<string, string>>>): void {
   test("two servers that get the same call at the same moment act once", patient, async () => {

@@ -1,11 +1,11 @@
 // The cooldown after a 429 with Retry-After, for instances that share a team's credentials and a database.
 import { expect, onTestFinished, test } from "vitest";
-import type { Notices } from "../../src/actions/store/notices.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { systemTiming, type Timing } from "../../src/service/attempts.ts";
 import { createService } from "../../src/service/call.ts";
 import { createTransport } from "../../src/service/transport.ts";
+import type { Notices } from "../../src/teams/notices.ts";
 import { COOLDOWN_TABLES, createCooldowns } from "../../src/teams/tenancy/cooldowns.ts";
 import { job, micEnveloped } from "../contract/samples.ts";
 import { recordedTiming } from "../service/client.ts";

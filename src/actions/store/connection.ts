@@ -7,7 +7,19 @@ import postgres from "postgres";
 import { errorCode, reasonOf } from "../../failure.ts";
 import type { DatabaseRow, Value } from "./database.ts";
 
-const BIGINT = 20;
+/** Values are sent as they are: by itself the driver would write a text of JSON as a string of JSON, and "true" as false. */
+const type = (oid: number, from: number[], parse: (text: string) => unknown) => ({
+  to: oid,
+  from,
+  parse,
+  serialize: String,
+});
+const TYPES = {
+  boolean: type(16, [16], (text) => text === "t"),
+  // Times in milliseconds fit a number.
+  bigint: type(20, [20], Number),
+  json: type(114, [114, 3802], JSON.parse),
+};
 
 /** The server is a standby, or was the primary before a failover. */
 export class NoPrimary extends Error {
@@ -92,8 +104,7 @@ export function createConnection({ url, name, limitMs, onLost, onNotice }: Conne
     idle_timeout: 0,
     max_lifetime: 0,
     connection: { application_name: name },
-    // Times in milliseconds fit a number.
-    types: { bigint: { to: BIGINT, from: [BIGINT], parse: Number, serialize: String } },
+    types: TYPES,
     onnotice: () => undefined,
     onnotify: onNotice,
     onclose() {

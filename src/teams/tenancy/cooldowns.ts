@@ -2,9 +2,9 @@
 // new one at once.
 import * as z from "zod/v4";
 import type { Database } from "../../actions/store/database.ts";
-import type { Notices } from "../../actions/store/notices.ts";
 import { soonOr } from "../../async.ts";
 import type { Cooldown } from "../../hooks.ts";
+import type { Notices } from "../../teams/notices.ts";
 
 /** Carries the name of the team whose row has changed. */
 export const REST_CHANNEL = "mic_rest";

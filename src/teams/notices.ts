@@ -1,10 +1,10 @@
 // What instances of a deployment send each other, by PostgreSQL's LISTEN and NOTIFY: on a connection of its own, straight to the primary (a
 // pooler in transaction mode would lose it). A notice is a hint: what matters is in a table.
 import { setTimeout as sleep } from "node:timers/promises";
-import { soonOr } from "../../async.ts";
-import { type Connection, createConnection } from "./connection.ts";
-import type { Database } from "./database.ts";
-import { createPrimary } from "./primary.ts";
+import { type Connection, createConnection } from "../actions/store/connection.ts";
+import type { Database } from "../actions/store/database.ts";
+import { createPrimary } from "../actions/store/primary.ts";
+import { soonOr } from "../async.ts";
 
 /** PostgreSQL accepts 8,000. Whoever has more writes a row, and sends where it is. */
 export const MAX_NOTICE_BYTES = 7_000;
