@@ -12,8 +12,11 @@ import {
   operation,
   processingRequest,
 } from "../contract/samples.ts";
+import { legacySpeaker, resultOf } from "../mcp/http/raw.ts";
 import { credentials } from "../service/client.ts";
 import { gate } from "../support/gate.ts";
+import { serveHttpInside } from "../support/inside.ts";
+import { readResult } from "../support/results.ts";
 import { insideServer, type Talk } from "../support/server.ts";
 import { answer, holdUntil, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
@@ -338,5 +341,22 @@ test("of two identical calls at the same moment one runs, and the other says tha
   expect(both.map(({ action }) => action?.replayed).sort()).toEqual([false, true]);
   const replay = both.find(({ action }) => action?.replayed);
   expect(replay?.text).toMatch(/^Not run again: an identical call ran 0 s ago/);
+  expect(posts(stub)).toHaveLength(1);
+});
+
+test.each(["stdio", "HTTP"])("a call canceled just behind its answer, over %s", async (transport) => {
+  const { stub, env, server } = await bench();
+  stub.expect(made(job.id), read(job.id));
+  if (transport === "stdio") {
+    await server.call("submit_job", createJob, 7);
+    server.cancel(7);
+    expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
+  } else {
+    const session = await legacySpeaker(await serveHttpInside(env));
+    await session.call(7, "submit_job", createJob).answer;
+    await session.notify("notifications/cancelled", { requestId: 7 });
+    const again = readResult(await resultOf(session.call(8, "submit_job", createJob), 8));
+    expect(again.action).toMatchObject({ replayed: true });
+  }
   expect(posts(stub)).toHaveLength(1);
 });

@@ -22,7 +22,7 @@ async function open(place: Place): Promise<Database> {
   return { ...database, clock: undefined };
 }
 
-/** What is synced here need not reach a disk: durable.test.ts and sqlite.test.ts are about that. */
+/** What is synced here need not reach a disk: sqlite.test.ts is about that. */
 const SHARED_MEMORY = "/dev/shm";
 
 const folder = () => folderForTest(existsSync(SHARED_MEMORY) ? SHARED_MEMORY : tmpdir());
