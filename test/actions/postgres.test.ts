@@ -231,7 +231,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("over TLS the certificate is verified, except with sslmode=no-verify", async () => {
-    const folder = await folderForTest("/tmp");
+    const folder = await folderForTest();
     const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
     const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
     execFileSync(
