@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openJournal } from "../src/actions/journal.ts";
-import { openSqlite } from "../src/actions/sqlite.ts";
+import { openSqlite } from "../src/actions/store/sqlite.ts";
 import { register } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
 import type { Growth } from "./growth.ts";
@@ -16,14 +16,14 @@ import { markdown } from "./table.ts";
 /** A journal of so many settled actions of the past week. */
 async function fillJournal(stateDir: string, actions: number): Promise<void> {
   const database = await openSqlite(stateDir);
-  const journal = await openJournal(database, { owner: "bench", now: Date.now, leaseMs: 30_000 });
+  const journal = await openJournal(database, { owner: "bench", now: Date.now });
   await database.exclusively(async (query) => {
     await query(
       `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
        INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
          state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
          first_sent_at, delivered_at, subject_hash, work_hash, about)
-       SELECT $2, 'mic-bench-' || n, 'register_input', '{"pairs":[]}', 'hash-' || n, 0, '/sandbox/v1/mic/inputs', '',
+       SELECT $2, 'mic-bench-' || n, 'register_input', '{}', 'hash-' || n, 0, '/sandbox/v1/mic/inputs', '',
          '{"a":' || n || '}', 'body-' || n, 'succeeded', 0, 1, 'bench', 0, '{"value":{},"drift":[]}', 0,
          'micinput_' || n, $3 + n, $3 + n, $3 + n, $3 + n, 'hash-' || n, 'work-' || n,
          'acquisition-' || n FROM numbers`,

@@ -20,7 +20,7 @@ const PARTS = {
   main: { source: "src/cli/main.ts", maxKiB: 1_500 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/api-client/undici.ts", maxKiB: 750 },
-  postgres: { source: "src/actions/postgres.ts", maxKiB: 135 },
+  postgres: { source: "src/actions/store/postgres.ts", maxKiB: 75 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
   teams: { source: "src/teams/program.ts", maxKiB: 1_720 },
@@ -71,8 +71,8 @@ async function bundle(source: string) {
     write: false,
     bundle: true,
     plugins: [partsApart, lazyValidator],
-    // Native addons come with binaries of their own, chosen at install time; pg-native is not used.
-    external: ["@napi-rs/keyring", "@photostructure/sqlite", "pg-native"],
+    // Native addons come with binaries of their own, chosen at install time.
+    external: ["@napi-rs/keyring", "@photostructure/sqlite"],
     format: "cjs",
     platform: "node",
     target: "node20",

@@ -6,22 +6,23 @@ import type { EncodedRequest } from "../api-client/encode.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import type { Hooks } from "../hooks.ts";
 import { readCanonical } from "./canonical.ts";
+import { createLeases } from "./claims.ts";
 import { type ActionIdentity, type ActionTraits, type Arguments, identify } from "./fingerprint.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
 import { isOwnKey, makeKey } from "./keys.ts";
-import { createLeases } from "./leases.ts";
 import { type ActionOutcome, readOutcome, stateAfter, writeOutcome } from "./outcome.ts";
-import { JournalFailure, outcomeUnreadable, refusedForNone, rethrowUnlessWritten } from "./trouble.ts";
+import { JournalFailure, journalFailure } from "./store/database.ts";
 import {
+  outcomeUnreadable,
   refuseOtherAction,
   refuseOtherNotes,
   tooOldToResend,
   unknownKey,
   unknownOutcome,
+  withOwnKey,
   withResumeAdvice,
 } from "./unknown-outcome.ts";
 import { duration, isTooOldToResend } from "./window.ts";
-import { withOwnKey } from "./wire-keys.ts";
 
 /** What identifies the action that a call is about. */
 export interface NamedCall {
@@ -100,8 +101,6 @@ const POLL_MS = 200;
 /** Time reserved at a call's end for its answer. */
 const MARGIN_MS = 500;
 
-const nameOf = ({ service, key }: Pick<StoredAction, "service" | "key">): string => JSON.stringify([service, key]);
-
 const earlierAction = ({
   resolved_at,
   updated_at,
@@ -114,6 +113,10 @@ const earlierAction = ({
   arguments: readCanonical(args),
   ...(resource_id !== null && { resourceId: resource_id }),
 });
+
+/** No way to this is known. */
+const refusedForNone = (): JournalFailure =>
+  journalFailure(new Error("it refuses a new action because it has it already, and returns none"));
 
 /** Throws Failure for a key in mic-mcp's own format, which no action has: it may not name a new one. */
 function refuseMistypedKey({ explicitKey, isDerivedKey }: NamedCall): void {
@@ -131,7 +134,7 @@ export function createActions(options: ActionsOptions) {
 
   /** The owner is dead, or is this process and could not record the outcome, or does not renew its lease. */
   const isAbandoned = (open: Journal, stored: StoredAction): boolean =>
-    stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored);
+    stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored);
 
   /** The recorded outcome of a resolved action. Throws the recorded Failure. */
   function replay(stored: StoredAction): PerformedAction {
@@ -206,23 +209,18 @@ export function createActions(options: ActionsOptions) {
   }
 
   /** Takes an action with `take` and sends it. Returns undefined if it could not be taken. */
-  async function claimAndSend(
+  const claimAndSend = (
     open: Journal,
-    name: string,
+    action: Pick<StoredAction, "service" | "key">,
     call: ActionCall,
     take: () => Promise<StoredAction | undefined>,
-  ): Promise<PerformedAction | undefined> {
-    const { underway } = open;
-    underway.add(name);
-    try {
-      const claimed = await take();
-      if (!claimed) return undefined;
-      underway.keepBeating((error) => onTrouble(reasonOf(error)));
-      return await sendClaimed(open, claimed, call);
-    } finally {
-      underway.delete(name);
-    }
-  }
+  ): Promise<PerformedAction | undefined> =>
+    open.inFlight.work(
+      action,
+      take,
+      (claimed) => sendClaimed(open, claimed, call),
+      (error) => onTrouble(reasonOf(error)),
+    );
 
   /**
    * Continues with an action of the journal: replays its outcome, takes it over, or waits. Returns undefined if it has to be looked up
@@ -239,11 +237,10 @@ export function createActions(options: ActionsOptions) {
     if (state === "succeeded" || (state === "rejected" && hasWaited)) return replay(stored);
     if (state === "rejected") refuseOtherNotes(stored, identity);
     const isFree = state !== "in_progress" || isAbandoned(open, stored);
-    const name = nameOf(stored);
-    if (isFree && !open.underway.has(name)) {
+    if (isFree && !open.inFlight.has(stored)) {
       if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))
         throw tooOldToResend(stored, call.findOut);
-      return await claimAndSend(open, name, call, () => open.claim(stored, isFree));
+      return await claimAndSend(open, stored, call, () => open.claim(stored, isFree));
     }
     return await pause(call, () =>
       stillUnknown(unknownOutcome("Another call is still working on this action."), stored, call),
@@ -268,11 +265,17 @@ export function createActions(options: ActionsOptions) {
       isExplicit: call.explicitKey !== undefined,
       ...request,
     };
-    const name = nameOf(action);
-    if (open.underway.has(name))
+    if (open.inFlight.has(action))
       return await pause(call, () => unknownOutcome("Another call has just begun this action."));
-    const sent = await claimAndSend(open, name, call, () =>
-      open.insert(action).catch((error: unknown) => rethrowUnlessWritten(error, look)),
+    const sent = await claimAndSend(open, action, call, () =>
+      open.insert(action).catch(async (error: unknown) => {
+        const isAbsent = await look().then(
+          (found) => found === undefined,
+          () => false,
+        );
+        // If the journal can be read and does not have it, it was never sent.
+        throw isAbsent ? new Failure(journalFailure(error).facts, { cause: error }) : error;
+      }),
     );
     // Refused because the journal has it. If it is not found either, it ended in between.
     if (!sent && !(await look())) return await pause(call, refusedForNone);
@@ -351,7 +354,7 @@ export function createActions(options: ActionsOptions) {
       const stored = await open.find(service, key);
       const isUnresolved =
         stored?.state === "unknown" || (stored?.state === "in_progress" && isAbandoned(open, stored));
-      if (!stored || !isUnresolved || open.underway.has(nameOf(stored))) return false;
+      if (!stored || !isUnresolved || open.inFlight.has(stored)) return false;
       const claimed = await open.claim(stored, true);
       if (!claimed) return false;
       const { attempts } = claimed;

@@ -1,9 +1,8 @@
 // The request fingerprint: equal for calls that do the same thing, however they are worded or spelled (docs/interface.md, "Deduplication").
 import { isJsonObject } from "../contract/json.ts";
-import { canonicalArguments, hashOf } from "./canonical.ts";
+import { type Arguments, canonicalArguments, hashOf } from "./canonical.ts";
 
-/** The arguments of a tool, without the idempotencyKey. */
-export type Arguments = Readonly<Record<string, unknown>>;
+export type { Arguments } from "./canonical.ts";
 
 /** How one tool's actions are identified, by the names of its arguments. */
 export interface ActionTraits {

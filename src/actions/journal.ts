@@ -3,20 +3,17 @@ import * as z from "zod/v4";
 import type { Auditor } from "../hooks.ts";
 import { type AuditedEvent, auditedResolution, writeAudit } from "./audit.ts";
 import { readCanonical } from "./canonical.ts";
-import { type Database, type DatabaseRow, isAnswerLost, type Value } from "./database.ts";
+import { createInFlight, LEASE_MS } from "./claims.ts";
 import type { InputReference } from "./fingerprint.ts";
-import { IS_CHANGED_BY_LATER_VERSION, journalVersion, prepareSchema } from "./schema.ts";
-import { ActionState, keptId, type NewAction, type Resolution, Stored, type StoredAction } from "./stored.ts";
-import { createUnderway } from "./underway.ts";
-import { fromLaterSuccesses, isLive } from "./window.ts";
+import { type Database, type DatabaseRow, isAnswerLost, type Value } from "./store/database.ts";
+import { IS_CHANGED_BY_LATER_VERSION, journalVersion, prepareSchema } from "./store/schema.ts";
+import { keptId, type NewAction, type Resolution, Stored, type StoredAction } from "./store/stored.ts";
+import { isLive } from "./window.ts";
 
-export { ActionState, type NewAction, type Resolution, type StoredAction } from "./stored.ts";
+export { ActionState, type NewAction, type Resolution, type StoredAction } from "./store/stored.ts";
 
 /** One transaction deletes at most this many rows, so that others do not wait long for it. */
 const PRUNED_AT_ONCE = 1_000;
-
-/** Actions on one resource that are read at most. */
-const MAX_ABOUT = 50;
 
 /** Input ids in one query. The query always has this many placeholders, so that a database prepares it once. */
 const IDS_PER_QUERY = 32;
@@ -34,10 +31,6 @@ const RegistrationRow = z.object({
   resource_id: z.string(),
 });
 const ReferenceArguments = z.object({ inputKind: z.string(), referenceId: z.string() });
-const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
-const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
-
-const ANY_ABOUT = "SELECT 1 FROM actions WHERE service = $1 AND about = $2 LIMIT 1";
 
 // What made the inputs; filtered by tool here, so that a database never reads all registrations of the service.
 const MAKERS = `SELECT key, tool, state, arguments, updated_at, resource_id FROM actions
@@ -51,30 +44,22 @@ export interface LatestAction {
   readonly isLive: boolean;
 }
 
-export interface UnresolvedAction {
-  readonly action: StoredAction;
-  /** Key of a later identical action that succeeded. */
-  readonly supersededBy: string | undefined;
-}
-
 export interface JournalTerms {
   /** This process. */
   readonly owner: string;
   readonly now: () => number;
-  /** A heartbeat extends a claim by this many milliseconds. */
-  readonly leaseMs: number;
   /** False: this process does not create or change the tables. */
   readonly migrates?: boolean;
 }
 
-/** Throws the driver's errors, NewerJournal, OlderJournal and DevelopmentJournal. */
-export async function openJournal(database: Database, { owner, now, leaseMs, migrates }: JournalTerms) {
+/** Throws the database's errors and UnusableTables. */
+export async function openJournal(database: Database, { owner, now, migrates }: JournalTerms) {
   await prepareSchema(database, migrates);
   const { clock } = database;
   /** SQL for the current time: the database's clock, or this process's clock in this parameter. */
   const instant = (parameter: string): string =>
     clock === undefined ? `CAST(${parameter} AS BIGINT)` : `COALESCE(${clock}, CAST(${parameter} AS BIGINT))`;
-  const all = clock === undefined ? "*" : `*, ${clock} AS looked_at`;
+  const columns = clock === undefined ? "*" : `*, ${clock} AS looked_at`;
   const read = (row: DatabaseRow): StoredAction => Stored.parse({ looked_at: now(), ...row });
   const one = ([row]: readonly DatabaseRow[]): StoredAction | undefined => row && read(row);
   const query = async (sql: string, values: readonly Value[]) => one(await database.query(sql, values));
@@ -98,7 +83,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
   }
 
   const find = (service: string, key: string) =>
-    query(`SELECT ${all} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
+    query(`SELECT ${columns} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
 
   /** Deletes one batch; parameters of `sql`: this process's time, an age in milliseconds, the size of a batch. */
   async function deleteBatch(sql: string, ageMs: number): Promise<boolean> {
@@ -112,7 +97,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
   const heartbeat = () =>
     database.query(
       `UPDATE actions SET lease_until = ${instant("$2")} + $3 WHERE owner = $1 AND state = 'in_progress'`,
-      [owner, now(), leaseMs],
+      [owner, now(), LEASE_MS],
     );
 
   const insertInto = `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, about, path, if_match, body,
@@ -120,7 +105,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${instant("$13")} + $12, ${instant("$13")}, ${instant("$13")}, ${instant("$13")}`;
 
   const insertExplicit = `${insertInto}, 0, 'in_progress', 0, 0 WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
-     ON CONFLICT (service, key) DO NOTHING RETURNING ${all}`;
+     ON CONFLICT (service, key) DO NOTHING RETURNING ${columns}`;
 
   // A look-up before the insert cannot exclude a second process: the slot's unique index does. A row whose time is over gives it up.
   const insertUnlessLive = `${insertInto}, 1, 'in_progress', 0, 0
@@ -129,7 +114,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
        AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.tool = $4 AND a.fingerprint = $6
          AND ${isLive("a", instant("$13"))})
      ON CONFLICT (service, tool, fingerprint) WHERE slot = 1 DO UPDATE SET slot = 0 WHERE NOT ${isLive("actions", instant("$13"))}
-     RETURNING ${all}`;
+     RETURNING ${columns}`;
 
   return {
     /**
@@ -149,7 +134,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
         action.ifMatch,
         action.body,
         owner,
-        leaseMs,
+        LEASE_MS,
         now(),
       ];
       const sql = action.isExplicit ? insertExplicit : insertUnlessLive;
@@ -171,7 +156,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
     /** The latest action with this fingerprint that was not rejected: a live one, else the latest success. */
     async findLatest(service: string, tool: string, fingerprint: string): Promise<LatestAction | undefined> {
       const [row] = await database.query(
-        `SELECT ${all}, CASE WHEN ${isLive("a", instant("$4"))} THEN 1 ELSE 0 END AS is_live FROM actions AS a
+        `SELECT ${columns}, CASE WHEN ${isLive("a", instant("$4"))} THEN 1 ELSE 0 END AS is_live FROM actions AS a
          WHERE a.service = $1 AND a.tool = $2 AND a.fingerprint = $3 AND a.state <> 'rejected'
          ORDER BY is_live DESC, a.created_at DESC LIMIT 1`,
         [service, tool, fingerprint, now()],
@@ -203,23 +188,6 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
       return found;
     },
 
-    /** The action that made this resource; the first one, if several answers named it. */
-    findByResource: (service: string, resourceId: string) =>
-      query(`SELECT ${all} FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1`, [
-        service,
-        keptId(resourceId),
-      ]),
-
-    /** The actions on a resource: unresolved ones first, then successes, each the latest first. */
-    findAbout: async (service: string, aboutId: string): Promise<readonly StoredAction[]> => {
-      // Runs whenever a job is read, and nearly always there is none: a list, even an empty one, costs eight times as much.
-      const named = [service, keptId(aboutId)];
-      if ((await database.query(ANY_ABOUT, named)).length === 0) return [];
-      const sql = `SELECT ${all} FROM actions WHERE service = $1 AND about = $2
-         ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
-      return (await database.query(sql, [...named, MAX_ABOUT])).map(read);
-    },
-
     /**
      * Takes over an action that no process works on: unknown, rejected, or in progress if `isDead` is certain of the owner that `stored`
      * names and its lease has not moved since. Returns undefined if another process was faster. Throws NewerJournal if a later mic-mcp has
@@ -236,8 +204,8 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
          WHERE service = $1 AND key = $2
            AND (state IN ('unknown', 'rejected') OR (state = 'in_progress' AND $6 = 1 AND owner = $7 AND lease_until = $8))
            AND NOT ${IS_CHANGED_BY_LATER_VERSION}
-         RETURNING ${all}`,
-        [service, key, owner, leaseMs, now(), isDead ? 1 : 0, holder, lease_until],
+         RETURNING ${columns}`,
+        [service, key, owner, LEASE_MS, now(), isDead ? 1 : 0, holder, lease_until],
         ({ state }) => state === "in_progress",
       );
       if (!claimed) await journalVersion(database.query);
@@ -253,7 +221,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
       const resolving = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, resource_id = $6, updated_at = ${instant("$7")},
            resolved_at = CASE WHEN $3 = 'succeeded' THEN ${instant("$7")} END,
            slot = CASE WHEN $3 = 'rejected' THEN 0 ELSE slot END, lease_until = 0
-         WHERE service = $1 AND key = $2 AND owner = $8 AND state = 'in_progress' RETURNING ${all}`;
+         WHERE service = $1 AND key = $2 AND owner = $8 AND state = 'in_progress' RETURNING ${columns}`;
       const kept = resourceId === undefined ? null : keptId(resourceId);
       const values = [service, key, state, attempts, outcome ?? null, kept, now(), owner];
       const audited = auditor && auditedResolution(resolving, values.length, auditor);
@@ -269,50 +237,12 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
     heartbeat,
 
     /** The actions that this process is working on, whoever called. */
-    underway: createUnderway(heartbeat),
+    inFlight: createInFlight(heartbeat),
 
-    /** The latest first; of one service, or of all if it is not known which; in one of these states. */
-    list: async (
-      service: string | undefined,
-      states: readonly ActionState[],
-      limit: number,
-    ): Promise<readonly StoredAction[]> => {
-      const mine = service === undefined ? "" : "AND service = $2";
-      const values = [limit, ...(service === undefined ? [] : [service])];
-      // One query for each state reads an index in its order; for several states the database would sort all their rows.
-      const found = await Promise.all(
-        states.map(async (state) => {
-          const sql = `SELECT ${all} FROM actions WHERE state = '${state}' ${mine} ORDER BY updated_at DESC LIMIT $1`;
-          return (await database.query(sql, values)).map(read);
-        }),
-      );
-      return found
-        .flat()
-        .sort((one, other) => other.updated_at - one.updated_at || other.created_at - one.created_at)
-        .slice(0, limit);
-    },
-
-    /** Actions in progress or with an unknown outcome, the oldest first; of one service, or of all. */
-    unresolved: async (service: string | undefined, limit: number): Promise<readonly UnresolvedAction[]> => {
-      const mine = service === undefined ? "" : "AND a.service = $2";
-      const rows = await database.query(
-        `SELECT ${all}, (SELECT MAX(later.key) ${fromLaterSuccesses("a")}) AS superseded_by
-         FROM actions AS a WHERE a.state IN ('in_progress', 'unknown') ${mine} ORDER BY a.created_at LIMIT $1`,
-        [limit, ...(service === undefined ? [] : [service])],
-      );
-      return rows.map((row) => ({
-        action: read(row),
-        supersededBy: UnresolvedRow.parse(row).superseded_by ?? undefined,
-      }));
-    },
-
-    /** How many actions there are in each state; of one service, or of all. */
-    async count(service: string | undefined): Promise<ReadonlyMap<ActionState, number>> {
-      const mine = service === undefined ? "" : "WHERE service = $1";
-      const sql = `SELECT state, COUNT(*) AS count FROM actions ${mine} GROUP BY state`;
-      const rows = await database.query(sql, service === undefined ? [] : [service]);
-      return new Map(rows.map((row) => CountRow.parse(row)).map(({ state, count }) => [state, count]));
-    },
+    /** For reading: `columns` are what `read` needs of a row. */
+    query: database.query,
+    columns,
+    read,
 
     /** Deletes one batch of the actions that have not changed for `retentionMs`, in any state. Returns false when none is left. */
     prune: (retentionMs: number): Promise<boolean> =>

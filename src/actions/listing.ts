@@ -2,9 +2,10 @@
 import * as z from "zod/v4";
 import { isGone } from "../owner.ts";
 import { readCanonical } from "./canonical.ts";
-import { ActionState, type Journal, type StoredAction, type UnresolvedAction } from "./journal.ts";
+import type { Journal } from "./journal.ts";
 import { readOutcome } from "./outcome.ts";
-import { isTooOldToResend } from "./window.ts";
+import { ActionState, type StoredAction } from "./store/stored.ts";
+import { fromLaterSuccesses, isTooOldToResend } from "./window.ts";
 
 export interface ListedAction {
   readonly tool: string;
@@ -83,6 +84,30 @@ function listed(stored: StoredAction): ListedAction {
   };
 }
 
+interface UnresolvedAction {
+  readonly action: StoredAction;
+  /** Key of a later identical action that succeeded. */
+  readonly supersededBy: string | undefined;
+}
+
+const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
+
+/** Actions in progress or with an unknown outcome, the oldest first; of one service, or of all. */
+async function unresolvedIn(
+  { query, columns, read }: Journal,
+  service: string | undefined,
+): Promise<readonly UnresolvedAction[]> {
+  const rows = await query(
+    `SELECT ${columns}, (SELECT MAX(later.key) ${fromLaterSuccesses("a")}) AS superseded_by FROM actions AS a
+     WHERE a.state IN ('in_progress', 'unknown') ${service === undefined ? "" : "AND a.service = $2"} ORDER BY a.created_at LIMIT $1`,
+    [MAX_UNRESOLVED, ...(service === undefined ? [] : [service])],
+  );
+  return rows.map((row) => ({
+    action: read(row),
+    supersededBy: UnresolvedRow.parse(row).superseded_by ?? undefined,
+  }));
+}
+
 const WHY: Readonly<Partial<Record<ActionState, string>>> = {
   in_progress: "it is in progress; this waits for its outcome",
   unknown: "its outcome is unknown; this finds it out, and the action never runs twice",
@@ -106,7 +131,7 @@ const standing = (stored: StoredAction, shown: ListedAction): StandingAction => 
 
 /** The unresolved actions of one service, the oldest first. Throws Failure if the journal cannot be used. */
 export const unresolvedActions = async (journal: Journal, service: string): Promise<readonly StandingAction[]> =>
-  (await journal.unresolved(service, MAX_UNRESOLVED)).map((found) => standing(found.action, listedUnresolved(found)));
+  (await unresolvedIn(journal, service)).map((found) => standing(found.action, listedUnresolved(found)));
 
 /** Throws Failure if the journal cannot be used. */
 export async function findAction(journal: Journal, service: string, key: string): Promise<StandingAction | undefined> {
@@ -122,13 +147,44 @@ export interface ListingOptions {
   readonly limit: number;
 }
 
+/** The latest first, in these states. */
+async function latestIn(
+  { query, columns, read }: Journal,
+  states: readonly ActionState[],
+  { service, limit }: ListingOptions,
+): Promise<readonly StoredAction[]> {
+  const mine = service === undefined ? "" : "AND service = $2";
+  // One query for each state reads an index in its order; for several states the database would sort all their rows.
+  const found = await Promise.all(
+    states.map((state) =>
+      query(`SELECT ${columns} FROM actions WHERE state = '${state}' ${mine} ORDER BY updated_at DESC LIMIT $1`, [
+        limit,
+        ...(service === undefined ? [] : [service]),
+      ]),
+    ),
+  );
+  return found
+    .flatMap((rows) => rows.map(read))
+    .sort((one, other) => other.updated_at - one.updated_at || other.created_at - one.created_at)
+    .slice(0, limit);
+}
+
+const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
+
+async function countsIn({ query }: Journal, service: string | undefined): Promise<ReadonlyMap<ActionState, number>> {
+  const mine = service === undefined ? "" : "WHERE service = $1";
+  const sql = `SELECT state, COUNT(*) AS count FROM actions ${mine} GROUP BY state`;
+  const rows = await query(sql, service === undefined ? [] : [service]);
+  return new Map(rows.map((row) => CountRow.parse(row)).map(({ state, count }) => [state, count]));
+}
+
 /** Throws Failure if the journal cannot be used. */
-export async function listActions(journal: Journal, { service, state, limit }: ListingOptions): Promise<ActionList> {
-  const states = state === undefined ? (["succeeded", "rejected"] as const) : [state];
+export async function listActions(journal: Journal, options: ListingOptions): Promise<ActionList> {
+  const { service, state, limit } = options;
   const [rows, recorded, others] = await Promise.all([
-    journal.unresolved(service, MAX_UNRESOLVED),
-    journal.count(service),
-    journal.list(service, states, limit),
+    unresolvedIn(journal, service),
+    countsIn(journal, service),
+    latestIn(journal, state === undefined ? ["succeeded", "rejected"] : [state], options),
   ]);
   const unresolved = rows.map(listedUnresolved);
   const count = (of: ActionState): number => recorded.get(of) ?? 0;
@@ -155,7 +211,7 @@ export interface JournalOverview {
 
 /** How many actions are unresolved, of all callers; at most 1,000 are counted. Throws Failure if the journal cannot be used. */
 export async function overviewOf(journal: Journal): Promise<JournalOverview> {
-  const unresolved = await journal.unresolved(undefined, MAX_UNRESOLVED);
+  const unresolved = await unresolvedIn(journal, undefined);
   const inProgress = unresolved.filter(({ action }) => stateNow(action) === "in_progress").length;
   return { inProgress, unknown: unresolved.length - inProgress };
 }
@@ -171,7 +227,7 @@ const ServiceName = z.tuple([z.string(), z.string()]);
 /** How many actions of each client are unresolved; at most 1,000 are counted. Throws Failure if the journal cannot be used. */
 export async function unresolvedByClient(journal: Journal): Promise<readonly UnresolvedOfClient[]> {
   const counts = new Map<string, number>();
-  for (const { action } of await journal.unresolved(undefined, MAX_UNRESOLVED))
+  for (const { action } of await unresolvedIn(journal, undefined))
     counts.set(action.service, (counts.get(action.service) ?? 0) + 1);
   return [...counts].map(([service, count]) => {
     const [baseUrl, clientId] = ServiceName.parse(JSON.parse(service));

@@ -1,10 +1,11 @@
 // The actions of one service, or of one caller at it. Code that uses them needs to know neither the journal nor whose Idempotency-Keys these are.
 import * as z from "zod/v4";
+import { Failure } from "../failure.ts";
 import type { Hooks } from "../hooks.ts";
+import type { ActionEnd, Ending, Telemetry } from "../telemetry/port.ts";
 import type { ActionCall, Actions, NamedCall, PerformedAction } from "./actions.ts";
 import { readCanonical } from "./canonical.ts";
 import type { Arguments } from "./fingerprint.ts";
-import { type ActionAbout, actionAbout } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import {
   type ActionList,
@@ -14,8 +15,37 @@ import {
   listActions,
   overviewOf,
   type StandingAction,
+  stateNow,
   unresolvedActions,
 } from "./listing.ts";
+import { isRefused } from "./outcome.ts";
+import { type ActionState, keptId, type StoredAction } from "./store/stored.ts";
+
+/** Actions on one resource that are read at most. */
+const MAX_ABOUT = 50;
+
+/** An action on a resource, or the one that made it. */
+export interface ActionAbout {
+  readonly tool: string;
+  readonly state: ActionState;
+  readonly idempotencyKey: string;
+  readonly arguments: Arguments;
+  readonly sentAt: string;
+  /** The id of the resource that it made. */
+  readonly resourceId?: string;
+  /** The API's last answer was a refusal that leaves open what an earlier attempt did; it most likely refuses again. */
+  readonly isRefused: boolean;
+}
+
+const actionAbout = (stored: StoredAction): ActionAbout => ({
+  tool: stored.tool,
+  state: stateNow(stored),
+  idempotencyKey: stored.key,
+  arguments: readCanonical(stored.arguments),
+  sentAt: new Date(stored.created_at).toISOString(),
+  isRefused: isRefused(stored.outcome),
+  ...(stored.resource_id !== null && { resourceId: stored.resource_id }),
+});
 
 /** An action as a call names it. */
 export type NamedAction = Omit<NamedCall, "service">;
@@ -76,10 +106,34 @@ export function actionsOfService({ actions, journal, serviceName, hooks, redact 
     unresolved: async () => await unresolvedActions(await journal(), await ownName()),
     find: async (key) => await findAction(await journal(), await ownName(), key),
     overview: async () => await overviewOf(await journal()),
-    about: async (id) => (await (await journal()).findAbout(await ownName(), id)).map(actionAbout),
+    async about(id) {
+      const { query, columns, read } = await journal();
+      const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND about = $2
+         ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
+      return (await query(sql, [await ownName(), keptId(id), MAX_ABOUT])).map((row) => actionAbout(read(row)));
+    },
     async argumentsOf(id) {
-      const made = await (await journal()).findByResource(await ownName(), id);
-      return made && readCanonical(made.arguments);
+      const { query, columns, read } = await journal();
+      // The first one, if several answers named the resource.
+      const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1`;
+      const [row] = await query(sql, [await ownName(), keptId(id)]);
+      return row && readCanonical(read(row).arguments);
     },
   };
 }
+
+function endOf(ending: Ending<PerformedAction>): ActionEnd {
+  if ("value" in ending) {
+    const { replayed, attempts } = ending.value;
+    return { state: "succeeded", replayed, attempts };
+  }
+  const sideEffect = ending.error instanceof Failure ? ending.error.facts.sideEffect : "unknown";
+  const state = sideEffect === "done" ? "succeeded" : sideEffect === "none" ? "rejected" : "unknown";
+  return { state, replayed: false };
+}
+
+/** The same actions; how each stood at the end of a call is reported to telemetry. */
+export const observedActions = (actions: ServiceActions, telemetry: Telemetry): ServiceActions => ({
+  ...actions,
+  perform: (call) => telemetry.action(call.tool, () => actions.perform(call), endOf),
+});

@@ -1,9 +1,7 @@
 // Opening the journal on first need.
 import { onceUntilFailure } from "../async.ts";
-import type { Database } from "./database.ts";
 import { type Journal, openJournal } from "./journal.ts";
-import { LEASE_MS } from "./leases.ts";
-import { explainFaults, journalFailure } from "./trouble.ts";
+import { type Database, journalFailure, postgresFailure, sqliteFailure } from "./store/database.ts";
 
 export interface JournalOptions {
   /** The folder of the SQLite file. */
@@ -26,9 +24,10 @@ export interface JournalOptions {
 /** Old rows are deleted when the journal is opened, and every hour from then on. */
 const PRUNE_MS = 3_600_000;
 
-async function openDatabase({ url, stateDir }: JournalOptions): Promise<Database> {
-  if (url === undefined) return await (await import("./sqlite.ts")).openSqlite(stateDir);
-  return await (await import("./postgres.ts")).openPostgres(url);
+async function openOwn({ url, stateDir }: JournalOptions): Promise<Database> {
+  if (url === undefined) return await (await import("./store/sqlite.ts")).openSqlite(stateDir, sqliteFailure);
+  const { openPostgres } = await import("./store/postgres.ts");
+  return await openPostgres(url, { explain: postgresFailure("MIC_JOURNAL_URL") });
 }
 
 export interface JournalHandle {
@@ -44,10 +43,6 @@ export function createJournal(options: JournalOptions): JournalHandle {
   let hourly: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  async function openOwn(): Promise<Database> {
-    return await explainFaults(openDatabase(options), options.url === undefined ? "SQLite" : "PostgreSQL");
-  }
-
   /** One batch after the other; what cannot be deleted now is deleted in an hour. */
   async function prune(journal: Journal): Promise<void> {
     const { retentionMs, auditMs } = options;
@@ -58,9 +53,9 @@ export function createJournal(options: JournalOptions): JournalHandle {
   }
 
   async function start(): Promise<Journal> {
-    const database = await (options.database ?? openOwn)();
+    const database = await (options.database?.() ?? openOwn(options));
     try {
-      const journal = await openJournal(database, { ...options, leaseMs: LEASE_MS });
+      const journal = await openJournal(database, options);
       // The first batch at once: if it fails, no action can be recorded either.
       const isMore = await journal.prune(options.retentionMs);
       if (isMore || options.auditMs !== undefined) pruning = prune(journal);

@@ -4,20 +4,21 @@ import * as z from "zod/v4";
 import { readNumber } from "../api-client/decode.ts";
 import { FieldError } from "../contract/problem.ts";
 import { FAILURE_KINDS, type Failure, type FailureFacts } from "../failure.ts";
-import type { Resolution } from "./stored.ts";
+import type { Resolution } from "./store/stored.ts";
 
+// An optional fact that is absent must not come back as undefined.
 const Facts = z.object({
   kind: z.enum(FAILURE_KINDS),
   message: z.string(),
-  status: z.int().optional(),
-  code: z.string().optional(),
-  requestId: z.string().optional(),
+  status: z.int().exactOptional(),
+  code: z.string().exactOptional(),
+  requestId: z.string().exactOptional(),
   retryable: z.boolean(),
   sideEffect: z.enum(["none", "done", "unknown"]),
-  idempotencyKey: z.string().optional(),
-  retryAfterSeconds: z.number().optional(),
-  fieldErrors: z.array(FieldError).optional(),
-  next: z.string().optional(),
+  idempotencyKey: z.string().exactOptional(),
+  retryAfterSeconds: z.number().exactOptional(),
+  fieldErrors: z.array(FieldError).exactOptional(),
+  next: z.string().exactOptional(),
 });
 
 const ActionOutcome = z.union([
@@ -30,25 +31,8 @@ export type ActionOutcome =
 
 export const writeOutcome = (outcome: ActionOutcome): string => stringify(outcome) ?? "";
 
-/** Throws when the text is none of ours. */
-export function readOutcome(text: string): ActionOutcome {
-  const outcome = ActionOutcome.parse(parse(text, null, readNumber));
-  if (!("failure" in outcome)) return outcome;
-  // Optional facts that are not there must not come back as undefined.
-  const { status, code, requestId, idempotencyKey, retryAfterSeconds, fieldErrors, next, ...facts } = outcome.failure;
-  return {
-    failure: {
-      ...facts,
-      ...(status !== undefined && { status }),
-      ...(code !== undefined && { code }),
-      ...(requestId !== undefined && { requestId }),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
-      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-      ...(fieldErrors !== undefined && { fieldErrors }),
-      ...(next !== undefined && { next }),
-    },
-  };
-}
+/** Throws if writeOutcome has not written the text. */
+export const readOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, readNumber));
 
 /** The state of an action after this failure. */
 export function stateAfter({ facts }: Failure): Resolution["state"] {

@@ -1,9 +1,10 @@
 // Failures of an action whose outcome is unknown, with the call that resolves it; and of calls that name a key that is not theirs.
-import { Failure } from "../failure.ts";
+import { Failure, type FailureFacts } from "../failure.ts";
 import { json, word } from "../outside.ts";
 import { differingArguments } from "./canonical.ts";
 import type { ActionIdentity } from "./fingerprint.ts";
-import type { StoredAction } from "./stored.ts";
+import { journalFailure } from "./store/database.ts";
+import type { StoredAction } from "./store/stored.ts";
 import { DEDUPLICATION_WINDOW_MS } from "./window.ts";
 
 /** An action that was sent, or may have been. */
@@ -29,6 +30,28 @@ export const unknownOutcome = (why: string): Failure =>
     retryable: true,
     sideEffect: "unknown",
   });
+
+/** The journal cannot be read, and may hold the action. `key`: the one that the call gave. */
+export function outcomeUnreadable(error: unknown, key: string | undefined): Failure {
+  const failure = journalFailure(error);
+  const unknown =
+    "This call sent nothing; without the journal it is unknown whether an earlier identical call took effect.";
+  const facts: Partial<FailureFacts> = { message: `${failure.message} ${unknown}`, sideEffect: "unknown" };
+  return failure.with(key === undefined ? facts : { ...facts, idempotencyKey: key });
+}
+
+/** The same failure, of the action with this key; where the service's words quote the key that it knows, they quote this one. */
+export function withOwnKey(failure: Failure, upstreamKey: string, key: string): Failure {
+  const keyed = failure.with({ idempotencyKey: key });
+  if (upstreamKey === key) return keyed;
+  const own = (text: string): string => text.replaceAll(upstreamKey, () => key);
+  const { message, next, fieldErrors } = keyed.facts;
+  return keyed.with({
+    message: own(message),
+    ...(next !== undefined && { next: own(next) }),
+    ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: own(each.message) })) }),
+  });
+}
 
 /** The API forgets keys at a time that it does not state: from some age on, sending again might run the action twice. */
 export function tooOldToResend({ key, first_sent_at }: SentAction, findOut: string): Failure {

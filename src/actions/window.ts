@@ -1,5 +1,5 @@
 // The deduplication window: longer than a night, shorter than a day, so that a daily job without a key runs every day.
-import type { StoredAction } from "./stored.ts";
+import type { StoredAction } from "./store/stored.ts";
 
 /**
  * For so long after its success, the same call is the same action. For so long after its first attempt, an action whose outcome is unknown

@@ -3,7 +3,7 @@
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
 import type { ListedAction } from "../actions/listing.ts";
-import { observedActions } from "../actions/observed.ts";
+import { observedActions } from "../actions/of-service.ts";
 import type { JournalHandle } from "../actions/open.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { createService } from "../api-client/call.ts";

@@ -1,7 +1,7 @@
 // What servers behind one address share of the geography: an SQLite file next to the journal, or the journal's PostgreSQL.
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Database } from "../actions/database.ts";
+import type { Database } from "../actions/store/database.ts";
 import type { Config } from "../config.ts";
 import { reasonOf } from "../failure.ts";
 import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
@@ -13,7 +13,7 @@ const SUFFIXES = ["", "-wal", "-shm"];
 const CLOCK = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 async function openChecked(folder: string): Promise<SharedDatabase> {
-  const file = await (await import("../actions/sqlite-file.ts")).openFile(folder, FILE);
+  const file = await (await import("../actions/store/sqlite.ts")).openSqlite(folder, undefined, FILE);
   try {
     // After a power failure the lists are read again: no call waits for the disk.
     await file.query("PRAGMA synchronous = NORMAL");
@@ -43,7 +43,7 @@ async function openFile(folder: string): Promise<SharedDatabase> {
 }
 
 async function openPostgres(url: string): Promise<SharedDatabase> {
-  return { ...(await (await import("../actions/postgres.ts")).openPostgres(url)), clock: CLOCK };
+  return { ...(await (await import("../actions/store/postgres.ts")).openPostgres(url)), clock: CLOCK };
 }
 
 /** The servers of one user: those with the same state folder, or the same journal in PostgreSQL. */

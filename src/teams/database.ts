@@ -1,17 +1,17 @@
 // The database of a deployment: the connection to whichever PostgreSQL server is the primary, the tables, the journal, and notices between
 // instances.
-import type { Database } from "../actions/database.ts";
-import { type Durability, durabilityOf, type Meant } from "../actions/durability.ts";
-import { createNotices, type Notices } from "../actions/notices.ts";
+
 import { createJournal, type JournalHandle } from "../actions/open.ts";
-import type { PostgresDatabase } from "../actions/postgres.ts";
-import { explainFaults } from "../actions/trouble.ts";
+import { type Database, postgresFailure } from "../actions/store/database.ts";
+import type { PostgresDatabase } from "../actions/store/postgres.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { onceUntilFailure, soonOr } from "../async.ts";
 import { reasonOf } from "../failure.ts";
 import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { ownName } from "../owner.ts";
+import { type Durability, durabilityOf, type Meant } from "./durability.ts";
+import { createNotices, type Notices } from "./notices.ts";
 import type { StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
 import { prepareTables } from "./tenancy/teams.ts";
@@ -36,10 +36,9 @@ export interface ConnectionOptions {
 /** The connection to the primary. Errors are Failures that say what to do about MIC_DATABASE_URL. */
 export function connectToPrimary({ urls, connections = CONNECTIONS, durability: meant }: ConnectionOptions) {
   const database = onceUntilFailure(async (): Promise<PostgresDatabase> => {
-    const { openPostgres } = await import("../actions/postgres.ts");
-    const opened = await openPostgres(urls.join(","), { connections, failover: true });
-    const explained = await explainFaults(Promise.resolve(opened), "PostgreSQL", "MIC_DATABASE_URL");
-    return { ...opened, ...explained, clock: opened.clock };
+    const { openPostgres } = await import("../actions/store/postgres.ts");
+    const explain = postgresFailure("MIC_DATABASE_URL");
+    return await openPostgres(urls.join(","), { connections, failover: true, explain });
   });
   let looking: Promise<Durability> | undefined;
 

@@ -1,10 +1,10 @@
 // The audit of a deployment for teams: a row for each end of an action, with it or not at all; who it was, and never what was in it.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { auditedResolution } from "../../src/actions/audit.ts";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { openPostgres } from "../../src/actions/postgres.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import type { Auditor } from "../../src/hooks.ts";
-import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { describeWithPostgres } from "../teams/services.ts";
 import { newAction } from "./samples.ts";
 
 const DAY_MS = 86_400_000;
@@ -16,20 +16,13 @@ const SUCCEEDED: Resolution = {
   resourceId: "job-1",
 };
 const ann: Auditor = { caller: "a".repeat(64), team: "red", client: "a-client", traceId: () => "4bf92f3577b34da6" };
-const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 
-describe.skipIf(postgresMissing !== undefined)(`the audit${skipped}`, () => {
-  let postgres: PostgresServer | undefined;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-  }, 60_000);
-  afterAll(() => postgres?.stop());
-
+describeWithPostgres("the audit", (postgres) => {
   async function bench() {
-    const url = (await postgres?.database()) ?? "";
+    const url = await postgres().database();
     const database = await openPostgres(url);
     onTestFinished(() => database.close());
-    const as = (owner: string) => openJournal(database, { owner, now: () => 0, leaseMs: 30_000 });
+    const as = (owner: string) => openJournal(database, { owner, now: () => 0 });
     const rows = () =>
       database.query(
         "SELECT event, caller, team, client, tool, key, resource_id, outcome, trace_id FROM audit ORDER BY at",

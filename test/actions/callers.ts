@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
 import { upstreamKeysOf } from "../../src/teams/tenancy/hooks.ts";
 import { folderForTest } from "../support/home.ts";
@@ -40,7 +40,7 @@ export interface Floor {
 export async function openFloor(): Promise<Floor> {
   const database = await openSqlite(await folderForTest());
   onTestFinished(() => database.close());
-  const terms = { owner: "one", now: () => NOW, leaseMs: 30_000 };
+  const terms = { owner: "one", now: () => NOW };
   const journal = await openJournal(database, terms);
   const timing = { now: () => NOW, random: () => 0.5, sleep: async () => undefined };
   const actions = createActions({

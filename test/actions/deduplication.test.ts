@@ -1,6 +1,6 @@
 // Deduplication as an agent sees it (docs/interface.md, "Deduplication"): repeated, reworded, respelled and mistyped calls.
 import { expect, test } from "vitest";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { credentials } from "../api-client/client.ts";
 import {
   createInput,
@@ -13,7 +13,10 @@ import {
   operation,
   processingRequest,
 } from "../contract/samples.ts";
+import { legacySpeaker, resultOf } from "../mcp/http/raw.ts";
 import { gate } from "../support/gate.ts";
+import { serveHttpInside } from "../support/inside.ts";
+import { readResult } from "../support/results.ts";
 import { insideServer, type Talk } from "../support/server.ts";
 import { answer, holdUntil, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
@@ -115,26 +118,6 @@ test("a replay whose resource cannot be read says so and shows the first answer"
     /^Not run again: an identical call ran \d+ s ago\. Its current state could not be read; this is the first answer\./,
   );
   expect(dataOf(again)).toMatchObject({ id: "job-1" });
-});
-
-test("a rejected call does not count: the same call is sent again under a new key", async () => {
-  const { stub, server } = await bench();
-  stub.expect(answer(422, {}), made("job-1"));
-  expect((await server.call("submit_job", createJob)).error).toMatchObject({ sideEffect: "none" });
-  expect((await server.call("submit_job", createJob)).action?.replayed).toBe(false);
-  expect(keysOf(stub).size).toBe(2);
-});
-
-test("a rejected call under its key sends the same bytes again", async () => {
-  const { stub, server } = await bench();
-  stub.expect(answer(409, {}), made("job-1"));
-  const { error } = await server.call("submit_job", createJob);
-  const { idempotencyKey } = error ?? {};
-  const again = await server.call("submit_job", { ...createJob, idempotencyKey });
-  expect(again.action).toEqual({ idempotencyKey, replayed: false, attempts: 2 });
-  const [first, second] = posts(stub);
-  expect(second?.body).toEqual(first?.body);
-  expect(keysOf(stub).size).toBe(1);
 });
 
 test("a success from before the window leads to a new action that names it", async () => {
@@ -358,5 +341,22 @@ test("of two identical calls at the same moment one runs, and the other says tha
   expect(both.map(({ action }) => action?.replayed).sort()).toEqual([false, true]);
   const replay = both.find(({ action }) => action?.replayed);
   expect(replay?.text).toMatch(/^Not run again: an identical call ran 0 s ago/);
+  expect(posts(stub)).toHaveLength(1);
+});
+
+test.each(["stdio", "HTTP"])("a call canceled just behind its answer, over %s", async (transport) => {
+  const { stub, env, server } = await bench();
+  stub.expect(made(job.id), read(job.id));
+  if (transport === "stdio") {
+    await server.call("submit_job", createJob, 7);
+    server.cancel(7);
+    expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
+  } else {
+    const session = await legacySpeaker(await serveHttpInside(env));
+    await session.call(7, "submit_job", createJob).answer;
+    await session.notify("notifications/cancelled", { requestId: 7 });
+    const again = readResult(await resultOf(session.call(8, "submit_job", createJob), 8));
+    expect(again.action).toMatchObject({ replayed: true });
+  }
   expect(posts(stub)).toHaveLength(1);
 });

@@ -1,10 +1,10 @@
 // The journal's two databases: what is tested of one is tested of the other. PostgreSQL is skipped, saying so, where there is none.
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
-import type { Database } from "../../src/actions/database.ts";
+import { describe, onTestFinished } from "vitest";
+import type { Database } from "../../src/actions/store/database.ts";
 import { folderForTest } from "../support/home.ts";
-import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { describeWithPostgres } from "../teams/services.ts";
 import { openAt, type Place } from "./place.ts";
 
 export interface Driver {
@@ -22,7 +22,7 @@ async function open(place: Place): Promise<Database> {
   return { ...database, clock: undefined };
 }
 
-/** What is synced here need not reach a disk: durable.test.ts and sqlite.test.ts are about that. */
+/** What is synced here need not reach a disk: sqlite.test.ts is about that. */
 const SHARED_MEMORY = "/dev/shm";
 
 const folder = () => folderForTest(existsSync(SHARED_MEMORY) ? SHARED_MEMORY : tmpdir());
@@ -31,13 +31,7 @@ export function describeEachDriver(tests: (driver: Driver) => void): void {
   describe("SQLite", () => {
     tests({ hasStatistics: false, open, place: async () => ({ stateDir: await folder(), url: undefined }) });
   });
-  const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
-  describe.skipIf(postgresMissing !== undefined)(`PostgreSQL${skipped}`, () => {
-    let server: PostgresServer | undefined;
-    beforeAll(async () => {
-      server = await startPostgres();
-    }, 60_000);
-    afterAll(() => server?.stop());
-    tests({ hasStatistics: true, open, place: async () => ({ stateDir: "", url: await server?.database() }) });
+  describeWithPostgres("PostgreSQL", (postgres) => {
+    tests({ hasStatistics: true, open, place: async () => ({ stateDir: "", url: await postgres().database() }) });
   });
 }

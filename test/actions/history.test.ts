@@ -1,18 +1,17 @@
 // A resource's history in the journal, on both databases: what was done about it, what made it, each by an index.
 import { expect, test } from "vitest";
 import { readCanonical } from "../../src/actions/canonical.ts";
-import type { Database, Value } from "../../src/actions/database.ts";
-import { actionAbout } from "../../src/actions/history.ts";
 import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";
+import { listActions, overviewOf } from "../../src/actions/listing.ts";
+import type { Database, Value } from "../../src/actions/store/database.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
 import type { Place } from "./place.ts";
-import { newAction } from "./samples.ts";
+import { newAction, reading } from "./samples.ts";
 
-const LEASE_MS = 30_000;
 const LATER = 5_000;
 
 const pathOf = (jobId: string, what = "retries") => `/sandbox/v1/mic/jobs/${encodeURIComponent(jobId)}/${what}`;
-const args = (jobId: string) => JSON.stringify({ pairs: [["jobId", jobId]] });
+const args = (jobId: string) => JSON.stringify({ jobId });
 
 interface Asked {
   readonly sql: string;
@@ -32,7 +31,7 @@ async function openAt(driver: Driver, place: Place) {
   };
   let nowMs = 1_800_000_000_000;
   const now = () => (nowMs += 1_000);
-  const journal = await openJournal(watched, { owner: "one", now, leaseMs: LEASE_MS });
+  const journal = await openJournal(watched, { owner: "one", now });
   return { database, journal, asked, now };
 }
 
@@ -60,7 +59,7 @@ const fill = (database: Database, count: number) =>
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
      INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state,
        indeterminate, attempts, owner, lease_until, outcome, resource_id, created_at, updated_at, first_sent_at, resolved_at, about)
-     SELECT 'service', 'fill-' || i, '', 'retry_job', '{"pairs":[]}', 'fill-' || i, 1, '', '', '', 'succeeded', 0, 1, 'one',
+     SELECT 'service', 'fill-' || i, '', 'retry_job', '{}', 'fill-' || i, 1, '', '', '', 'succeeded', 0, 1, 'one',
        0, NULL, 'made-' || i, 1900000000000 + i, 1900000000000 + i, 0, 1900000000000 + i, 'about-' || i FROM n`,
   );
 
@@ -79,7 +78,7 @@ describeEachDriver((driver) => {
     );
     await put(journal, { ...about, key: "other service", service: "another" }, settlement("succeeded", "job-12"));
     await put(journal, { key: "a submission" }, settlement("succeeded", "job-1"));
-    const found = (await journal.findAbout("service", "job-1")).map(actionAbout);
+    const found = await reading(journal).about("job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     expect(found[0]).toEqual({
       tool: "retry_job",
@@ -90,14 +89,14 @@ describeEachDriver((driver) => {
       isRefused: true,
     });
     expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
-    expect(await journal.findAbout("service", "job-2")).toEqual([]);
+    expect(await reading(journal).about("job-2")).toEqual([]);
   });
 
   test("a job is found by its id, whatever is in it", async () => {
     const { journal } = await openAt(driver, await driver.place());
     for (const jobId of ["a:b", "job/1 %25", "é🍨", "%", "retries"]) {
       await put(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
-      const found = (await journal.findAbout("service", jobId)).map(actionAbout);
+      const found = await reading(journal).about(jobId);
       expect(found.map(({ arguments: { jobId: id } }) => id)).toEqual([jobId]);
       expect(await journal.find("service", jobId)).toMatchObject({ about: jobId });
     }
@@ -105,17 +104,17 @@ describeEachDriver((driver) => {
 
   test("what made a job is known, however much was done since", async () => {
     const { database, journal } = await openAt(driver, await driver.place());
-    const restart = JSON.stringify({ pairs: [["retryMode", "RESTART"]] });
+    const restart = JSON.stringify({ retryMode: "RESTART" });
     await put(journal, { key: "maker", path: pathOf("job-1"), arguments: restart }, settlement("succeeded", "job-2"));
     await fill(database, LATER);
-    expect(await journal.findByResource("service", "job-2")).toMatchObject({ key: "maker" });
-    expect(await journal.findByResource("another", "job-2")).toBeUndefined();
-    expect(await journal.findByResource("service", "job-1")).toBeUndefined();
+    expect(await reading(journal).argumentsOf("job-2")).toEqual({ retryMode: "RESTART" });
+    expect(await reading(journal, "another").argumentsOf("job-2")).toBeUndefined();
+    expect(await reading(journal).argumentsOf("job-1")).toBeUndefined();
   });
 
   test.each<[string, readonly string[], (journal: Journal) => Promise<unknown>]>([
-    ["what was done about a job", ["actions_about"], (journal) => journal.findAbout("service", "about-7")],
-    ["what made it", ["actions_made"], (journal) => journal.findByResource("service", "made-7")],
+    ["what was done about a job", ["actions_about"], (journal) => reading(journal).about("about-7")],
+    ["what made it", ["actions_made"], (journal) => reading(journal).argumentsOf("made-7")],
     [
       "the latest action with a fingerprint",
       ["actions_(?:by_fingerprint|slot)"],
@@ -131,14 +130,18 @@ describeEachDriver((driver) => {
       ["actions_(?:by_fingerprint|slot)", "(?:actions_pkey|autoindex)"],
       (journal) => journal.insert(newAction({ tool: "retry_job", fingerprint: "new" })),
     ],
-    ["the latest actions", ["actions_by_state"], (journal) => journal.list("service", ["succeeded", "rejected"], 20)],
-    ["the latest actions of all", ["actions_by_time"], (journal) => journal.list(undefined, ["succeeded"], 20)],
     [
-      "the unresolved ones of a service",
-      ["actions_(?:unresolved|by_state)"],
-      (journal) => journal.unresolved("service", 20),
+      "the latest actions",
+      ["actions_by_state"],
+      (journal) => listActions(journal, { service: "service", state: undefined, limit: 20 }),
     ],
-    ["the unresolved ones of all", ["actions_unresolved"], (journal) => journal.unresolved(undefined, 20)],
+    [
+      "the latest actions of all",
+      ["actions_by_time"],
+      (journal) => listActions(journal, { service: undefined, state: "succeeded", limit: 20 }),
+    ],
+    ["the unresolved ones", ["actions_(?:unresolved|by_state)"], (journal) => reading(journal).unresolved()],
+    ["the unresolved ones of all", ["actions_unresolved"], overviewOf],
   ])("%s is found by an index, not among all actions of the service", async (_what, indexes, ask) => {
     const { database, journal, asked } = await openAt(driver, await driver.place());
     await fill(database, LATER);
@@ -147,7 +150,9 @@ describeEachDriver((driver) => {
     asked.length = 0;
     await ask(journal);
     const explain = driver.hasStatistics ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
-    const plans = await Promise.all(asked.map(({ sql, values }) => database.query(`${explain} ${sql}`, values)));
+    // Counting reads all of them.
+    const found = asked.filter(({ sql }) => !sql.includes("COUNT(*)"));
+    const plans = await Promise.all(found.map(({ sql, values }) => database.query(`${explain} ${sql}`, values)));
     const text = JSON.stringify(plans);
     for (const index of indexes) expect(text).toMatch(new RegExp(index));
     expect(text).not.toMatch(/Seq Scan on actions|SCAN actions"|\(service=\?( AND tool=\?)?\)/);

@@ -7,14 +7,15 @@ import { build } from "esbuild";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalArguments } from "../../src/actions/canonical.ts";
-import { type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { DevelopmentJournal, JOURNAL_VERSION, NewerJournal } from "../../src/actions/schema.ts";
+import { LEASE_MS } from "../../src/actions/claims.ts";
+import { type ActionState, type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
+import { listActions, overviewOf } from "../../src/actions/listing.ts";
+import { DevelopmentJournal, JOURNAL_VERSION, NewerJournal } from "../../src/actions/store/schema.ts";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/window.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
 import type { Place } from "./place.ts";
-import { GONE, newAction, REJECTED, SUCCEEDED, UNKNOWN } from "./samples.ts";
+import { GONE, newAction, REJECTED, reading, SUCCEEDED, storedAction, UNKNOWN } from "./samples.ts";
 
-const LEASE_MS = 30_000;
 const HOUR_MS = 3_600_000;
 
 interface Bench {
@@ -34,7 +35,6 @@ async function bench(driver: Driver): Promise<Bench> {
       await openJournal(await driver.open(place), {
         owner,
         now: () => clock.nowMs,
-        leaseMs: LEASE_MS,
       }),
   };
 }
@@ -100,8 +100,8 @@ describeEachDriver((driver) => {
       const written = await inserted(journal, "a", { about: id });
       expect(written.about).toBe(id);
       expect((await journal.resolve(written, { ...SUCCEEDED, resourceId: id }))?.resource_id).toBe(id);
-      expect((await journal.findByResource("service", id))?.key).toBe("a");
-      expect((await journal.findAbout("service", id)).map(({ key }) => key)).toEqual(["a"]);
+      expect(await reading(journal).argumentsOf(id)).toEqual({});
+      expect((await reading(journal).about(id)).map(({ idempotencyKey }) => idempotencyKey)).toEqual(["a"]);
     },
   );
 
@@ -111,30 +111,19 @@ describeEachDriver((driver) => {
     const body = JSON.stringify({ reason: 'é🍨\u0000\ud800"\\', n: 1e21 });
     const action = newAction({ body, arguments: body, ifMatch: '"7"' });
     const written = await journal.insert(action);
-    expect(written).toEqual({
-      service: "service",
-      key: action.key,
-      upstream_key: "",
-      tool: "submit_job",
-      arguments: body,
-      fingerprint: "hash",
-      about: "recipe-1",
-      path: action.path,
-      if_match: '"7"',
-      body,
-      state: "in_progress",
-      indeterminate: 0,
-      attempts: 0,
-      owner: "one",
-      lease_until: clock.nowMs + LEASE_MS,
-      outcome: null,
-      resource_id: null,
-      created_at: clock.nowMs,
-      first_sent_at: clock.nowMs,
-      updated_at: clock.nowMs,
-      resolved_at: null,
-      looked_at: clock.nowMs,
-    });
+    const { nowMs } = clock;
+    expect(written).toEqual(
+      storedAction({
+        arguments: body,
+        if_match: '"7"',
+        body,
+        lease_until: nowMs + LEASE_MS,
+        created_at: nowMs,
+        first_sent_at: nowMs,
+        updated_at: nowMs,
+        looked_at: nowMs,
+      }),
+    );
     expect(await journal.find("service", action.key)).toEqual(written);
     expect(await journal.find("another service", action.key)).toBeUndefined();
   });
@@ -239,8 +228,8 @@ describeEachDriver((driver) => {
     clock.nowMs += 1;
     await ended(journal, "again", SUCCEEDED, { fingerprint: "hash", isExplicit: true });
     expect(await liveKey(journal)).toBe("again");
-    const [row] = await journal.unresolved("service", 10);
-    expect(row).toMatchObject({ action: { key: "lost" }, supersededBy: "again" });
+    const [row] = await reading(journal).unresolved();
+    expect(row).toMatchObject({ idempotencyKey: "lost", supersededBy: "again" });
     clock.nowMs += DEDUPLICATION_WINDOW_MS;
     expect(await liveKey(journal), "the unknown one does not come back").toBeUndefined();
     expect(await journal.insert(newAction({ key: "daily" })), "nor does it keep its slot").toMatchObject({
@@ -356,23 +345,18 @@ describeEachDriver((driver) => {
     }
     clock.nowMs += 1;
     await inserted(journal, "e", { service: "another" });
-    const keys = async (service: string | undefined, states: Parameters<Journal["list"]>[1], limit: number) =>
-      (await journal.list(service, states, limit)).map(({ key }) => key).join("");
-    expect(await keys("service", ["in_progress", "succeeded", "rejected", "unknown"], 10)).toBe("dcba");
-    expect(await keys("service", ["succeeded", "rejected"], 10)).toBe("da");
-    expect(await keys("service", ["in_progress", "succeeded", "rejected", "unknown"], 2)).toBe("dc");
-    expect(await keys(undefined, ["in_progress"], 10)).toBe("ec");
-    const unresolved = async (service: string | undefined) =>
-      (await journal.unresolved(service, 10)).map(({ action }) => action.key).join("");
-    expect(await unresolved("service"), "the oldest first").toBe("bc");
-    expect(await unresolved(undefined)).toBe("bce");
-    expect(Object.fromEntries(await journal.count("service"))).toEqual({
-      in_progress: 1,
-      succeeded: 1,
-      rejected: 1,
-      unknown: 1,
-    });
-    expect((await journal.count(undefined)).get("in_progress")).toBe(2);
+    const keys = async (service: string | undefined, state: ActionState | undefined, limit: number) =>
+      (await listActions(journal, { service, state, limit })).actions
+        .map(({ idempotencyKey }) => idempotencyKey)
+        .join("");
+    expect(await keys("service", undefined, 10), "unresolved ones first, the oldest first").toBe("bcda");
+    expect(await keys("service", undefined, 1)).toBe("bcd");
+    expect(await keys(undefined, undefined, 10)).toBe("bceda");
+    expect(await keys("service", "rejected", 10)).toBe("d");
+    expect(await keys(undefined, "in_progress", 10)).toBe("ce");
+    const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 1 });
+    expect(counts).toEqual({ in_progress: 1, succeeded: 1, rejected: 1, unknown: 1 });
+    expect(await overviewOf(journal)).toEqual({ inProgress: 2, unknown: 1 });
   });
 
   test("prunes actions in every state that have not changed for so long", async () => {
@@ -385,8 +369,8 @@ describeEachDriver((driver) => {
     clock.nowMs += 1000;
     await ended(journal, "late", SUCCEEDED);
     expect(await journal.prune(999)).toBe(false);
-    const left = await journal.list("service", ["in_progress", "succeeded", "rejected", "unknown"], 10);
-    expect(left.map(({ key }) => key)).toEqual(["late"]);
+    const { actions } = await listActions(journal, { service: "service", state: undefined, limit: 10 });
+    expect(actions.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["late"]);
   });
 
   test("keeps any text that JSON can hold, byte for byte", async () => {
@@ -436,7 +420,7 @@ describeEachDriver((driver) => {
     expect(await database.query("SELECT version FROM journal_version")).toHaveLength(2);
   });
 
-  test.each([1, 6])("a journal of development version %s is refused", async (version) => {
+  test.each([1, 7])("a journal of development version %s is refused", async (version) => {
     const { place, as } = await bench(driver);
     const database = await driver.open(place);
     await database.query("CREATE TABLE journal_version (version INTEGER NOT NULL)");
@@ -460,7 +444,7 @@ describeEachDriver((driver) => {
     const { clock, place, as } = await bench(driver);
     const real = await driver.open(place);
     let { query } = real;
-    const terms = { owner: "one", now: () => clock.nowMs, leaseMs: LEASE_MS };
+    const terms = { owner: "one", now: () => clock.nowMs };
     const one = await openJournal({ ...real, query: (sql, values) => query(sql, values) }, terms);
     const two = await as("two");
     if (isHeld) {

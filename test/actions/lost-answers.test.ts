@@ -1,17 +1,11 @@
 // A connection that breaks when a write is done and its answer is not there yet: the write is made once more, and known for what it was.
 import { expect, onTestFinished, test } from "vitest";
-import { AnswerLost, type Database } from "../../src/actions/database.ts";
-import { type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { type Journal, openJournal } from "../../src/actions/journal.ts";
+import { AnswerLost, type Database } from "../../src/actions/store/database.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { folderForTest } from "../support/home.ts";
-import { newAction } from "./samples.ts";
+import { newAction, SUCCEEDED } from "./samples.ts";
 
-const SUCCEEDED: Resolution = {
-  state: "succeeded",
-  attempts: 1,
-  outcome: "{}",
-  resourceId: "job-1",
-};
 const NOW = 1_800_000_000_000;
 
 type Loses = "the write" | "its answer";
@@ -35,8 +29,7 @@ async function bench() {
       throw new AnswerLost("Connection terminated unexpectedly");
     },
   };
-  const as = (owner: string, on: Database): Promise<Journal> =>
-    openJournal(on, { owner, now: () => NOW, leaseMs: 30_000 });
+  const as = (owner: string, on: Database): Promise<Journal> => openJournal(on, { owner, now: () => NOW });
   const [journal, other] = [await as("one", database), await as("other", real)];
   writes = 0;
   return {

@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Database } from "../../src/actions/database.ts";
 import { createJournal, type JournalOptions } from "../../src/actions/open.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import type { Database } from "../../src/actions/store/database.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { folderForTest } from "../support/home.ts";
 import { newAction } from "./samples.ts";
 
@@ -37,7 +37,7 @@ async function fill(database: Database, count: number, days: number): Promise<vo
     `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state, indeterminate,
        attempts, owner, lease_until, created_at, first_sent_at, updated_at, resolved_at, about)
      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
-     SELECT 'service', 'old-' || $2 || '-' || i, '', 'submit_job', '{"pairs":[]}', 'h', 0, '/', '', '', 'succeeded', 0, 1, 'x', 0,
+     SELECT 'service', 'old-' || $2 || '-' || i, '', 'submit_job', '{}', 'h', 0, '/', '', '', 'succeeded', 0, 1, 'x', 0,
        $3, $3, $3, $3, '' FROM n`,
     [count, days, NOW - days * DAY_MS],
   );

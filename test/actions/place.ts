@@ -1,7 +1,7 @@
 // Where a journal is: a folder for SQLite, or a PostgreSQL URL.
-import type { Database } from "../../src/actions/database.ts";
-import { openPostgres } from "../../src/actions/postgres.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import type { Database } from "../../src/actions/store/database.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 
 export interface Place {
   readonly stateDir: string;

@@ -1,11 +1,15 @@
 // The journal of many machines when its database is frozen, stuck, careless, killed, or behind a pooler.
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { chownSync } from "node:fs";
 import { connect, createServer } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { openPostgres } from "../../src/actions/postgres.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { folderForTest } from "../support/home.ts";
+import { type PostgresServer, postgresMissing, postgresUser, startPostgres } from "../support/postgres.ts";
 import { startServer } from "../support/server.ts";
 import { answer, neverAnswer, type Stub, stubForTest } from "../support/stub.ts";
 
@@ -174,6 +178,16 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expect(await database.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
+  test("values reach the server as they are, whatever their type there", async () => {
+    const { query } = await openForTest(await running().database());
+    const sql = "SELECT $1::json->>0 AS json, $2::boolean AS boolean, $3::bigint AS bigint, $4::text AS text";
+    const values = ['["a"]', "true", Number.MAX_SAFE_INTEGER, "é🍨"];
+    for (const _ of ["described", "prepared"])
+      expect(await query(sql, values)).toEqual([
+        { json: "a", boolean: true, bigint: Number.MAX_SAFE_INTEGER, text: "é🍨" },
+      ]);
+  });
+
   test("what fails in the middle of a transaction is undone", async () => {
     const database = await openForTest(await running().database());
     const failed = database.exclusively(async (query) => {
@@ -214,5 +228,31 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expect(await database.query("SHOW synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
     expect(await database.query("SHOW statement_timeout")).toEqual([{ statement_timeout: "10s" }]);
     expect(asked).toContain("application_name");
+  });
+
+  test("over TLS the certificate is verified, except with sslmode=no-verify", async () => {
+    const folder = await folderForTest();
+    const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
+    const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+    execFileSync(
+      "openssl",
+      ["req", "-x509", "-nodes", "-newkey", "rsa:2048", "-keyout", key, "-out", certificate, ...names],
+      {
+        stdio: "ignore",
+      },
+    );
+    for (const path of [folder, certificate, key]) if (postgresUser !== undefined) chownSync(path, postgresUser, -1);
+    const server = await startPostgres(["ssl=on", `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`]);
+    onTestFinished(() => server.stop());
+    const url = await server.database();
+    const isEncrypted = async (parameters: string) => {
+      const { query } = await openForTest(`${url}?${parameters}`);
+      return (await query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))[0]?.["ssl"];
+    };
+    expect(await isEncrypted("sslmode=disable")).toBe(false);
+    for (const mode of ["prefer", "require", "verify-full"])
+      await expect(isEncrypted(`sslmode=${mode}`)).rejects.toThrow("self-signed certificate");
+    expect(await isEncrypted(`sslmode=verify-full&sslrootcert=${certificate}`)).toBe(true);
+    expect(await isEncrypted("sslmode=no-verify")).toBe(true);
   });
 });

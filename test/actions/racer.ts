@@ -30,7 +30,6 @@ const database = await openAt({ stateDir, url });
 const journal = await openJournal(database, {
   owner: ownName,
   now: () => Date.now(),
-  leaseMs: 30_000,
 });
 const wins: string[] = [];
 for (const race of races) {

@@ -1,11 +1,14 @@
 // Actions to put into a journal.
-import type { NewAction, Resolution } from "../../src/actions/journal.ts";
+import { createActions } from "../../src/actions/actions.ts";
+import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
+import { actionsOfService } from "../../src/actions/of-service.ts";
+import { systemTiming } from "../../src/api-client/attempts.ts";
 
 export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   service: "service",
   key: "key-0000",
   tool: "submit_job",
-  arguments: '{"pairs":[]}',
+  arguments: "{}",
   fingerprint: "hash",
   about: "recipe-1",
   isExplicit: false,
@@ -14,6 +17,21 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   body: "{}",
   ...facts,
 });
+
+/** What a journal shows of one service. */
+export const reading = (journal: Journal, service = "service") =>
+  actionsOfService({
+    actions: createActions({
+      journal: async () => journal,
+      timing: systemTiming,
+      monotonicMs: () => 0,
+      isGone: () => false,
+      redact: (text) => text,
+      onTrouble: () => undefined,
+    }),
+    journal: async () => journal,
+    serviceName: async () => service,
+  });
 
 /** An owner that is known to be dead. */
 export const GONE = "a process that has gone";
@@ -24,5 +42,37 @@ export const SUCCEEDED: Resolution = {
   outcome: '{"value":1,"drift":[]}',
   resourceId: "job-1",
 };
-export const UNKNOWN: Resolution = { state: "unknown", attempts: 2, outcome: "{}", resourceId: undefined };
+export const UNKNOWN: Resolution = {
+  state: "unknown",
+  attempts: 2,
+  outcome: '{"failure":{"kind":"outcome_unknown","message":"Lost.","retryable":true,"sideEffect":"unknown"}}',
+  resourceId: undefined,
+};
 export const REJECTED: Resolution = { ...UNKNOWN, state: "rejected" };
+
+/** A row of the journal, in progress. */
+export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction => ({
+  service: "service",
+  key: "key-0000",
+  upstream_key: "",
+  tool: "submit_job",
+  arguments: "{}",
+  fingerprint: "hash",
+  about: "recipe-1",
+  path: "/sandbox/v1/mic/jobs",
+  if_match: "",
+  body: "{}",
+  state: "in_progress",
+  indeterminate: 0,
+  attempts: 0,
+  owner: "one",
+  lease_until: 0,
+  outcome: null,
+  resource_id: null,
+  created_at: 0,
+  first_sent_at: 0,
+  updated_at: 0,
+  resolved_at: null,
+  looked_at: 0,
+  ...facts,
+});

@@ -3,11 +3,11 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { folderForTest } from "../support/home.ts";
 import { insideServer, startServer, type Talk } from "../support/server.ts";
-import { answer, holdUntil, refusingBaseUrl, type Stub } from "../support/stub.ts";
+import { answer, refusingBaseUrl, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
 
 const FILE = "actions.sqlite";
@@ -206,29 +206,4 @@ test.skipIf(process.platform === "win32")("a file that others could read is clos
   await chmod(join(stateDir, FILE), 0o644);
   await (await openSqlite(stateDir)).close();
   expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
-});
-
-test("what is written is synced: a commit is on disk when it returns", async () => {
-  const database = await openSqlite(await folderForTest());
-  onTestFinished(() => database.close());
-  expect(await database.query("PRAGMA synchronous")).toEqual([{ synchronous: 2 }]);
-  expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
-});
-
-test("an action is on disk, whole, before its first byte is sent", async () => {
-  const stateDir = await folderForTest();
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
-  let found: Promise<readonly object[]> | undefined;
-  stub.respond(({ headers }) => {
-    found = openSqlite(stateDir).then(async (database) => {
-      const rows = await database.query("SELECT * FROM actions WHERE key = $1", [String(headers["idempotency-key"])]);
-      await database.close();
-      return rows;
-    });
-    return holdUntil(found, answer(202, enveloped(job)));
-  });
-  await server.call("submit_job", createJob);
-  expect(await found).toMatchObject([
-    { state: "in_progress", tool: "submit_job", body: stub.requests[0]?.body.toString() },
-  ]);
 });

@@ -1,13 +1,14 @@
 // What an agent is told of an action without an outcome: it can do exactly what the text says, and nothing happens twice.
 import { expect, onTestFinished, test } from "vitest";
+import { listActions } from "../../src/actions/listing.ts";
 import { createJournal } from "../../src/actions/open.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { folderForTest } from "../support/home.ts";
 import { insideServer } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
-import { newAction } from "./samples.ts";
+import { newAction, UNKNOWN } from "./samples.ts";
 
 async function bench() {
   const given = await benchForTest();
@@ -154,11 +155,11 @@ test("actions that have not changed for 30 days are deleted when the journal is 
   const journal = await opened();
   for (const state of ["succeeded", "rejected", "unknown"] as const) {
     const open = await journal.insert(newAction({ key: state, fingerprint: state }));
-    if (open) await journal.resolve(open, { state, attempts: 1, outcome: "{}", resourceId: undefined });
+    if (open) await journal.resolve(open, { ...UNKNOWN, state });
   }
   const keys = async () =>
-    (await (await opened()).list(undefined, ["in_progress", "succeeded", "rejected", "unknown"], 9)).map(
-      ({ key }) => key,
+    (await listActions(await opened(), { service: undefined, state: undefined, limit: 9 })).actions.map(
+      ({ idempotencyKey }) => idempotencyKey,
     );
   clock.nowMs += 30 * day;
   expect((await keys()).sort()).toEqual(["rejected", "succeeded", "unknown"]);

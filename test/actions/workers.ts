@@ -8,7 +8,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { type ActionCall, createActions, type PerformedAction } from "../../src/actions/actions.ts";
 import { type Journal, openJournal, type StoredAction } from "../../src/actions/journal.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
 
 const SERVICE = "service";
@@ -70,7 +70,7 @@ export async function openOffice(): Promise<Office> {
   });
 
   async function openAs(owner: string): Promise<Journal> {
-    const terms = { owner, now: () => clock.nowMs, leaseMs: 30_000 };
+    const terms = { owner, now: () => clock.nowMs };
     const journal = await openJournal(await openSqlite(folder), terms);
     opened.push(journal);
     return journal;

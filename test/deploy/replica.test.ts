@@ -3,10 +3,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
-import { postgresBin, postgresMissing, postgresUser } from "../support/postgres.ts";
+import { askPostgres, postgresBin, postgresMissing, postgresUser } from "../support/postgres.ts";
 import { ended } from "../support/process.ts";
 
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
@@ -45,15 +44,7 @@ function place() {
   };
 }
 
-async function ask(port: number, sql: string): Promise<readonly unknown[]> {
-  const client = new pg.Client({ connectionString: `postgres://mic@127.0.0.1:${port}/postgres` });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const ask = (port: number, sql: string) => askPostgres(`postgres://mic@127.0.0.1:${port}/postgres`, sql);
 
 const answers = (port: number) =>
   ask(port, "SELECT 1").then(

@@ -4,13 +4,12 @@ import * as z from "zod/v4";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { example, makeWorld, type World } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
-import { type ManualClock, manualClock } from "../support/emulator.ts";
+import { sent } from "../mcp/tasks/bench.ts";
+import { manualClock } from "../support/emulator.ts";
 import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { insideServer, startServer } from "../support/server.ts";
 
-const Executions = z.array(z.looseObject({ idempotencyKey: z.string(), executions: z.int() }));
-const Requests = z.array(z.looseObject({ operationId: z.string().nullable() }));
 const Listed = z.object({
   actions: z.array(
     z.looseObject({
@@ -38,24 +37,12 @@ let emulator: Emulator;
 let service: Service;
 let world: World;
 beforeAll(async () => {
-  const clock: ManualClock = manualClock();
+  const clock = manualClock();
   emulator = await startEmulator({ clock });
   service = new Service(emulator, clock);
   world = await makeWorld(service);
 });
 afterAll(() => emulator.close());
-
-const admin = async (path: string, body?: object): Promise<unknown> => {
-  const answer = await fetch(`${emulator.baseUrl}/__emulator/${path}`, {
-    ...(body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-  });
-  if (!answer.ok) throw new Error(await answer.text());
-  return await answer.json();
-};
-const executions = async (key: string): Promise<number> =>
-  Executions.parse(await admin("executions"))
-    .filter(({ idempotencyKey }) => idempotencyKey === key)
-    .reduce((sum, each) => sum + each.executions, 0);
 
 test.each([
   ["after the service has done it", true],
@@ -69,10 +56,9 @@ test.each([
     calls.push({ tool, operationId, args: { ...Object(path), ...Object(body) } });
   }
   for (const [id, { tool, operationId, args }] of calls.entries()) {
-    const received = async () =>
-      Requests.parse(await admin("requests")).filter((each) => each.operationId === operationId).length;
+    const received = async () => (await sent(service, operationId)).length;
     const before = await received();
-    await admin("faults", { operationId, fault: { kind: "hang", afterCommit } });
+    await service.fault({ kind: "hang", afterCommit }, { operationId });
     server.send(tool, args, id);
     await expect.poll(received, { interval: 5, timeout: 20_000 }).toBeGreaterThan(before);
   }
@@ -89,7 +75,7 @@ test.each([
     expect(told.error, told.text).toBeUndefined();
     expect(told.structured).toMatchObject({ results: [{ tool, idempotencyKey, outcome: "resolved" }] });
     made.set(idempotencyKey, Resolved.parse(told.structured).results[0]?.resourceId);
-    expect(await executions(idempotencyKey), tool).toBe(1);
+    expect(await service.executions(idempotencyKey), tool).toBe(1);
   }
   const settled = Object((await next.call("list_actions", {})).structured).actions;
   // The latest first: the one that was resolved last.

@@ -6,14 +6,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import type { Database } from "../../src/actions/database.ts";
-import { openPostgres } from "../../src/actions/postgres.ts";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import type { Database } from "../../src/actions/store/database.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { example, makeWorld } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
 import { ACCEPT, legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
 import { callMessage, initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
+import { executed } from "../mcp/tasks/bench.ts";
 import { manualClock } from "../support/emulator.ts";
 import { folderForTest } from "../support/home.ts";
 import { serveHttpInside } from "../support/inside.ts";
@@ -36,12 +37,13 @@ type Environment = Readonly<Record<string, string>>;
 type Call = (tool: string, args: object) => Promise<CallResult>;
 
 let emulator: Emulator;
+let service: Service;
 let body: object;
 let postgres: PostgresServer | undefined;
 beforeAll(async () => {
   const clock = manualClock();
   emulator = await startEmulator({ clock });
-  const service = new Service(emulator, clock);
+  service = new Service(emulator, clock);
   body = Object((await example(await makeWorld(service), OPERATION)).body);
   if (postgresMissing === undefined) postgres = await startPostgres();
 });
@@ -49,22 +51,6 @@ afterAll(async () => {
   await emulator.close();
   await postgres?.stop();
 });
-
-const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.int() }));
-
-async function executions(): Promise<number> {
-  const answer = await fetch(`${emulator.baseUrl}/__emulator/executions`);
-  return Executions.parse(await answer.json())
-    .filter(({ operationId }) => operationId === OPERATION)
-    .reduce((sum, each) => sum + each.executions, 0);
-}
-
-const delay = (delayMs: number) =>
-  fetch(`${emulator.baseUrl}/__emulator/faults`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ operationId: OPERATION, fault: { kind: "delay", delayMs } }),
-  });
 
 const journals: readonly (readonly [string, () => Promise<{ env: Environment; database: Database }>])[] = [
   [
@@ -182,7 +168,7 @@ describe.each(journals)("%s", (journalName, openJournal) => {
       const env = { ...emulatorEnv(emulator), ...journal.env };
       const { call, taskOf } = await open(env);
       const chance = chanceFrom(SEED);
-      const before = await executions();
+      const before = await executed(service, OPERATION);
       const counts = { actions: 0, replays: 0 };
 
       const newAction = () => {
@@ -220,7 +206,7 @@ describe.each(journals)("%s", (journalName, openJournal) => {
       }
       for (let n = 0; n < KILLS; n++) {
         const args = newAction();
-        await delay(chance.below(30));
+        await service.fault({ kind: "delay", delayMs: chance.below(30) }, { operationId: OPERATION });
         const kill = await sendToProcess(env, args);
         await sleep(chance.below(80));
         await kill();
@@ -237,13 +223,13 @@ describe.each(journals)("%s", (journalName, openJournal) => {
         await expectReplay(args, first.action?.idempotencyKey);
       }
 
-      const executed = (await executions()) - before;
+      const executions = (await executed(service, OPERATION)) - before;
       const [row] = await database.query("SELECT COUNT(*) AS count FROM actions");
       console.info(
         `${journalName}, ${wayName}: ${KILLS} clients and ${KILLS} servers killed, ${REPETITIONS} repetitions after use: ` +
-          `${counts.actions} actions, ${executed} executions, ${counts.replays} replays, ${executed - counts.actions} duplicates`,
+          `${counts.actions} actions, ${executions} executions, ${counts.replays} replays, ${executions - counts.actions} duplicates`,
       );
-      expect([executed, Number(row?.["count"])]).toEqual([counts.actions, counts.actions]);
+      expect([executions, Number(row?.["count"])]).toEqual([counts.actions, counts.actions]);
     },
   );
 });

@@ -4,13 +4,12 @@ import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { setImmediate as tick } from "node:timers/promises";
 import { createActions } from "../../src/actions/actions.ts";
-import type { Database } from "../../src/actions/database.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { actionsOfService } from "../../src/actions/of-service.ts";
+import type { Database } from "../../src/actions/store/database.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../src/api-client/attempts.ts";
 import { createService } from "../../src/api-client/call.ts";
 import { createDownloads } from "../../src/api-client/downloads.ts";
-import { wireTarget } from "../../src/api-client/encode.ts";
 import {
   createTransport,
   type Transport,
@@ -29,35 +28,59 @@ import type { DefinedTool } from "../../src/toolkit/define-tool.ts";
 import { createOffers, createRetries } from "../../src/toolkit/remembered.ts";
 import type { Ports, ToolCall } from "../../src/toolkit/tool-call.ts";
 import { problem } from "../contract/samples.ts";
+import { Service } from "../emulator/service.ts";
 import type { ManualClock } from "../support/emulator.ts";
 
+const refusal = (status: number, code: string, retryable: boolean, headers = {}): WireAnswer => ({
+  status,
+  headers: { "content-type": "application/problem+json", ...headers },
+  body: Buffer.from(JSON.stringify({ ...problem, status, code, retryable })),
+});
+/** From something in between. */
+const page: WireAnswer = { status: 200, headers: { "content-type": "text/html" }, body: Buffer.from("<html>") };
+const down = refusal(503, "DOWN", true);
+const lost = (message: string): TransportError => new TransportError(message, { sent: true });
+
 /** What happens to one request of an action. */
-export const STRIKES = [
-  "pass",
-  "refused connection",
-  "lost request",
-  "lost answer",
-  "late request",
-  "slow answer",
-  "truncated answer",
-  "broken answer",
-  "page",
-  "page after commit",
-  "in progress",
-  "limit",
-  "503",
-  "503 after commit",
-  "conflict",
-  "refusal",
-  "expired token",
-  "outage",
-  "outage after commit",
-  "cancelled before",
-  "cancelled after",
-  "crash before send",
-  "crash after commit",
-] as const;
-export type Strike = (typeof STRIKES)[number];
+interface StrikeRule {
+  /** The API executes it. */
+  readonly commits?: true;
+  /** What comes back instead of the API's answer. */
+  readonly end?: WireAnswer | TransportError | "timeout" | "cancel" | "crash";
+  /** So do all further requests of the call. */
+  readonly isOutage?: true;
+  /** The API answers so. */
+  readonly fault?: { readonly kind: string; readonly body?: string };
+}
+const RULES = {
+  pass: { commits: true },
+  "refused connection": { end: new TransportError("connect ECONNREFUSED", { sent: false }) },
+  "lost request": { end: lost("socket hang up") },
+  "lost answer": { commits: true, end: lost("read ECONNRESET") },
+  "late request": { end: "timeout" },
+  "slow answer": { commits: true, end: "timeout" },
+  "truncated answer": { commits: true, fault: { kind: "truncate" } },
+  "broken answer": { commits: true, fault: { kind: "body", body: '{"data":{},"meta":{"requestId":"r"}}' } },
+  page: { end: page },
+  "page after commit": { commits: true, end: page },
+  "in progress": { end: refusal(409, "IDEMPOTENCY_IN_PROGRESS", true, { "retry-after": "1" }) },
+  limit: { end: refusal(429, "LIMIT", true, { "retry-after": "600" }) },
+  unavailable: { end: down },
+  "unavailable after commit": { commits: true, end: down },
+  conflict: { end: refusal(409, "CONFLICT", false) },
+  // The API refuses what it has not executed; what it has executed, or is about to, it answers from its memory.
+  refusal: { end: refusal(422, "NO", false) },
+  "expired token": { commits: true, fault: { kind: "expire-token" } },
+  outage: { end: lost("socket hang up"), isOutage: true },
+  "outage after commit": { commits: true, end: lost("read ECONNRESET"), isOutage: true },
+  "cancelled before": { end: "cancel" },
+  "cancelled after": { commits: true, end: "cancel" },
+  "crash before send": { end: "crash" },
+  "crash after commit": { commits: true, end: "crash" },
+} satisfies Record<string, StrikeRule>;
+export type Strike = keyof typeof RULES;
+const isStrike = (name: string): name is Strike => Object.hasOwn(RULES, name);
+export const STRIKES = Object.keys(RULES).filter(isStrike);
 
 /** What happens to one write of the journal. */
 export const WRITES = ["take", "resolve"] as const;
@@ -86,30 +109,16 @@ export interface World {
   readonly gone: Set<string>;
   executions(key: string): Promise<number>;
   arrive(): Promise<void>;
-  expireTokens(): Promise<void>;
-  queueFault(operationId: string, fault: object): Promise<void>;
+  fault(fault: NonNullable<StrikeRule["fault"]>, operationId: string): Promise<unknown>;
 }
 
 const never = new AbortController().signal;
 const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000, signal: never };
-const LEASE_MS = 30_000;
 
 export function makeWorld(emulator: Emulator, clock: ManualClock, database: Database): World {
   const transport = createTransport();
   const { baseUrl, clientId, clientSecret } = emulator;
-  const admin = async (method: "GET" | "POST", path: string, body?: object): Promise<unknown> => {
-    const answer = await transport.exchange(
-      {
-        method,
-        ...wireTarget(baseUrl, `/__emulator/${path}`),
-        headers: body ? { "content-type": "application/json" } : {},
-        ...(body && { body: Buffer.from(JSON.stringify(body)) }),
-      },
-      LIMITS,
-    );
-    if (answer.status >= 400) throw new Error(`the emulator's admin says ${answer.status}: ${answer.body}`);
-    return JSON.parse(answer.body.toString());
-  };
+  const service = new Service(emulator, clock);
   const late: WireRequest[] = [];
   return {
     emulator,
@@ -126,16 +135,11 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
     sent: [],
     late,
     gone: new Set(),
-    async executions(key) {
-      const all = await admin("GET", "executions");
-      if (!Array.isArray(all)) throw new Error("the emulator lists no executions");
-      return all.filter((each) => each.idempotencyKey === key).reduce((sum, each) => sum + each.executions, 0);
-    },
+    executions: (key) => service.executions(key),
     async arrive() {
       for (const request of late.splice(0)) await transport.exchange(request, LIMITS);
     },
-    expireTokens: async () => void (await admin("POST", "faults", { fault: { kind: "expire-token" } })),
-    queueFault: async (operationId, fault) => void (await admin("POST", "faults", { operationId, fault })),
+    fault: (fault, operationId) => service.fault(fault, fault.kind === "expire-token" ? {} : { operationId }),
   };
 }
 
@@ -160,17 +164,6 @@ export interface Call {
   /** What this call sent. */
   readonly sent: readonly Sent[];
 }
-
-const answer = (status: number, body: object, headers: Readonly<Record<string, string>> = {}): WireAnswer => ({
-  status,
-  headers: { "content-type": "application/problem+json", ...headers },
-  body: Buffer.from(JSON.stringify(body)),
-});
-const refusal = (status: number, code: string, retryable: boolean, headers = {}): WireAnswer =>
-  answer(status, { ...problem, status, code, retryable }, headers);
-
-/** From something in between. */
-const page: WireAnswer = { status: 200, headers: { "content-type": "text/html" }, body: Buffer.from("<html>") };
 
 let machines = 0;
 
@@ -204,7 +197,6 @@ export class Machine {
     this.#journal = openJournal(world.database, {
       owner: this.owner,
       now: clock.now,
-      leaseMs: LEASE_MS,
     }).then((real) => this.#struck(real));
     this.#actions = createActions({
       journal: () => this.#journal,
@@ -278,79 +270,24 @@ export class Machine {
       const isFirst = world.sent.every((each) => each.key !== key);
       sent.push({ key, bytes });
       world.sent.push({ key, bytes });
-      const commit = () => world.transport.exchange(request, LIMITS);
-      const lost = (message: string) => new TransportError(message, { sent: true });
-      const tooLate = () => {
+      const { commits, end, isOutage, fault }: StrikeRule =
+        strike === "refusal" && !isFirst ? RULES.pass : RULES[strike];
+      if (isOutage) outage = strike;
+      if (fault) await world.fault(fault, script.tool.endpoint?.id ?? "");
+      if (strike === "late request") world.late.push(request);
+      const answer = commits && (await world.transport.exchange(request, LIMITS).catch(() => lost("terminated")));
+      const ending = end ?? answer;
+      if (ending === "crash") return await this.#die();
+      if (ending === "timeout") {
         world.clock.advance(limits.timeoutMs);
-        return new TransportError("no complete answer", { sent: true, timedOut: true });
-      };
-      switch (strike) {
-        case "pass":
-          return await commit();
-        case "refused connection":
-          throw new TransportError("connect ECONNREFUSED", { sent: false });
-        case "outage":
-          outage = strike;
-          throw lost("socket hang up");
-        case "lost request":
-          throw lost("socket hang up");
-        case "outage after commit":
-          outage = strike;
-          await commit();
-          throw lost("read ECONNRESET");
-        case "lost answer":
-          await commit();
-          throw lost("read ECONNRESET");
-        case "late request":
-          world.late.push(request);
-          throw tooLate();
-        case "slow answer":
-          await commit();
-          throw tooLate();
-        case "truncated answer":
-          await world.queueFault(script.tool.endpoint?.id ?? "", { kind: "truncate" });
-          return await world.transport.exchange(request, LIMITS).catch(() => {
-            throw lost("terminated");
-          });
-        case "broken answer":
-          await world.queueFault(script.tool.endpoint?.id ?? "", {
-            kind: "body",
-            body: '{"data":{},"meta":{"requestId":"r"}}',
-          });
-          return await commit();
-        case "page":
-          return page;
-        case "page after commit":
-          await commit();
-          return page;
-        case "in progress":
-          return refusal(409, "IDEMPOTENCY_IN_PROGRESS", true, { "retry-after": "1" });
-        case "limit":
-          return refusal(429, "LIMIT", true, { "retry-after": "600" });
-        case "503":
-          return refusal(503, "DOWN", true);
-        case "503 after commit":
-          await commit();
-          return refusal(503, "DOWN", true);
-        case "conflict":
-          return refusal(409, "CONFLICT", false);
-        case "refusal":
-          // A service refuses what it has not executed; what it has executed, or is about to, it answers from its memory.
-          return isFirst ? refusal(422, "NO", false) : await commit();
-        case "expired token":
-          await world.expireTokens();
-          return await commit();
-        case "cancelled before":
-          client.abort();
-          throw client.signal.reason;
-        case "cancelled after":
-          await commit();
-          client.abort();
-          throw client.signal.reason;
-        case "crash after commit":
-          await commit();
-          return await this.#die();
+        throw new TransportError("no complete answer", { sent: true, timedOut: true });
       }
+      if (ending === "cancel") {
+        client.abort();
+        throw client.signal.reason;
+      }
+      if (ending === undefined || ending instanceof TransportError) throw ending;
+      return ending;
     };
 
     const transport = { ...world.transport, exchange };

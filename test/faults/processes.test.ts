@@ -2,47 +2,39 @@
 // once, and a repeated call returns its outcome. FAULT_SEED and FAULT_KILLS choose other moments.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as z from "zod/v4";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
+import { Service } from "../emulator/service.ts";
+import { sent } from "../mcp/tasks/bench.ts";
+import { manualClock } from "../support/emulator.ts";
 import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
-import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import type { CallResult } from "../support/results.ts";
 import { type InsideServer, insideServer, type Server, startServer } from "../support/server.ts";
+import { describeWithPostgres } from "../teams/services.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
 const KILLS = Number(process.env["FAULT_KILLS"] ?? 2);
 const OPERATION = "createMicPublicInput";
 
-const Requests = z.array(
-  z.looseObject({ operationId: z.string().nullable(), idempotencyKey: z.string().optional(), bodySha256: z.string() }),
-);
-const Executions = z.array(z.looseObject({ idempotencyKey: z.string(), executions: z.int() }));
-
+let service: Service;
 let emulator: Emulator;
 beforeAll(async () => {
-  emulator = await startEmulator();
+  const clock = manualClock();
+  emulator = await startEmulator({ clock });
+  service = new Service(emulator, clock);
 });
 afterAll(() => emulator.close());
 
-async function admin(path: string, body?: object): Promise<unknown> {
-  const answer = await fetch(`${emulator.baseUrl}/__emulator/${path}`, {
-    ...(body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-  });
-  if (!answer.ok) throw new Error(await answer.text());
-  return await answer.json();
-}
-const fault = (what: object): Promise<unknown> => admin("faults", { operationId: OPERATION, fault: what });
-const executed = async () => Executions.parse(await admin("executions"));
-const received = async () =>
-  Requests.parse(await admin("requests")).filter(({ operationId }) => operationId === OPERATION);
+const hang = { kind: "hang", afterCommit: true };
+const delay = (delayMs: number) => ({ kind: "delay", delayMs });
+const fault = (what: Readonly<Record<string, unknown>>) => service.fault(what, { operationId: OPERATION });
 
 let wishes = 0;
 
 /** One thing that an agent wants done, and what has become of it at the service. */
 class Wish {
-  readonly #before: Promise<number> = received().then(({ length }) => length);
+  readonly #before: Promise<number> = sent(service, OPERATION).then(({ length }) => length);
   readonly arguments = {
     workspaceId: emulator.workspaceId,
     inputKind: "M4_FILE",
@@ -54,14 +46,13 @@ class Wish {
   readonly retyped = Object.fromEntries(Object.entries(this.arguments).reverse());
 
   async requests() {
-    return (await received()).slice(await this.#before);
+    return (await sent(service, OPERATION)).slice(await this.#before);
   }
 
   async executions(): Promise<number> {
-    const keys = new Set((await this.requests()).map(({ idempotencyKey }) => idempotencyKey));
-    return (await executed())
-      .filter(({ idempotencyKey }) => keys.has(idempotencyKey))
-      .reduce((sum, { executions }) => sum + executions, 0);
+    const keys = new Set((await this.requests()).map(({ idempotencyKey = "" }) => idempotencyKey));
+    const counts = await Promise.all([...keys].map((key) => service.executions(key)));
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   arrived = () =>
@@ -74,7 +65,7 @@ class Wish {
     const { idempotencyKey = "", replayed = false } = told.action ?? {};
     const requests = await this.requests();
     expect(new Set(requests.map((each) => each.idempotencyKey))).toEqual(new Set([idempotencyKey]));
-    expect(new Set(requests.map((each) => each.bodySha256)).size).toBe(1);
+    expect(new Set(requests.map((each) => each["bodySha256"])).size).toBe(1);
     expect(await this.executions()).toBe(1);
     return { key: idempotencyKey, replayed };
   }
@@ -109,7 +100,7 @@ test(
       const [wish, server] = [new Wish(), await serverOn(env)];
       await server.call("list_jobs", { workspaceId: emulator.workspaceId });
       const waitMs = Math.floor(random() * 60);
-      await fault({ kind: "delay", delayMs: Math.floor(random() * 30) });
+      await fault(delay(Math.floor(random() * 30)));
       server.send(TOOL, wish.arguments, n);
       await sleep(waitMs);
       await server.kill();
@@ -124,33 +115,70 @@ test(
   },
 );
 
-test("killed after the service has done it and before it answers", patient, async () => {
-  const env = { MIC_STATE_DIR: await folderForTest() };
-  const [wish, server] = [new Wish(), await serverOn(env)];
-  await fault({ kind: "hang", afterCommit: true });
-  server.send(TOOL, wish.arguments, 1);
-  await wish.committed();
-  await server.kill();
-  const next = await insideOn(env);
-  const listed = await next.call("list_actions", { state: "unknown" });
-  expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", attempts: 1 }]);
-  expect(await wish.expectDone(await next.call(TOOL, wish.retyped))).toMatchObject({ replayed: true });
-});
+const endings: readonly {
+  readonly name: string;
+  readonly fault: Readonly<Record<string, unknown>>;
+  readonly until: "arrived" | "committed";
+  readonly end: (server: Server, wish: Wish) => Promise<unknown>;
+  /** The journal has the outcome, or the API answers from its own memory. */
+  readonly isReplayed?: true;
+}[] = [
+  {
+    name: "killed after the service has done it and before it answers",
+    fault: hang,
+    until: "committed",
+    end: (server) => server.kill(),
+    isReplayed: true,
+  },
+  {
+    name: "killed while the service still works on it: the next process waits for that answer",
+    fault: delay(1_500),
+    until: "arrived",
+    end: (server) => server.kill(),
+  },
+  {
+    name: "its output is broken before the answer is out: the next process returns what the journal has",
+    fault: delay(300),
+    until: "arrived",
+    async end(server, wish) {
+      server.breakOutput();
+      await wish.committed();
+      await server.exit;
+    },
+    isReplayed: true,
+  },
+  {
+    name: "its input is closed while an action is under way",
+    fault: delay(400),
+    until: "arrived",
+    async end(server) {
+      server.endInput();
+      await server.exit;
+    },
+  },
+];
 
-test("killed while the service still works on it: the next process waits for that answer", patient, async () => {
-  const env = { MIC_STATE_DIR: await folderForTest() };
-  const [wish, server] = [new Wish(), await serverOn(env)];
-  await fault({ kind: "delay", delayMs: 1_500 });
-  server.send(TOOL, wish.arguments, 1);
-  await wish.arrived();
-  await server.kill();
-  await wish.expectDone(await (await insideOn(env)).call(TOOL, wish.arguments));
-});
+for (const { name, fault: what, until, end, isReplayed } of endings)
+  test(name, patient, async () => {
+    const env = { MIC_STATE_DIR: await folderForTest() };
+    const [wish, server] = [new Wish(), await serverOn(env)];
+    await fault(what);
+    server.send(TOOL, wish.arguments, 1);
+    await wish[until]();
+    await end(server, wish);
+    const next = await insideOn(env);
+    if (what === hang) {
+      const listed = await next.call("list_actions", { state: "unknown" });
+      expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", attempts: 1 }]);
+    }
+    const told = await wish.expectDone(await next.call(TOOL, wish.retyped));
+    if (isReplayed) expect(told.replayed).toBe(true);
+  });
 
 test("killed between the answer and writing it down", patient, async () => {
   const stateDir = await folderForTest();
   const [wish, server] = [new Wish(), await serverOn({ MIC_STATE_DIR: stateDir })];
-  await fault({ kind: "delay", delayMs: 300 });
+  await fault(delay(300));
   server.send(TOOL, wish.arguments, 1);
   await wish.arrived();
   const database = await openSqlite(stateDir);
@@ -164,37 +192,9 @@ test("killed between the answer and writing it down", patient, async () => {
   expect(await wish.expectDone(told)).toMatchObject({ replayed: true });
 });
 
-test(
-  "its output is broken before the answer is out: the next process returns what the journal has",
-  patient,
-  async () => {
-    const env = { MIC_STATE_DIR: await folderForTest() };
-    const [wish, server] = [new Wish(), await serverOn(env)];
-    await fault({ kind: "delay", delayMs: 300 });
-    server.send(TOOL, wish.arguments, 1);
-    await wish.arrived();
-    server.breakOutput();
-    await wish.committed();
-    await server.exit;
-    const told = await (await insideOn(env)).call(TOOL, wish.arguments);
-    expect(await wish.expectDone(told)).toMatchObject({ replayed: true });
-  },
-);
-
-test("its input is closed while an action is under way", patient, async () => {
-  const env = { MIC_STATE_DIR: await folderForTest() };
-  const [wish, server] = [new Wish(), await serverOn(env)];
-  await fault({ kind: "delay", delayMs: 400 });
-  server.send(TOOL, wish.arguments, 1);
-  await wish.arrived();
-  server.endInput();
-  await server.exit;
-  await wish.expectDone(await (await insideOn(env)).call(TOOL, wish.arguments));
-});
-
 test("a call that was cancelled is the same action when it is made again", patient, async () => {
   const [wish, server] = [new Wish(), await insideOn({ MIC_STATE_DIR: await folderForTest() })];
-  await fault({ kind: "hang", afterCommit: true });
+  await fault(hang);
   server.send(TOOL, wish.arguments, 1);
   await wish.committed();
   server.cancel(1);
@@ -207,23 +207,11 @@ test("a call that was cancelled is the same action when it is made again", patie
 test("the very same request, sent again by the protocol, is the same action", patient, async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };
   const [wish, server] = [new Wish(), await insideOn(env)];
-  await fault({ kind: "delay", delayMs: 200 });
+  await fault(delay(200));
   server.send(TOOL, wish.arguments, 7);
   const first = await wish.expectDone(await server.call(TOOL, wish.arguments, 7));
   const again = await wish.expectDone(await server.call(TOOL, wish.arguments, 7));
   expect(again).toEqual({ key: first.key, replayed: true });
-});
-
-test("two calls of one server at the same moment are one action", patient, async () => {
-  const server = await insideOn({ MIC_STATE_DIR: await folderForTest() });
-  for (let round = 0; round < emulator.fileIds.length; round++) {
-    const wish = new Wish();
-    await fault({ kind: "delay", delayMs: 50 });
-    const [one, other] = await Promise.all([server.call(TOOL, wish.arguments), server.call(TOOL, wish.retyped)]);
-    await wish.expectDone(one);
-    await wish.expectDone(other);
-    expect(await wish.requests()).toHaveLength(1);
-  }
 });
 
 /** What holds on any journal that two servers share. */
@@ -235,7 +223,7 @@ function sharing(environment: () => Promise<Readonly<Record<string, string>>>): 
     for (let round = 0; round < 5; round++) {
       const wish = new Wish();
       // Else neither is told before both have asked.
-      await fault({ kind: "delay", delayMs: 200 });
+      await fault(delay(200));
       const tolds = await Promise.all([one.call(TOOL, wish.arguments), other.call(TOOL, wish.retyped)]);
       const [first, second] = [await wish.expectDone(tolds[0]), await wish.expectDone(tolds[1])];
       expect(first.key).toBe(second.key);
@@ -248,7 +236,7 @@ function sharing(environment: () => Promise<Readonly<Record<string, string>>>): 
     const env = await environment();
     const [one, other] = await Promise.all([serverOn(env), insideOn(env)]);
     const wish = new Wish();
-    await fault({ kind: "hang", afterCommit: true });
+    await fault(hang);
     one.send(TOOL, wish.arguments, 1);
     await wish.committed();
     const waiting = other.call(TOOL, wish.retyped);
@@ -260,15 +248,9 @@ function sharing(environment: () => Promise<Readonly<Record<string, string>>>): 
 
 describe("on one file", () => sharing(async () => ({ MIC_STATE_DIR: await folderForTest() })));
 
-const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
-describe.skipIf(postgresMissing !== undefined)(`on PostgreSQL${skipped}`, () => {
-  let postgres: PostgresServer | undefined;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-  });
-  afterAll(() => postgres?.stop());
+describeWithPostgres("on PostgreSQL", (postgres) => {
   const environment = async () => ({
-    MIC_JOURNAL_URL: (await postgres?.database()) ?? "",
+    MIC_JOURNAL_URL: await postgres().database(),
     MIC_STATE_DIR: await folderForTest(),
   });
   sharing(environment);
@@ -280,10 +262,10 @@ describe.skipIf(postgresMissing !== undefined)(`on PostgreSQL${skipped}`, () => 
     // What could not be settled stays open: a file each.
     for (let round = 0; round < emulator.fileIds.length; round++) {
       const wish = new Wish();
-      await fault({ kind: "delay", delayMs: Math.floor(random() * 60) });
+      await fault(delay(Math.floor(random() * 60)));
       server.send(TOOL, wish.arguments, round);
       await sleep(random() * 80);
-      await postgres?.cut();
+      await postgres().cut();
       const first = await server.answerTo(round);
       // Either it was told, or this call sent nothing, which may not be known of an earlier one: never done twice.
       if (first.error) {

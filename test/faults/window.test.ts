@@ -2,7 +2,7 @@
 // after a later version has changed the journal.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSqlite } from "../../src/actions/sqlite.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { benchForTest as bench } from "../actions/bench.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";

@@ -11,7 +11,7 @@ export interface NextVersion {
   remove(): Promise<void>;
 }
 
-const SCHEMA = "src/actions/schema.ts";
+const SCHEMA = "src/actions/store/schema.ts";
 const CHANGES = /(const CHANGES: readonly \(readonly string\[\]\)\[\] = \[)([^\]]*)\];/;
 const COMPATIBLE_WITH = /(const COMPATIBLE_WITH: Readonly<Record<number, number>> = \{)([^}]*)\}/;
 

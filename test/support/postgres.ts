@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import postgres from "postgres";
 import { freePort } from "./free-port.ts";
 
 const ROOT = "/usr/lib/postgresql";
@@ -121,14 +121,12 @@ export async function whenReady(server: ChildProcess, ask: () => Promise<unknown
 }
 
 /** Runs one statement on a connection of its own. */
-export async function askPostgres(url: string, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on("error", () => undefined);
-  await client.connect();
+export async function askPostgres(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const sql = postgres(url, { max: 1, fetch_types: false, connect_timeout: 10, onnotice: () => undefined });
   try {
-    return (await client.query(sql)).rows;
+    return await sql.unsafe<Readonly<Record<string, unknown>>[]>(text);
   } finally {
-    await client.end();
+    await sql.end({ timeout: 1 });
   }
 }
 

@@ -1,7 +1,7 @@
 // The audit as whoever runs a deployment reads it: a row for each action, refusal, download and change of a team, with the trace that the
 // caller's request belongs to; and nothing of what was sent. A row that cannot be written fails nothing but the end of an action.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openPostgres } from "../../src/actions/postgres.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { telemetryFor } from "../../src/cli/telemetry.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
 import { auditRow } from "../../src/teams/downloads/downloads.ts";

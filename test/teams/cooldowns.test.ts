@@ -1,11 +1,11 @@
 // The cooldown after a 429 with Retry-After, for instances that share a team's credentials and a database.
 import { expect, onTestFinished, test } from "vitest";
-import type { Notices } from "../../src/actions/notices.ts";
-import { openPostgres } from "../../src/actions/postgres.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { systemTiming, type Timing } from "../../src/api-client/attempts.ts";
 import { createService } from "../../src/api-client/call.ts";
 import { createTransport } from "../../src/api-client/transport.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
+import type { Notices } from "../../src/teams/notices.ts";
 import { COOLDOWN_TABLES, createCooldowns } from "../../src/teams/tenancy/cooldowns.ts";
 import { recordedTiming } from "../api-client/client.ts";
 import { job, micEnveloped } from "../contract/samples.ts";

@@ -2,7 +2,7 @@
 // served to real MCP clients. Who calls is given here; how that is known is sign-in's, and tested there.
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { openPostgres } from "../../src/actions/postgres.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";

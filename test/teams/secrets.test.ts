@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openPostgres } from "../../src/actions/postgres.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { readConfig } from "../../src/config.ts";
 import { rewrapTeams } from "../../src/teams/commands/teams.ts";
 import type { ComposedTeams } from "../../src/teams/compose.ts";

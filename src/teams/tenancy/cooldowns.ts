@@ -1,10 +1,10 @@
 // The cooldown after a 429 with Retry-After, shared by all instances: one row for each team, by the database's clock. A notice announces a
 // new one at once.
 import * as z from "zod/v4";
-import type { Database } from "../../actions/database.ts";
-import type { Notices } from "../../actions/notices.ts";
+import type { Database } from "../../actions/store/database.ts";
 import { soonOr } from "../../async.ts";
 import type { Cooldown } from "../../hooks.ts";
+import type { Notices } from "../../teams/notices.ts";
 
 /** Carries the name of the team whose row has changed. */
 export const REST_CHANNEL = "mic_rest";

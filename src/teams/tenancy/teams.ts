@@ -1,7 +1,7 @@
 // The teams in the database: each has the client credentials of one workspace, and members. The tables are only added to, by statements that
 // check what exists, so an older version can run beside this one.
 import * as z from "zod/v4";
-import type { Database, Value } from "../../actions/database.ts";
+import type { Database, Value } from "../../actions/store/database.ts";
 
 /** Each change sends the team's name on this channel to all instances. */
 export const CHANNEL = "mic_teams";

@@ -1,5 +1,5 @@
 // What a job's phrases are filled with: its place among the stages, its failure, what has become of it since.
-import type { ActionAbout } from "../../actions/history.ts";
+import type { ActionAbout } from "../../actions/of-service.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
 import { word } from "../../outside.ts";
 import { problemName } from "../lean.ts";

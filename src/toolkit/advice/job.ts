@@ -1,5 +1,5 @@
 // How jobs are shown: which phrase fits, what is known of a job's history, and its lean fields.
-import type { ActionAbout } from "../../actions/history.ts";
+import type { ActionAbout } from "../../actions/of-service.ts";
 import { soonOr } from "../../async.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { quote } from "../../outside.ts";

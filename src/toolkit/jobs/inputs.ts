@@ -1,7 +1,7 @@
 // The inputs of jobs: registers one, and finds or registers the inputs that run_job binds.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
-import type { ActionAbout } from "../../actions/history.ts";
 import { againKey, stepKey } from "../../actions/keys.ts";
+import type { ActionAbout } from "../../actions/of-service.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../failure.ts";

@@ -3,14 +3,13 @@
 import { inside, type Mutant, outside } from "./mutant.ts";
 
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
-const leases = inside("test/actions/leases.test.ts");
+const claims = inside("test/actions/claims.test.ts");
 const machine = inside("test/actions/machine.test.ts");
 const clock = inside("test/actions/clock.test.ts");
 const failover = inside("test/actions/failover.test.ts");
 const lost = inside("test/actions/lost-answers.test.ts");
 const audit = inside("test/actions/audit.test.ts");
 const owner = inside("test/actions/owner.test.ts");
-const underway = inside("test/actions/underway.test.ts");
 const window = outside("test/faults/window.test.ts");
 
 export const claimMutants: readonly Mutant[] = [
@@ -52,45 +51,45 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "any owner counts as gone",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
     instead: "true",
     seenBy: machine("while its owner lives, another process waits and hears the same"),
   },
   {
     what: "a dead owner is not seen to be dead",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
-    instead: "stored.owner === open.owner || leases.standsStill(stored)",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
+    instead: "stored.owner === open.owner || leases.isExpired(stored)",
     seenBy: machine("an owner that is known to be dead is followed at once"),
   },
   {
     what: "an owner that gives no sign of life holds its action for ever",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
     instead: "stored.owner === open.owner || isGone(stored.owner)",
     seenBy: machine("an owner that gives no sign of life is followed when its lease has stood still"),
   },
   {
     what: "a process does not take up what it could not write down itself",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
-    instead: "isGone(stored.owner) || leases.standsStill(stored)",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
+    instead: "isGone(stored.owner) || leases.isExpired(stored)",
     seenBy: machine("an end that could not be written is told, and found out again at once"),
   },
   {
     what: "a lease stands still before its time",
     code: "return monotonicMs() - seen.sinceMs >= LEASE_MS;",
     instead: "return true;",
-    seenBy: leases("stands still when it has not moved for 30 seconds"),
+    seenBy: claims("stands still when it has not moved for 30 seconds"),
   },
   {
     what: "a lease stands still at the first look",
     code: "sinceMs: monotonicMs() });\n      return false;",
     instead: "sinceMs: monotonicMs() });\n      return true;",
-    seenBy: leases("stands still when it has not moved for 30 seconds"),
+    seenBy: claims("stands still when it has not moved for 30 seconds"),
   },
   {
     what: "a lease that moves stands still",
     code: "if (seen?.lease === lease)",
     instead: "if (seen)",
-    seenBy: leases("that moves does not stand still"),
+    seenBy: claims("that moves does not stand still"),
   },
   {
     what: "a process that works does not renew its leases",
@@ -106,9 +105,9 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "what one action machine of a process works on is not known to the others",
-    code: "const { underway } = open;",
-    instead: "const underway = { ...open.underway, add: () => undefined };",
-    seenBy: underway("an action that one of them works on is not taken up by another, and one heartbeat keeps all"),
+    code: "names.add(name);",
+    instead: "",
+    seenBy: claims("an action that one of them works on is not taken up by another, and one heartbeat keeps all"),
   },
   {
     what: "a write whose answer was lost is taken for one that was not made",
@@ -154,13 +153,13 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "a process takes over what it is working on itself",
-    code: "isFree && !open.underway.has(name)",
+    code: "isFree && !open.inFlight.has(stored)",
     instead: "isFree",
     seenBy: machine("two calls at once under one key of their own send one request"),
   },
   {
     what: "two calls at once with one new key forget that one of them works on it",
-    code: "if (open.underway.has(name))\n      return await pause(",
+    code: "if (open.inFlight.has(action))\n      return await pause(",
     instead: 'if (call.tool === "") return await pause(',
     seenBy: machine("two calls at once under one key of their own send one request"),
   },

@@ -16,8 +16,8 @@ const IS_RECENT = "ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS}
 export const identityMutants: readonly Mutant[] = [
   {
     what: "arguments in another order make another action",
-    code: "      .sort()\n      .map((name) => [name, sorted(value[name])])",
-    instead: "      .map((name) => [name, sorted(value[name])])",
+    code: "Object.keys(value).sort();",
+    instead: "Object.keys(value);",
     seenBy: canonical("the order of keys, at any depth, does not matter"),
   },
   {

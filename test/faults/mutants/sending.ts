@@ -2,13 +2,12 @@
 import { inside, type Mutant, outside } from "./mutant.ts";
 
 const deduplication = inside("test/actions/deduplication.test.ts");
-const durable = inside("test/actions/durable.test.ts");
+const sqlite = inside("test/actions/sqlite.test.ts");
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const machine = inside("test/actions/machine.test.ts");
 const outcomes = inside("test/api-client/outcomes.test.ts");
 const tokens = inside("test/credentials/tokens.test.ts");
 const resend = inside("test/actions/resend.test.ts");
-const moved = inside("test/actions/sqlite.test.ts");
 const postgres = outside("test/actions/postgres.test.ts");
 const unavailable = inside("test/actions/unavailable.test.ts");
 const telling = inside("test/actions/unknown-outcome.test.ts");
@@ -16,16 +15,16 @@ const telling = inside("test/actions/unknown-outcome.test.ts");
 export const sendingMutants: readonly Mutant[] = [
   {
     what: "the request leaves before the journal has it",
-    code: "const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+    code: "const sent = await claimAndSend(open, action, call, () =>\n      open.insert(action)",
     instead:
-      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, action, call, () =>\n      open.insert(action)",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
   {
     what: "SQLite does not sync what it commits",
-    code: 'engine.exec("PRAGMA synchronous = FULL");\n    emptyWal();',
-    instead: 'engine.exec("PRAGMA synchronous = NORMAL");\n    emptyWal();',
-    seenBy: durable("SQLite syncs each commit"),
+    code: 'engine.exec("PRAGMA synchronous = FULL");',
+    instead: 'engine.exec("PRAGMA synchronous = NORMAL");',
+    seenBy: sqlite("SQLite syncs each commit"),
   },
   {
     what: "PostgreSQL does not sync what it commits, where its role says so",
@@ -35,17 +34,15 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a journal that was moved under a running server is written to all the same",
-    code: "while (moving || !file.isInPlace()) {",
-    instead: "while (moving) {",
-    seenBy: moved(
-      "a journal with its folder moved while it is open holds all it held, and first of all what is written next",
-    ),
+    code: "assertInPlace();\n",
+    instead: "\n",
+    seenBy: sqlite("a journal with its folder moved while it is open refuses every statement"),
   },
   {
-    what: "what the former file held is not carried over",
-    code: "await carryOver(former, fresh);",
-    instead: "",
-    seenBy: moved("a journal with its file removed while it is open holds all it held, and first of all the end"),
+    what: "a journal whose WAL was removed under a running server is written to all the same",
+    code: "(identityOf(path) === identity && identityOf(wal) === walIdentity)",
+    instead: "identityOf(path) === identity",
+    seenBy: sqlite("a journal with its WAL removed while it is open refuses every statement"),
   },
   {
     what: "a journal that cannot be read is told as if nothing had ever been sent",

@@ -1,6 +1,6 @@
 // What now, over the wire: advice that follows from attempts, from a retry's history, and from the journal.
 import { expect, test } from "vitest";
-import { openSqlite } from "../../../src/actions/sqlite.ts";
+import { openSqlite } from "../../../src/actions/store/sqlite.ts";
 import { FILE, retryableJob, submitJob } from "../../emulator/work.ts";
 import { folderForTest } from "../../support/home.ts";
 import { emulatorEnv, insideForTest } from "../../support/mcp.ts";

@@ -1,5 +1,5 @@
 // Whether what PostgreSQL confirms outlives its server: a journal row that a failover takes away may become a second action.
-import type { Database } from "./database.ts";
+import type { Database } from "../actions/store/database.ts";
 
 /** "local": one server without replicas is meant, and its backup. */
 export type Meant = "synchronous" | "local";

@@ -1,12 +1,12 @@
 // The journal's tables: one baseline schema and the changes since, one SQL text for SQLite and PostgreSQL.
 import * as z from "zod/v4";
-import type { Database } from "./database.ts";
+import { type Database, UnusableTables } from "./database.ts";
 
-/** Version of the baseline. Development versions before the first release wrote versions 1 to 6. */
-const BASELINE = 7;
+/** Version of the baseline. Development versions before the first release wrote versions 1 to 7. */
+const BASELINE = 8;
 
 const BASELINE_STATEMENTS: readonly string[] = [
-  // The columns are described in src/actions/stored.ts.
+  // The columns are described in src/actions/store/stored.ts.
   `CREATE TABLE actions (
      service TEXT NOT NULL, key TEXT NOT NULL, upstream_key TEXT NOT NULL, tool TEXT NOT NULL,
      arguments TEXT NOT NULL, fingerprint TEXT NOT NULL, slot INTEGER NOT NULL, about TEXT NOT NULL,
@@ -47,18 +47,25 @@ export const IS_CHANGED_BY_LATER_VERSION = `EXISTS (SELECT 1 FROM journal_versio
 
 const VersionRow = z.object({ version: z.int(), needs: z.int().nullish() });
 
-export class NewerJournal extends Error {
+export class NewerJournal extends UnusableTables {
   override readonly name = "NewerJournal";
-}
-
-/** Another program has to bring the tables up to date. */
-export class OlderJournal extends Error {
-  override readonly name = "OlderJournal";
+  constructor(version: number) {
+    super(
+      `it has version ${version}, and this mic-mcp supports up to ${JOURNAL_VERSION}`,
+      "Ask the user to run the latest mic-mcp, or set another MIC_STATE_DIR or MIC_JOURNAL_URL.",
+    );
+  }
 }
 
 /** A development version before the first release has written it. */
-export class DevelopmentJournal extends Error {
+export class DevelopmentJournal extends UnusableTables {
   override readonly name = "DevelopmentJournal";
+  constructor(version: number) {
+    super(
+      `a development version of mic-mcp wrote it (version ${version})`,
+      "Ask the user to stop mic-mcp and move the journal away: actions.sqlite with its -wal and -shm files in the state folder (mic-mcp status shows the folder), or, on PostgreSQL, the tables actions, audit and journal_version. The next start creates a new one; actions that are unresolved in the old one have to be checked by hand.",
+    );
+  }
 }
 
 /** Returns the version of the tables, 0 if there are none. Throws NewerJournal and DevelopmentJournal. */
@@ -66,25 +73,27 @@ export async function journalVersion(query: Database["query"]): Promise<number> 
   const rows = (await query("SELECT * FROM journal_version")).map((row) => VersionRow.parse(row));
   const version = Math.max(0, ...rows.map((row) => row.version));
   const needs = Math.max(0, ...rows.map((row) => row.needs ?? row.version));
-  if (needs > JOURNAL_VERSION)
-    throw new NewerJournal(`it has version ${version}, and this mic-mcp supports up to ${JOURNAL_VERSION}`);
-  if (version > 0 && version < BASELINE)
-    throw new DevelopmentJournal(`a development version of mic-mcp wrote it (version ${version})`);
+  if (needs > JOURNAL_VERSION) throw new NewerJournal(version);
+  if (version > 0 && version < BASELINE) throw new DevelopmentJournal(version);
   return version;
 }
 
 /**
- * Brings the tables up to JOURNAL_VERSION. Throws NewerJournal if a later mic-mcp has changed them, DevelopmentJournal, and OlderJournal
- * if `migrates` is false and they are not up to date.
+ * Brings the tables up to JOURNAL_VERSION. Throws UnusableTables if a later mic-mcp or a development version has changed them, or if
+ * `migrates` is false and they are not up to date.
  */
 export async function prepareSchema(database: Database, migrates = true): Promise<void> {
   const found = await journalVersion(database.query).catch((error: unknown) => {
-    if (error instanceof NewerJournal || error instanceof DevelopmentJournal) throw error;
+    if (error instanceof UnusableTables) throw error;
     // The table does not exist yet. Any other error shows below.
     return 0;
   });
   if (found >= JOURNAL_VERSION) return;
-  if (!migrates) throw new OlderJournal(`it has version ${found}, and this mic-mcp needs ${JOURNAL_VERSION}`);
+  if (!migrates)
+    throw new UnusableTables(
+      `it has version ${found}, and this mic-mcp needs ${JOURNAL_VERSION}`,
+      "Ask the user to run mic-mcp migrate, or start without MIC_MIGRATE=off.",
+    );
   await database.exclusively(async (query) => {
     await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL, needs INTEGER)");
     // Another process may have been faster.

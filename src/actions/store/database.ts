@@ -1,0 +1,114 @@
+// What the journal needs of a database: one SQL text with $1, $2 … runs on each engine. And what an unusable one means for a call.
+import { errorCode, Failure, reasonOf } from "../../failure.ts";
+
+export type Value = string | number | null;
+export type DatabaseRow = Readonly<Record<string, unknown>>;
+
+export interface Database {
+  /**
+   * Runs one statement and returns its rows. A write is on disk when this resolves. Throws what the engine was told to explain its errors
+   * as; isAnswerLost recognizes a write that may have been done.
+   */
+  query(sql: string, values?: readonly Value[]): Promise<readonly DatabaseRow[]>;
+  /** Runs `work` all or nothing, with no other process in between that names the same lock (the journal's own, unless another is named). */
+  exclusively(work: (query: Database["query"]) => Promise<void>, lock?: string): Promise<void>;
+  /** SQL for the current time by the database's own clock, in milliseconds since 1970; absent if all its users have one clock. */
+  readonly clock?: string | undefined;
+  close(): Promise<void>;
+}
+
+/** Turns an engine's error into the one that its caller gets. */
+export type Explain = (error: unknown) => unknown;
+
+/** A connection broke under a statement: it may have been done, or may yet be. */
+export class AnswerLost extends Error {
+  override readonly name = "AnswerLost";
+}
+
+// By its name: an engine is a file of its own in dist/, with a class of its own.
+const isOne = (error: unknown): boolean => error instanceof Error && error.name === "AnswerLost";
+
+/** True for what it was explained as, too. */
+export const isAnswerLost = (error: unknown): boolean => isOne(error) || (error instanceof Error && isOne(error.cause));
+
+/** The tables cannot be used as they are. `advice`: what the user can do about it. */
+export class UnusableTables extends Error {
+  readonly advice: string;
+  constructor(message: string, advice: string) {
+    super(message);
+    this.advice = advice;
+  }
+}
+
+/** The journal cannot be used, so no action is sent. Reads go on. */
+export class JournalFailure extends Failure {
+  /** `advice`: what the user can do about it. */
+  constructor(error: unknown, reason: string, advice: string) {
+    super(
+      {
+        kind: "internal",
+        message: `The action journal cannot be used, and without it no action is sent: ${reason}.`,
+        retryable: true,
+        sideEffect: "none",
+        next: advice,
+      },
+      { cause: error },
+    );
+  }
+}
+
+// A host with several addresses fails with an error for each, and no text of its own.
+const describe = (error: unknown): string =>
+  error instanceof AggregateError ? error.errors.map(describe).join("; ") : reasonOf(error) || "it does not answer";
+
+/** Explains any error of code in which only the journal can fail. */
+export function journalFailure(error: unknown): JournalFailure {
+  if (error instanceof JournalFailure) return error;
+  const advice =
+    error instanceof UnusableTables ? error.advice : "Ask the user to run mic-mcp doctor, which may show more.";
+  return new JournalFailure(error, describe(error), advice);
+}
+
+/** From the package that has SQLite for a Node without it, or from its binary. */
+const NO_ENGINE =
+  /cannot find (?:module|package)|no native build|could not locate the bindings|ERR_DLOPEN|invalid ELF/i;
+
+const SQLITE_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /moved, replaced or deleted/,
+    "Ask the user to put the journal files back if they were moved, and to restart every mic-mcp server that uses them.",
+  ],
+  [/full|ENOSPC|EDQUOT|disk I\/O/i, "Ask the user to free space on the disk of the state folder, then call again."],
+  [
+    /not a database|malformed|corrupt/i,
+    "Ask the user to move the damaged journal file away (and keep it: it may contain unresolved actions) and start mic-mcp again.",
+  ],
+  [/locked|busy/i, "Another process holds the journal: call again in a few seconds."],
+];
+const WRITABLE_ADVICE =
+  "Ask the user to make the state folder writable, or set MIC_STATE_DIR to one that is; mic-mcp doctor shows which folder it is.";
+
+export function sqliteFailure(error: unknown): JournalFailure {
+  if (error instanceof JournalFailure) return error;
+  const reason = describe(error);
+  if (NO_ENGINE.test(`${errorCode(error)} ${reason}`))
+    return new JournalFailure(
+      error,
+      `node ${process.versions.node} has no SQLite inside, and the package @photostructure/sqlite is not installed for it`,
+      "Ask the user to run Node 22.16 or newer, or install mic-mcp again with its optional packages (npm install --include=optional).",
+    );
+  const [, advice = WRITABLE_ADVICE] = SQLITE_ADVICE.find(([pattern]) => pattern.test(reason)) ?? [];
+  return new JournalFailure(error, reason, advice);
+}
+
+/** `variable`: the one that names the PostgreSQL database. */
+export const postgresFailure =
+  (variable: string) =>
+  (error: unknown): JournalFailure => {
+    if (error instanceof JournalFailure) return error;
+    const reason = describe(error);
+    const advice = /No space left|disk full|could not extend/i.test(reason)
+      ? `Ask the user to free space on the disk of the PostgreSQL server that ${variable} names, then call again.`
+      : `Ask the user to check ${variable} and its PostgreSQL server, then call again.`;
+    return new JournalFailure(error, `PostgreSQL: ${reason}`, advice);
+  };

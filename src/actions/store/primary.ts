@@ -1,0 +1,80 @@
+// Which of several PostgreSQL servers takes writes: the primary, and not one that was it before a failover and came back.
+import { setTimeout as sleep } from "node:timers/promises";
+import { errorCode, reasonOf } from "../../failure.ts";
+import { type Connection, createConnection, NoPrimary } from "./connection.ts";
+
+/** How long to look for it: a failover takes some seconds. */
+export const FIND_MS = 10_000;
+const ASK_MS = 2_000;
+/** Time for the others to answer, once one of them may be it. */
+const GRACE_MS = 300;
+const PAUSE_MS = 100;
+
+/** A primary writes on a timeline of its own since it was promoted. (What pg_control_checkpoint says is as old as the last checkpoint.) */
+const ROLE_SQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
+  ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline`;
+
+/** Callers may read it, but not the addresses of a deployment's own network: a socket's error is named by its code. */
+function reasonWithoutAddress(error: unknown): string {
+  const code = errorCode(error);
+  return code.startsWith("E") ? code : reasonOf(error) || "no answer";
+}
+
+export interface Primary {
+  /** Its URL. Throws NoPrimary after FIND_MS. */
+  find(): Promise<string>;
+  /** Throws NoPrimary if the server behind a connection is not it. */
+  check(connection: Connection): Promise<void>;
+}
+
+export function createPrimary(urls: readonly string[]): Primary {
+  /** The youngest timeline that was seen: a server on an older one was left behind. */
+  let youngest = 1;
+
+  async function timelineOf(connection: Connection): Promise<number> {
+    const [row] = await connection.run(ROLE_SQL);
+    const timeline = Number(row?.["timeline"]);
+    if (timeline === 0) throw new NoPrimary("it is a standby");
+    if (timeline < youngest) throw new NoPrimary("it was the primary before a failover");
+    return timeline;
+  }
+
+  async function ask(url: string): Promise<number> {
+    const connection = createConnection({ url, name: "mic-mcp", limitMs: ASK_MS });
+    return await timelineOf(connection).finally(connection.close);
+  }
+
+  /** Asks all of them at once; returns the best of those that answer in time. */
+  async function askAll() {
+    const found: { url: string; timeline: number }[] = [];
+    const reasons: string[] = [];
+    const asked = urls.map(async (url, at) => {
+      try {
+        found.push({ url, timeline: await ask(url) });
+      } catch (error) {
+        reasons.push(`number ${at + 1}: ${reasonWithoutAddress(error)}`);
+        throw error;
+      }
+    });
+    const first = Promise.any(asked).then(() => sleep(GRACE_MS, undefined, { ref: false }));
+    await Promise.race([Promise.allSettled(asked), first.catch(() => Promise.allSettled(asked))]);
+    const [best] = found.sort((one, other) => other.timeline - one.timeline);
+    youngest = Math.max(youngest, best?.timeline ?? 0);
+    return { best: best?.url, reasons };
+  }
+
+  return {
+    async find() {
+      const endsAt = performance.now() + FIND_MS;
+      for (;;) {
+        const { best, reasons } = await askAll();
+        if (best !== undefined) return best;
+        if (performance.now() > endsAt) throw new NoPrimary(`no server takes writes (${reasons.join("; ")})`);
+        await sleep(PAUSE_MS);
+      }
+    },
+    async check(connection) {
+      youngest = Math.max(youngest, await timelineOf(connection));
+    },
+  };
+}

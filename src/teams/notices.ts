@@ -1,0 +1,135 @@
+// What instances of a deployment send each other, by PostgreSQL's LISTEN and NOTIFY: on a connection of its own, straight to the primary (a
+// pooler in transaction mode would lose it). A notice is a hint: what matters is in a table.
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Connection, createConnection } from "../actions/store/connection.ts";
+import type { Database } from "../actions/store/database.ts";
+import { createPrimary } from "../actions/store/primary.ts";
+import { soonOr } from "../async.ts";
+
+/** PostgreSQL accepts 8,000. Whoever has more writes a row, and sends where it is. */
+export const MAX_NOTICE_BYTES = 7_000;
+
+const ANSWER_MS = 5_000;
+/** A connection that is dead without an error is detected after this time. */
+const PING_MS = 10_000;
+const PAUSE_MS = 250;
+const CLOSE_MS = 1_000;
+
+export class NoticeTooLong extends RangeError {
+  override readonly name = "NoticeTooLong";
+}
+
+/** Sent to all instances, this one included. */
+export interface Notices {
+  /** Throws NoticeTooLong beyond MAX_NOTICE_BYTES, and what the database throws. It may arrive twice. */
+  send(channel: string, text: string): Promise<void>;
+  /**
+   * Receives what is sent from now on; call the returned function to stop. `missed`: the connection was lost, and some notices may not have
+   * arrived.
+   */
+  on(channel: string, receive: (text: string) => void, missed?: () => void): () => void;
+  /** Resolves when what is sent from then on arrives. */
+  listening(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface NoticesOptions {
+  /** Of one database on all its servers. */
+  readonly urls: readonly string[];
+  /** Sends. */
+  readonly query: Database["query"];
+  /** Receives the reason why there is no connection. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+interface Listener {
+  readonly receive: (text: string) => void;
+  readonly missed: () => void;
+}
+
+/** An identifier, so that no text becomes SQL. */
+function checked(channel: string): string {
+  if (!/^[a-z_]{1,60}$/.test(channel)) throw new TypeError(`not the name of a channel: ${channel}`);
+  return channel;
+}
+
+export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notices {
+  const primary = createPrimary(urls);
+  const channels = new Map<string, Set<Listener>>();
+  const closing = new AbortController();
+  /** Connected, and listening to every channel. */
+  let current: Promise<Connection> | undefined;
+  let following: Promise<void> | undefined;
+  const pause = (ms: number, signal = closing.signal): Promise<unknown> =>
+    sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
+
+  async function connect(lost: AbortController): Promise<Connection> {
+    const connection = createConnection({
+      url: await primary.find(),
+      name: "mic-mcp notices",
+      limitMs: ANSWER_MS,
+      onLost: () => lost.abort(),
+      onNotice(channel, text) {
+        for (const { receive } of [...(channels.get(channel) ?? [])]) receive(text);
+      },
+    });
+    try {
+      await connection.run("SELECT 1");
+      for (const channel of channels.keys()) await connection.run(`LISTEN ${channel}`);
+      return connection;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  async function follow(): Promise<void> {
+    for (let isFirst = true; !closing.signal.aborted; await pause(PAUSE_MS)) {
+      const lost = new AbortController();
+      const signal = AbortSignal.any([lost.signal, closing.signal]);
+      current = connect(lost);
+      try {
+        const connection = await current;
+        if (!isFirst) for (const { missed } of [...channels.values()].flatMap((all) => [...all])) missed();
+        isFirst = false;
+        while (!signal.aborted) {
+          await pause(PING_MS, signal);
+          if (!signal.aborted) await connection.run("SELECT 1").catch(() => lost.abort());
+        }
+        connection.close();
+      } catch (error) {
+        onTrouble(error);
+      }
+    }
+  }
+
+  return {
+    async send(channel, text) {
+      const bytes = Buffer.byteLength(text);
+      if (bytes > MAX_NOTICE_BYTES) throw new NoticeTooLong(`${bytes} bytes, and ${MAX_NOTICE_BYTES} are the most`);
+      await query("SELECT pg_notify($1, $2)", [checked(channel), text]);
+    },
+    on(channel, receive, missed = () => undefined) {
+      const listener = { receive, missed };
+      const listeners = channels.get(checked(channel)) ?? new Set();
+      channels.set(channel, listeners.add(listener));
+      // If that fails the connection is lost, and the next one listens.
+      if (listeners.size === 1) current?.then(({ run }) => run(`LISTEN ${channel}`)).catch(() => undefined);
+      following ??= follow();
+      return () => void listeners.delete(listener);
+    },
+    async listening() {
+      while (!closing.signal.aborted) {
+        // Behind every LISTEN that was sent so far.
+        const answered = current?.then(({ run }) => run("SELECT 1")).then(() => true);
+        if (await answered?.catch(() => false)) return;
+        await pause(PAUSE_MS);
+      }
+    },
+    async close() {
+      closing.abort();
+      // It may be looking for the primary, which takes long.
+      if (following) await soonOr(following, undefined, CLOSE_MS);
+    },
+  };
+}

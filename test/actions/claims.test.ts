@@ -1,0 +1,85 @@
+// Claims: whether a lease still moves on this process's own time, and what this process works on, for all its action machines.
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createLeases, LEASE_MS } from "../../src/actions/claims.ts";
+import type { Journal, StoredAction } from "../../src/actions/journal.ts";
+import { gate } from "../support/gate.ts";
+import { storedAction } from "./samples.ts";
+import { openOffice, type Told } from "./workers.ts";
+
+// Long past, or far ahead: the clock of its machine may be wrong by years.
+const stored = storedAction({ owner: "another", lease_until: 1 });
+
+function watch() {
+  const time = { nowMs: 0 };
+  const { isExpired } = createLeases(() => time.nowMs);
+  return {
+    /** Looked at so many milliseconds after the last look. */
+    after(ms: number, facts: Partial<StoredAction> = {}): boolean {
+      time.nowMs += ms;
+      return isExpired({ ...stored, ...facts });
+    },
+  };
+}
+
+test("a lease stands still when it has not moved for 30 seconds, and never at the first look", () => {
+  for (const lease_until of [0, Number.MAX_SAFE_INTEGER]) {
+    const { after } = watch();
+    expect(after(1_000_000, { lease_until })).toBe(false);
+    expect(after(29_999, { lease_until })).toBe(false);
+    expect(after(1, { lease_until })).toBe(true);
+  }
+});
+
+test("a lease that moves does not stand still, nor does that of another owner or action", () => {
+  const { after } = watch();
+  after(0);
+  expect(after(30_000, { lease_until: 2 })).toBe(false);
+  expect(after(29_999, { lease_until: 2 })).toBe(false);
+  expect(after(30_000, { lease_until: 2, owner: "a third" })).toBe(false);
+  expect(after(30_000, { lease_until: 2, key: "key-0001" })).toBe(false);
+  expect(after(30_000, { lease_until: 2, owner: "a third" })).toBe(true);
+});
+
+test("of any number of actions no more than a thousand are kept in mind, the latest", () => {
+  const { after } = watch();
+  for (let n = 0; n < 1_001; n++) after(0, { key: `key-${n}` });
+  expect(after(30_000, { key: "key-1" })).toBe(true);
+  expect(after(0, { key: "key-0" }), "looked at as if for the first time").toBe(false);
+});
+
+async function twoMachines() {
+  const office = await openOffice();
+  let shared: Journal | undefined;
+  const first = await office.worker("first", (journal) => {
+    shared = journal;
+    return journal;
+  });
+  const second = await office.worker("second", (journal) => shared ?? journal);
+  return { office, first, second };
+}
+
+const keyOf = (told: Told): string => ("result" in told ? told.result.idempotencyKey : JSON.stringify(told.facts));
+
+test("an action that one of them works on is not taken up by another, and one heartbeat keeps all", async () => {
+  const { office, first, second } = await twoMachines();
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { opened, open } = gate();
+  const answer = () => opened.then(() => "made");
+  const one = first.call({ answer });
+  const other = second.call({ arguments: { recipeVersionId: "recipe-2" }, key: "another-action", answer });
+  await expect.poll(() => office.sent.length).toBe(2);
+  const same = second.call({ answer });
+  await Promise.race([office.waits(3), same]);
+  expect(vi.getTimerCount(), "one heartbeat").toBe(1);
+  vi.advanceTimersByTime(10_000);
+  await expect
+    .poll(async () => (await office.find("another-action"))?.lease_until)
+    .toBeGreaterThan(1_800_000_000_000 + LEASE_MS);
+  open();
+  expect(keyOf(await same)).toBe(keyOf(await one));
+  await other;
+  expect(office.sent).toHaveLength(2);
+  vi.advanceTimersByTime(20_000);
+  expect(vi.getTimerCount()).toBe(0);
+});
