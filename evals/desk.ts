@@ -10,7 +10,7 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import * as z from "zod/v4";
 import { emulatorNotes } from "../src/cli/backend.ts";
 import { compose } from "../src/cli/local.ts";
-import { readConfig } from "../src/config.ts";
+import { readConfig } from "../src/core/config.ts";
 import type { Emulator } from "../src/emulator/index.ts";
 import { serveOnStdio } from "../src/transports/stdio/serve.ts";
 import type { Args, Desk, OfferedTool, Shown } from "./agent.ts";

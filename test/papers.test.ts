@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { FAILURE_KINDS } from "../src/failure.ts";
+import { FAILURE_KINDS } from "../src/core/failure.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
@@ -148,7 +148,7 @@ describe("the interface", () => {
       Object.fromEntries(tools.map(({ name, endpoint }) => [name, endpoint?.id ?? expect.stringMatching(/^\(/)])),
     );
     const names = new Set(codeOf(built));
-    const variables = [...read("src/config.ts").matchAll(/read\("(MIC_\w+)"/g)].map(([, name = ""]) => name);
+    const variables = [...read("src/core/config.ts").matchAll(/read\("(MIC_\w+)"/g)].map(([, name = ""]) => name);
     expect(variables.length).toBeGreaterThan(10);
     const fixed = [
       ...resources.map(({ uri }) => uri),

@@ -2,7 +2,7 @@ import * as z from "zod/v4";
 import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { resourceVersion } from "../src/contract/jobs.ts";
 import type { Operation } from "../src/contract/operation.ts";
-import { word } from "../src/outside.ts";
+import { word } from "../src/core/outside.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { askAboutJob, cancelTraits, refuseEnded, cancelJob as run } from "../src/toolkit/jobs/cancelling.ts";

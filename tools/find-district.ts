@@ -1,5 +1,6 @@
 import * as z from "zod/v4";
-import { invalidArguments } from "../src/failure.ts";
+import { invalidArguments } from "../src/core/failure.ts";
+import { table } from "../src/core/table.ts";
 import { DISTRICT_COLUMNS, differencesAt, districtCells } from "../src/geography/districts.ts";
 import {
   type Finding,
@@ -15,7 +16,6 @@ import {
 } from "../src/geography/find.ts";
 import { stateText } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
-import { table } from "../src/table.ts";
 import {
   askAgain,
   askCountry,

@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
 import { DEFAULT_LIMIT, type ListedAction, listSummary, stateText } from "../src/actions/listing.ts";
-import { table } from "../src/table.ts";
+import { table } from "../src/core/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";

@@ -1,13 +1,13 @@
 import * as z from "zod/v4";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import type { DistrictsResponse } from "../src/contract/playground.ts";
-import { Failure } from "../src/failure.ts";
+import { Failure } from "../src/core/failure.ts";
+import { word } from "../src/core/outside.ts";
+import { table } from "../src/core/table.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
 import { noneListedText, plural } from "../src/geography/format.ts";
 import { exactState, resolveState } from "../src/geography/names/state.ts";
 import { vintageText } from "../src/geography/vintage.ts";
-import { word } from "../src/outside.ts";
-import { table } from "../src/table.ts";
 import { saveAs } from "../src/toolkit/arguments.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";

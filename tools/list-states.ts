@@ -1,10 +1,10 @@
 import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";
+import { table } from "../src/core/table.ts";
 import { plural } from "../src/geography/format.ts";
 import { allNamesOf } from "../src/geography/names/state.ts";
 import { vintageText } from "../src/geography/vintage.ts";
-import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";

@@ -1,11 +1,11 @@
 import * as z from "zod/v4";
 import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
-import { Failure, invalidArguments } from "../src/failure.ts";
+import { Failure, invalidArguments } from "../src/core/failure.ts";
+import { table } from "../src/core/table.ts";
 import { type Coverage, secondsUntilRead } from "../src/geography/country.ts";
 import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/fold.ts";
 import { type DivisionRow, type RankingQuery, totalsText, unreadReasons } from "../src/geography/rank.ts";
-import { table } from "../src/table.ts";
 import { saveAs } from "../src/toolkit/arguments.ts";
 import { askAgain, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";

@@ -5,7 +5,7 @@ import {
 } from "../src/contract/endpoints/job-processing.ts";
 import { parseDateTime } from "../src/contract/instants.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
-import { invalidArguments } from "../src/failure.ts";
+import { invalidArguments } from "../src/core/failure.ts";
 import { processingRequestSubject } from "../src/toolkit/advice/subjects.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";

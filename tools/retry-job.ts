@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { word } from "../src/outside.ts";
+import { word } from "../src/core/outside.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { askAboutJob } from "../src/toolkit/jobs/cancelling.ts";

@@ -3,8 +3,8 @@
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { Attempts } from "../api-client/call.ts";
 import type { EncodedRequest } from "../api-client/encode.ts";
-import { Failure, reasonOf } from "../failure.ts";
-import type { Hooks } from "../hooks.ts";
+import { Failure, reasonOf } from "../core/failure.ts";
+import type { Hooks } from "../core/hooks.ts";
 import { readCanonical } from "./canonical.ts";
 import { createLeases } from "./claims.ts";
 import { type ActionIdentity, type ActionTraits, type Arguments, identify } from "./fingerprint.ts";

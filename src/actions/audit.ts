@@ -1,6 +1,6 @@
 // Who did what, in a deployment for teams: facts alone, never an argument or a body. Nobody's reads are written down.
 import { randomUUID } from "node:crypto";
-import type { Auditor } from "../hooks.ts";
+import type { Auditor } from "../core/hooks.ts";
 import type { Database, Value } from "./store/database.ts";
 
 /** What is written down beside actions, which their end writes down itself. */

@@ -1,5 +1,5 @@
 // Claims: the actions that this process works on, and those whose owner no longer renews its lease.
-import { BoundedMap } from "../bounded-map.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 import type { StoredAction } from "./store/stored.ts";
 
 /** A claim is given up if its lease has not been renewed for this time: three heartbeats. */

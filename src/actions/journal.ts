@@ -1,6 +1,6 @@
 // The journal: every action is recorded here, on disk, before its first byte is sent. Claims are atomic, so any number of processes share it.
 import * as z from "zod/v4";
-import type { Auditor } from "../hooks.ts";
+import type { Auditor } from "../core/hooks.ts";
 import { type AuditedEvent, auditedResolution, writeAudit } from "./audit.ts";
 import { readCanonical } from "./canonical.ts";
 import { createInFlight, LEASE_MS } from "./claims.ts";

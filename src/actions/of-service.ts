@@ -1,7 +1,7 @@
 // The actions of one service, or of one caller at it. Code that uses them needs to know neither the journal nor whose Idempotency-Keys these are.
 import * as z from "zod/v4";
-import { Failure } from "../failure.ts";
-import type { Hooks } from "../hooks.ts";
+import { Failure } from "../core/failure.ts";
+import type { Hooks } from "../core/hooks.ts";
 import type { ActionEnd, Ending, Telemetry } from "../telemetry/port.ts";
 import type { ActionCall, Actions, NamedCall, PerformedAction } from "./actions.ts";
 import { readCanonical } from "./canonical.ts";

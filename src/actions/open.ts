@@ -1,5 +1,5 @@
 // Opening the journal on first need.
-import { onceUntilFailure } from "../async.ts";
+import { onceUntilFailure } from "../core/async.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type Database, journalFailure, postgresFailure, sqliteFailure } from "./store/database.ts";
 
@@ -17,7 +17,7 @@ export interface JournalOptions {
   /** Rows of the audit, where there is one. */
   readonly auditMs?: number;
   readonly now: () => number;
-  /** This process, as src/owner.ts names it. */
+  /** This process, as src/core/owner.ts names it. */
   readonly owner: string;
 }
 

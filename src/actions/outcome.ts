@@ -3,7 +3,7 @@ import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
 import { readNumber } from "../api-client/decode.ts";
 import { FieldError } from "../contract/problem.ts";
-import { FAILURE_KINDS, type Failure, type FailureFacts } from "../failure.ts";
+import { FAILURE_KINDS, type Failure, type FailureFacts } from "../core/failure.ts";
 import type { Resolution } from "./store/stored.ts";
 
 // An optional fact that is absent must not come back as undefined.

@@ -1,6 +1,6 @@
 // Failures of an action whose outcome is unknown, with the call that resolves it; and of calls that name a key that is not theirs.
-import { Failure, type FailureFacts } from "../failure.ts";
-import { json, word } from "../outside.ts";
+import { Failure, type FailureFacts } from "../core/failure.ts";
+import { json, word } from "../core/outside.ts";
 import { differingArguments } from "./canonical.ts";
 import type { ActionIdentity } from "./fingerprint.ts";
 import { journalFailure } from "./store/database.ts";

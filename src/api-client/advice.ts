@@ -1,7 +1,7 @@
 // What to do about a refusal: a call is named only where it can help, by what was refused and what the operation is about.
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { FieldError } from "../contract/problem.ts";
-import type { FailureKind } from "../failure.ts";
+import type { FailureKind } from "../core/failure.ts";
 
 export interface Refused {
   readonly endpoint: Endpoint;

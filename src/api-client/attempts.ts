@@ -1,7 +1,7 @@
 // When a call is tried again, and for how long: docs/architecture.md, "The way of a call".
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { Failure, type FailureKind } from "../failure.ts";
+import { Failure, type FailureKind } from "../core/failure.ts";
 import { isTransient } from "./classify.ts";
 
 // Three limits, one inside the other: a tool call, an attempt of it, and the least that is worth beginning.

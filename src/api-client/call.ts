@@ -2,8 +2,8 @@
 import { Readable } from "node:stream";
 import type * as z from "zod/v4";
 import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
-import { Failure } from "../failure.ts";
-import type { Hooks } from "../hooks.ts";
+import { Failure } from "../core/failure.ts";
+import type { Hooks } from "../core/hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { attemptLimitMs, type CallContext, type Timing, withRetries } from "./attempts.ts";
 import { cancelled, dateOf, finalFailure, refusal, tooLarge, transportFailure, violation } from "./classify.ts";

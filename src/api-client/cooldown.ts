@@ -1,6 +1,6 @@
 // The pause that the API asks for (429 with Retry-After), if many processes share one set of credentials: all of them obey it.
-import { Failure } from "../failure.ts";
-import type { Cooldown } from "../hooks.ts";
+import { Failure } from "../core/failure.ts";
+import type { Cooldown } from "../core/hooks.ts";
 import { ANSWER_MARGIN_MS, type CallContext, type Timing, timeLeftMs } from "./attempts.ts";
 import { retryAfterSeconds } from "./classify.ts";
 

@@ -4,8 +4,7 @@ import type * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
-import { excerpt } from "../excerpt.ts";
-import { cell, word } from "../outside.ts";
+import { cell, excerpt, word } from "../core/outside.ts";
 
 /** The answer breaks the contract; `problems` name where and how. */
 export class ContractViolation extends Error {

@@ -3,9 +3,9 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join, parse } from "node:path";
-import { within } from "../async.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { Failure } from "../failure.ts";
+import { within } from "../core/async.ts";
+import { Failure } from "../core/failure.ts";
 import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
 import type { Service } from "./call.ts";
 import { cancelled } from "./classify.ts";

@@ -2,7 +2,7 @@
 import { API_PREFIX, type Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { isWellFormed } from "../contract/text.ts";
-import { type Failure, invalidArguments } from "../failure.ts";
+import { type Failure, invalidArguments } from "../core/failure.ts";
 import type { WireRequest } from "./transport.ts";
 
 export interface CallRequest {

@@ -2,8 +2,8 @@
 import { constants } from "node:fs";
 import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode, Failure, invalidArguments, reasonOf } from "../failure.ts";
-import { quote, word } from "../outside.ts";
+import { errorCode, Failure, invalidArguments, reasonOf } from "../core/failure.ts";
+import { quote, word } from "../core/outside.ts";
 
 /** `argument`: the one that named the file. */
 export const nameTaken = (name: string, argument: string): Failure =>

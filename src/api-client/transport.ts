@@ -1,8 +1,8 @@
 // Bytes out, bytes in: one HTTP exchange with the service over undici, with proxies, size caps and time limits.
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import { onceUntilFailure } from "../async.ts";
-import { errorCode, reasonOf } from "../failure.ts";
+import { onceUntilFailure } from "../core/async.ts";
+import { errorCode, reasonOf } from "../core/failure.ts";
 
 export interface WireRequest {
   readonly method: "GET" | "POST";

@@ -1,11 +1,11 @@
 // `mic-mcp actions` and `mic-mcp resolve`: the action journal as a table, and resolving what is unresolved in it.
 import { parseArgs } from "node:util";
 import { type ListedAction, listSummary, type StandingAction, stateText } from "../actions/listing.ts";
-import { UsageError } from "../config.ts";
-import { Failure } from "../failure.ts";
+import { UsageError } from "../core/config.ts";
+import { Failure } from "../core/failure.ts";
+import { escaped, escapedJson, word } from "../core/outside.ts";
+import { table } from "../core/table.ts";
 import { factsOf } from "../mcp/tools/failure-text.ts";
-import { escaped, escapedJson, word } from "../outside.ts";
-import { table } from "../table.ts";
 import { type ResolvingStep, resolvingStep } from "../toolkit/jobs/resolving.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { type Output, outputOf, perform, writeFailure } from "./call.ts";

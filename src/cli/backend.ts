@@ -1,6 +1,6 @@
 // The API that a command works with, configured or emulated in this process, and the runtime of commands that call tools.
 
-import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig } from "../config.ts";
+import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig } from "../core/config.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";

@@ -6,15 +6,15 @@ import { dirname, join } from "node:path";
 import type { JournalHandle } from "../actions/open.ts";
 import type { Service } from "../api-client/call.ts";
 import { wireTarget } from "../api-client/encode.ts";
-import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
+import type { Config } from "../core/config.ts";
+import { errorCode, Failure, reasonOf } from "../core/failure.ts";
+import { json } from "../core/outside.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import type { Tokens } from "../credentials/tokens.ts";
-import { errorCode, Failure, reasonOf } from "../failure.ts";
-import { json } from "../outside.ts";
 import { forUser } from "./errors.ts";
 import { journalText, lookAtJournal } from "./journal.ts";
 

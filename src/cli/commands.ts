@@ -1,5 +1,5 @@
 // The table of commands: help, completion, parsing and docs/commands.md are generated from it.
-import { UsageError } from "../config.ts";
+import { UsageError } from "../core/config.ts";
 
 export interface Flag {
   readonly type: "string" | "boolean";

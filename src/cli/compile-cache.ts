@@ -1,7 +1,7 @@
 // Enables Node's compile cache in a folder that only the user can write to (docs/decisions/008-startup.md).
 import { lstatSync, mkdirSync } from "node:fs";
 import nodeModule from "node:module";
-import { cacheFolder } from "../platform-folders.ts";
+import { cacheFolder } from "../core/platform-folders.ts";
 
 /** The cached code is executed: a folder that another user owns, links elsewhere or can write to is not used. */
 function isPrivate(folder: string): boolean {

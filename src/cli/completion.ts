@@ -1,7 +1,7 @@
 // `mic-mcp completion SHELL`: the script with which a shell completes commands, flags, tools and their arguments.
 import { parseArgs } from "node:util";
 import { tools } from "../../tools/index.ts";
-import { UsageError } from "../config.ts";
+import { UsageError } from "../core/config.ts";
 import { COMMANDS, type Command, SHELLS, TEAM_ACTIONS } from "./commands.ts";
 import { didYouMean } from "./errors.ts";
 import { argumentsOf, choicesOf } from "./tool-arguments.ts";

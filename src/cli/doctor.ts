@@ -1,11 +1,11 @@
 // `mic-mcp doctor`: checks everything that a call depends on; each line says what is wrong and how to fix it.
 import { parseArgs } from "node:util";
 import { systemTiming } from "../api-client/attempts.ts";
-import { readConfig, UsageError } from "../config.ts";
+import { readConfig, UsageError } from "../core/config.ts";
+import { escaped } from "../core/outside.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { noTokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
-import { escaped } from "../outside.ts";
 import { backendOf } from "./backend.ts";
 import {
   type Check,

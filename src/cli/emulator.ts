@@ -1,6 +1,6 @@
 // `mic-mcp emulator`: the emulated API without a server, until a signal ends it.
 import { parseArgs } from "node:util";
-import { UsageError } from "../config.ts";
+import { UsageError } from "../core/config.ts";
 import { COMMANDS, wholeNumber } from "./commands.ts";
 import { SIGNALS } from "./signals.ts";
 

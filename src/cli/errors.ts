@@ -1,7 +1,7 @@
 // What a command reports on stderr when it fails, and its exit code (docs/interface.md, "Program").
 import { distance } from "fastest-levenshtein";
-import { UsageError } from "../config.ts";
-import { errorCode, Failure, type FailureFacts, reasonOf } from "../failure.ts";
+import { UsageError } from "../core/config.ts";
+import { errorCode, Failure, type FailureFacts, reasonOf } from "../core/failure.ts";
 import type { Command } from "./commands.ts";
 
 /** A suggestion for a mistyped name: at most one letter in three is wrong, case is ignored. Empty if no name is similar. */

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { type JournalOverview, overviewOf, unresolvedByClient } from "../actions/listing.ts";
 import { createJournal, type JournalHandle } from "../actions/open.ts";
 import { systemTiming } from "../api-client/attempts.ts";
-import type { Config } from "../config.ts";
-import { ownName } from "../owner.ts";
+import type { Config } from "../core/config.ts";
+import { ownName } from "../core/owner.ts";
 
 const DAY_MS = 86_400_000;
 

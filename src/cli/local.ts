@@ -2,7 +2,7 @@
 import { actionsOfService } from "../actions/of-service.ts";
 import { createDownloads } from "../api-client/downloads.ts";
 import { createTransport } from "../api-client/transport.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../core/config.ts";
 import { createIdentity } from "../credentials/identity.ts";
 import { openKeychain } from "../credentials/keychain/keychain.ts";
 import { createSealedIds } from "../credentials/sealed-ids.ts";

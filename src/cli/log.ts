@@ -1,10 +1,10 @@
 // The log: JSON lines on stderr without secrets, crashes included. What Node itself prints about a crash is not redacted.
 import { pino } from "pino";
-import type { Config, LogLevel } from "../config.ts";
+import type { Config, LogLevel } from "../core/config.ts";
+import { reasonOf } from "../core/failure.ts";
+import { escaped } from "../core/outside.ts";
 import { createRedactor, type Redactor } from "../credentials/redaction.ts";
-import { reasonOf } from "../failure.ts";
 import type { Log } from "../mcp/runtime.ts";
-import { escaped } from "../outside.ts";
 
 /** Some clients never read stderr: further lines are dropped, because waiting for such a client would stop the server. */
 const MAX_UNREAD_BYTES = 1 << 20;

@@ -2,15 +2,22 @@
 import { parseArgs } from "node:util";
 import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
 import { createTransport } from "../api-client/transport.ts";
-import { type Config, checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
+import {
+  type Config,
+  checkBaseUrl,
+  checkCredential,
+  checkWorkspaceId,
+  readConfig,
+  UsageError,
+} from "../core/config.ts";
+import { Failure } from "../core/failure.ts";
+import { escaped } from "../core/outside.ts";
 import { createIdentity } from "../credentials/identity.ts";
 import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
 import { fitsLogin, readLogin, removeAll, type StoredLogin, scopeSets, storeLogin } from "../credentials/login.ts";
 import { createRedactor } from "../credentials/redaction.ts";
 import { noTokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
-import { Failure } from "../failure.ts";
-import { escaped } from "../outside.ts";
 import { COMMANDS } from "./commands.ts";
 import { unresolvedElsewhere } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";

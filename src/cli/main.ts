@@ -1,6 +1,6 @@
 // Runs one command line: selects the command, shows help, and returns the exit code (docs/interface.md, "Program").
 import { parseArgs } from "node:util";
-import { UsageError } from "../config.ts";
+import { UsageError } from "../core/config.ts";
 import { COMMANDS, type CommandName, commandNames, type HttpFlags, isCommandName, wholeNumber } from "./commands.ts";
 import { didYouMean, reportError } from "./errors.ts";
 import { help, helpOf, welcome } from "./help.ts";

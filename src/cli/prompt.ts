@@ -1,7 +1,7 @@
 // Asks the user on the terminal: questions on stderr, a secret without echo. Reads a secret from a script on stdin.
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { UsageError } from "../config.ts";
+import { UsageError } from "../core/config.ts";
 
 export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
 

@@ -1,5 +1,5 @@
 // `mic-mcp serve`: the MCP server on stdio, or over HTTP for many clients on this machine.
-import { readConfig } from "../config.ts";
+import { readConfig } from "../core/config.ts";
 import { SERVER_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Log, Runtime } from "../mcp/runtime.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";

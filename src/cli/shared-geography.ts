@@ -2,8 +2,8 @@
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "../actions/store/database.ts";
-import type { Config } from "../config.ts";
-import { reasonOf } from "../failure.ts";
+import type { Config } from "../core/config.ts";
+import { reasonOf } from "../core/failure.ts";
 import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
 
 /** Not the journal's file: an action never waits for a districts list. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
-import { UsageError } from "../config.ts";
+import { UsageError } from "../core/config.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
 import { toolCall } from "../mcp/tools/tool-call.ts";

@@ -1,11 +1,11 @@
 // `mic-mcp status`: the settings and their sources, the keychain with the age of its tokens, and the journal; never a secret.
 import { parseArgs } from "node:util";
-import { type Config, readConfig } from "../config.ts";
+import { type Config, readConfig } from "../core/config.ts";
+import { reasonOf } from "../core/failure.ts";
+import { escaped } from "../core/outside.ts";
 import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
 import { readLogin, type StoredLogin, scopeSets } from "../credentials/login.ts";
 import { readToken } from "../credentials/token-store.ts";
-import { reasonOf } from "../failure.ts";
-import { escaped } from "../outside.ts";
 import { COMMANDS } from "./commands.ts";
 import { journalOf, journalText, lookAtJournal, placeOf } from "./journal.ts";
 import { redactorOf } from "./log.ts";

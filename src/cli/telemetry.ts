@@ -1,5 +1,5 @@
 // Telemetry for a server. It is loaded only if the standard OTEL_* variables turn it on.
-import type { LogLevel } from "../config.ts";
+import type { LogLevel } from "../core/config.ts";
 import type { Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { asksForTelemetry, type Telemetry } from "../telemetry/port.ts";

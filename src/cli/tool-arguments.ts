@@ -1,8 +1,9 @@
 // The arguments of a tool on the command line: reading NAME=VALUE and JSON, listing them in help texts, and writing a call as a command.
-import { UsageError } from "../config.ts";
+
 import { isJsonObject } from "../contract/json.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
-import { escaped } from "../outside.ts";
+import { UsageError } from "../core/config.ts";
+import { escaped } from "../core/outside.ts";
 import type { ToolFacts } from "../toolkit/define-tool.ts";
 import { didYouMean } from "./errors.ts";
 import { columns } from "./help.ts";

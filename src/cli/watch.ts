@@ -2,12 +2,12 @@
 import { parseArgs } from "node:util";
 import { ATTEMPT_LIMIT_MS } from "../api-client/attempts.ts";
 import type { Service } from "../api-client/call.ts";
-import { UsageError } from "../config.ts";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
 import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
-import { Failure } from "../failure.ts";
+import { UsageError } from "../core/config.ts";
+import { Failure } from "../core/failure.ts";
+import { escaped, json } from "../core/outside.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
-import { escaped, json } from "../outside.ts";
 import { jobSubject, waitsForPerson } from "../toolkit/advice/job.ts";
 import { ENDED } from "../toolkit/advice/job-facts.ts";
 import { poll } from "../toolkit/polling.ts";

@@ -1,7 +1,7 @@
 // Who this process is to the service: base URL, client credentials, workspace. The environment first; what it leaves out
 // comes from the login in the keychain, read only when needed, and again every few seconds: a logout is for servers too.
-import { type Failure, notConfigured } from "../failure.ts";
-import { isLoopback } from "../loopback.ts";
+import { type Failure, notConfigured } from "../core/failure.ts";
+import { isLoopback } from "../core/loopback.ts";
 import { type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
 import type { ClientCredentials } from "./oauth.ts";

@@ -5,8 +5,8 @@ import { ContractViolation, checkAgainst, parseJson } from "../api-client/decode
 import { wireTarget } from "../api-client/encode.ts";
 import type { WireAnswer, WireRequest } from "../api-client/transport.ts";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
-import { Failure, type FailureKind } from "../failure.ts";
-import { quote, word } from "../outside.ts";
+import { Failure, type FailureKind } from "../core/failure.ts";
+import { quote, word } from "../core/outside.ts";
 
 export interface ClientCredentials {
   readonly clientId: string;

@@ -4,9 +4,9 @@
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../api-client/attempts.ts";
 import type { TokenSource } from "../api-client/call.ts";
 import { AnswerTooLarge, type Transport, TransportError } from "../api-client/transport.ts";
-import { within } from "../async.ts";
-import { BoundedMap } from "../bounded-map.ts";
-import { Failure } from "../failure.ts";
+import { within } from "../core/async.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
+import { Failure } from "../core/failure.ts";
 import type { Identity } from "./identity.ts";
 import { scopeKey } from "./login.ts";
 import {

@@ -1,7 +1,7 @@
 // Access tokens, and who may call a job-processing operation: RFC 6750 and the contract's section 5.
 import { randomBytes } from "node:crypto";
-import { BoundedMap } from "../bounded-map.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { MAX_KEPT, REALM, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
 import type { Client } from "./clients.ts";
 import { type Clock, SECOND } from "./clock.ts";

@@ -1,5 +1,5 @@
 // Idempotent execution: one command per key, its answer kept byte for byte (Idempotency-Key draft).
-import { BoundedMap } from "../bounded-map.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { KEY_LIFETIME_MS, MAX_KEPT, REPLAYED_HEADER } from "./choices.ts";
 import type { Clock } from "./clock.ts";
 import { type Answer, withHeaders } from "./http/answer.ts";

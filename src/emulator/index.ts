@@ -1,7 +1,7 @@
 // The service as the contract describes it, on this machine: start and stop.
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { inUrl } from "../loopback.ts";
+import { inUrl } from "../core/loopback.ts";
 import { makeAdmin } from "./admin.ts";
 import { makeApp } from "./app.ts";
 import { IssuedTokens } from "./authorization.ts";

@@ -1,7 +1,6 @@
 // The geography playground: anonymous, read-only, limited by rate; every error body is exactly {"status": …} (7.1).
 import { isIP } from "node:net";
 import * as z from "zod/v4";
-import { BoundedMap } from "../bounded-map.ts";
 import * as endpoints from "../contract/endpoints/playground.ts";
 import {
   DistrictsResponse,
@@ -10,6 +9,7 @@ import {
   type PlaygroundError,
   StatesResponse,
 } from "../contract/playground.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { MAX_KEPT, PLAYGROUND_WINDOW_MS, REQUESTS_PER_REPORTED_ADDRESS } from "./choices.ts";
 import { type Clock, SECOND } from "./clock.ts";
 import { makeCatalogue } from "./geography/catalogue.ts";

@@ -1,5 +1,5 @@
 // What the emulator saw and did: the oracle that tests ask.
-import { BoundedMap } from "../bounded-map.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { type Clock, instant } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { sha256 } from "./ids.ts";

@@ -1,6 +1,6 @@
 // mic://geography/catalogue.tsv: every district with its state and count, coverage and vintage on top.
 import type { CallContext } from "../api-client/attempts.ts";
-import { table } from "../table.ts";
+import { table } from "../core/table.ts";
 import { coverageOf, driftIn } from "./country.ts";
 import {
   DISTRICT_COLUMNS,

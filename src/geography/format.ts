@@ -1,6 +1,6 @@
 // Parts of the sentences of geography answers: counts with their nouns, places, and one line on coverage and vintage.
 import type { State } from "../contract/playground.ts";
-import { quote, word } from "../outside.ts";
+import { quote, word } from "../core/outside.ts";
 import { type Coverage, secondsUntilRead, type UnreadStates } from "./country.ts";
 import type { Vintage } from "./vintage.ts";
 

@@ -3,7 +3,7 @@
 import pLimit from "p-limit";
 import * as z from "zod/v4";
 import type { Timing } from "../api-client/attempts.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 import type { GeographyStore } from "./store.ts";
 
 /** Requests in flight at one time. */

@@ -3,7 +3,6 @@ import type * as z from "zod/v4";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../api-client/attempts.ts";
 import type { Service } from "../api-client/call.ts";
 import type { CallRequest } from "../api-client/encode.ts";
-import { unlessAborted } from "../async.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import {
   getPlaygroundOpenApi,
@@ -11,7 +10,8 @@ import {
   listPlaygroundStates,
 } from "../contract/endpoints/playground.ts";
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
-import { excerpt } from "../excerpt.ts";
+import { unlessAborted } from "../core/async.ts";
+import { excerpt } from "../core/outside.ts";
 import { type CatalogueCache, type DatedAnswer, STATES } from "./cache.ts";
 import type { Limiter } from "./limiter.ts";
 import { MAX_NAME } from "./names/fold.ts";

@@ -1,9 +1,8 @@
 // Reads many states' districts in the background of the calls that wait for them: largest state first, each again after a transient
 // failure, until the API denies a request. One process at a time does so for all that share a store; the others wait for its lists.
 import { PLAYGROUND_STATUS, type State } from "../contract/playground.ts";
-import { excerpt } from "../excerpt.ts";
-import { Failure, reasonOf } from "../failure.ts";
-import { escaped, word } from "../outside.ts";
+import { Failure, reasonOf } from "../core/failure.ts";
+import { escaped, excerpt, word } from "../core/outside.ts";
 import { CONCURRENCY } from "./limiter.ts";
 import type { PlaygroundParts, PlaygroundReader } from "./playground.ts";
 

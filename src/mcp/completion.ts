@@ -1,6 +1,6 @@
 // Serves completion/complete: suggests values for the arguments of resource templates and prompts.
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
-import { word } from "../outside.ts";
+import { word } from "../core/outside.ts";
 import type { CandidateKind } from "../toolkit/candidate.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources/resources.ts";

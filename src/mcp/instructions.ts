@@ -1,5 +1,5 @@
 // The server's instructions: how the tools fit together, in the words an agent reads. Some clients cut them at 2,048 bytes.
-import { word } from "../outside.ts";
+import { word } from "../core/outside.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolName } from "../toolkit/tool-names.ts";
 

@@ -1,6 +1,6 @@
 // Serves prompts/list and prompts/get. The texts stand in src/toolkit/prompts.ts, and in the skills that some of them follow.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
-import { word } from "../outside.ts";
+import { word } from "../core/outside.ts";
 import { type Prompt, type PromptArgument, prompts } from "../toolkit/prompts.ts";
 import type { Runtime } from "./runtime.ts";
 import { isOfferedTool } from "./tools/offered-tools.ts";

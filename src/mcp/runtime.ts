@@ -1,9 +1,9 @@
 // What all connections of one process share: configuration, tools, service, journal, secrets, log.
 import type { RequestStateCodec } from "@modelcontextprotocol/server";
-import type { Config, Toolset } from "../config.ts";
+import type { Config, Toolset } from "../core/config.ts";
+import type { Hooks } from "../core/hooks.ts";
 import type { Redactor } from "../credentials/redaction.ts";
 import type { SealedIds } from "../credentials/sealed-ids.ts";
-import type { Hooks } from "../hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { StartedJob } from "../toolkit/jobs/job-task.ts";

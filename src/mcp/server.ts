@@ -10,9 +10,9 @@ import {
   type ServerOptions,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import { soonOr } from "../async.ts";
 import { isJsonObject } from "../contract/json.ts";
-import { word } from "../outside.ts";
+import { soonOr } from "../core/async.ts";
+import { word } from "../core/outside.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";

@@ -3,8 +3,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuditedEvent } from "../actions/audit.ts";
 import type { JournalHandle } from "../actions/open.ts";
-import { reasonOf } from "../failure.ts";
-import type { Auditor, Refusal } from "../hooks.ts";
+import { reasonOf } from "../core/failure.ts";
+import type { Auditor, Refusal } from "../core/hooks.ts";
 import type { Log } from "../mcp/runtime.ts";
 
 /** Whoever has the database and the keys may change teams, without a sign-in. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, createConnection } from "../actions/store/connection.ts";
 import type { Database } from "../actions/store/database.ts";
 import { createPrimary } from "../actions/store/primary.ts";
-import { soonOr } from "../async.ts";
+import { soonOr } from "../core/async.ts";
 
 /** PostgreSQL accepts 8,000. Whoever has more writes a row, and sends where it is. */
 export const MAX_NOTICE_BYTES = 7_000;

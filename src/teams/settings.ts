@@ -1,9 +1,9 @@
 // The settings of a deployment from its environment, validated. Names and meaning: docs/interface.md, "Teams".
 import { readFileSync } from "node:fs";
-import { type Config, readConfig, UsageError } from "../config.ts";
-import { errorCode, reasonOf } from "../failure.ts";
-import { isThisMachine } from "../loopback.ts";
-import { givenVariables, readVariables } from "../variables.ts";
+import { type Config, readConfig, UsageError } from "../core/config.ts";
+import { errorCode, reasonOf } from "../core/failure.ts";
+import { isThisMachine } from "../core/loopback.ts";
+import { givenVariables, readVariables } from "../core/variables.ts";
 import type { Right } from "./caller.ts";
 import { readSecretKeys, type SecretKeys } from "./encryption.ts";
 import { misplaced, REPLACED, type Span, type Values, variables, WITHOUT_EFFECT } from "./variables.ts";

@@ -1,6 +1,6 @@
 // The variables of a deployment, and those of a server for one user that it refuses (docs/interface.md, "Teams").
 import proxyaddr from "proxy-addr";
-import { isSecure } from "../loopback.ts";
+import { isSecure } from "../core/loopback.ts";
 import {
   anyText,
   isHttpUrl,
@@ -12,7 +12,7 @@ import {
   type Variables,
   Wrong,
   wholeNumber,
-} from "../variables.ts";
+} from "../core/variables.ts";
 
 /** Access tokens are sent to this URL, so it has https, or http on this machine. */
 function secureUrl(text: string): URL | undefined {

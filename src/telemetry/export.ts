@@ -13,7 +13,7 @@ import { detectResources, envDetector, resourceFromAttributes } from "@opentelem
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { type IMetricReader, MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { inUrl, LOOPBACK_NAMES } from "../loopback.ts";
+import { inUrl, LOOPBACK_NAMES } from "../core/loopback.ts";
 import { hasForeignSdk } from "./port.ts";
 import type { TelemetrySettings } from "./settings.ts";
 

@@ -11,9 +11,8 @@ import { isJsonObject, type Json, type JsonObject, jsonObject } from "../contrac
 import { jsonPointer } from "../contract/json-pointer.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
 import { WORKSPACE_STYLE_ID } from "../contract/text.ts";
-import { excerpt } from "../excerpt.ts";
-import { invalidArguments } from "../failure.ts";
-import { quote } from "../outside.ts";
+import { invalidArguments } from "../core/failure.ts";
+import { excerpt, quote } from "../core/outside.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 

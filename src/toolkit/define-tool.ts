@@ -2,9 +2,9 @@
 import type * as z from "zod/v4";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import type { NamedAction } from "../actions/of-service.ts";
-import type { Toolset } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
+import type { Toolset } from "../core/config.ts";
 import { checkArguments, listedSchema } from "./arguments.ts";
 import type { Candidate, CandidateKind } from "./candidate.ts";
 import type { ToolResult } from "./results.ts";

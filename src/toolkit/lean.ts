@@ -1,7 +1,7 @@
 // Resources without what tells an agent nothing: nulls, empty lists, what is always or usually so, fractions of seconds.
 // `view: "full"` gives the contract's whole instead (docs/interface.md, "Results").
 import type { Problem } from "../contract/problem.ts";
-import { quote, word } from "../outside.ts";
+import { quote, word } from "../core/outside.ts";
 
 type LeanFields = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
-import { tableOf } from "../table.ts";
+import { tableOf } from "../core/table.ts";
 import { callText, type NextStep, type ToolResult, toolResult, type View, withExactNumbers } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { wholeTable } from "./whole-table.ts";

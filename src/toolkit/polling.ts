@@ -2,7 +2,7 @@
 
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { CallRequest } from "../api-client/encode.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 import {
   type MovingSubject,
   type Position,

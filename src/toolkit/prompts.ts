@@ -1,5 +1,5 @@
 // The prompts: what a person may start with one choice, as instructions to the agent. Arguments are data, and quoted.
-import { json } from "../outside.ts";
+import { json } from "../core/outside.ts";
 import type { CandidateKind } from "./candidate.ts";
 import type { ToolName } from "./tool-names.ts";
 

@@ -1,7 +1,8 @@
 // What this process has read before and uses again at no extra request: recipe offers, and which job retries which.
-import { BoundedMap } from "../bounded-map.ts";
+
 import type { Job } from "../contract/jobs.ts";
 import type { RecipeOffer } from "../contract/recipes.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 
 const MAX_OFFERS = 500;
 const MAX_RETRIES = 1_000;

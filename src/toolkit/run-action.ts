@@ -5,8 +5,8 @@ import { againKey } from "../actions/keys.ts";
 import { duration } from "../actions/window.ts";
 import { encodeRequest } from "../api-client/encode.ts";
 import { isJsonObject } from "../contract/json.ts";
-import { Failure } from "../failure.ts";
-import { quote, word } from "../outside.ts";
+import { Failure } from "../core/failure.ts";
+import { quote, word } from "../core/outside.ts";
 import { requestOf } from "./arguments.ts";
 import {
   type ActionResult,

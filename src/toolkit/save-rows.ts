@@ -12,9 +12,9 @@ import {
   prepareFolder,
   refuseTaken,
 } from "../api-client/new-file.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
+import { word } from "../core/outside.ts";
 import { plural } from "../geography/format.ts";
-import { word } from "../outside.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { FolderFiles } from "./tool-call.ts";
 

@@ -3,7 +3,7 @@ import type { ServiceActions } from "../actions/of-service.ts";
 import type { CallContext } from "../api-client/attempts.ts";
 import type { Service } from "../api-client/call.ts";
 import type { Downloads } from "../api-client/downloads.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../core/failure.ts";
 import type { Geography } from "../geography/geography.ts";
 import type { LinkedFiles } from "./linked-files.ts";
 import type { Offers, Retries } from "./remembered.ts";

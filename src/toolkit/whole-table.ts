@@ -1,7 +1,7 @@
 // Whole items as a table that loses nothing and repeats nothing: columns are named once, and what all items share, or a long
 // value that occurs again, is written once (decision 015). test/toolkit/advice/whole-table.test.ts reads it back.
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { isCode, json } from "../outside.ts";
+import { isCode, json } from "../core/outside.ts";
 
 /** One column: the value of each item, or for a column of lists the list of each. */
 interface Column {

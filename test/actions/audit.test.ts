@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { auditedResolution } from "../../src/actions/audit.ts";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
-import type { Auditor } from "../../src/hooks.ts";
+import type { Auditor } from "../../src/core/hooks.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { newAction } from "./samples.ts";
 

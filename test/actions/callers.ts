@@ -5,7 +5,7 @@ import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { Failure, type FailureFacts } from "../../src/failure.ts";
+import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 import { upstreamKeysOf } from "../../src/teams/tenancy/hooks.ts";
 import { folderForTest } from "../support/home.ts";
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
-import { isGone, ownName } from "../../src/owner.ts";
+import { isGone, ownName } from "../../src/core/owner.ts";
 
 const [here, pid, mark]: unknown[] = JSON.parse(ownName);
 const named = (where: unknown, processId: unknown): string => JSON.stringify([where, processId, "0123456789abcdef"]);

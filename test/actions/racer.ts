@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import * as z from "zod/v4";
 import { openJournal } from "../../src/actions/journal.ts";
-import { ownName } from "../../src/owner.ts";
+import { ownName } from "../../src/core/owner.ts";
 import { openAt } from "./place.ts";
 import { GONE, newAction } from "./samples.ts";
 

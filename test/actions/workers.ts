@@ -9,7 +9,7 @@ import { onTestFinished } from "vitest";
 import { type ActionCall, createActions, type PerformedAction } from "../../src/actions/actions.ts";
 import { type Journal, openJournal, type StoredAction } from "../../src/actions/journal.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { Failure, type FailureFacts } from "../../src/failure.ts";
+import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 
 const SERVICE = "service";
 

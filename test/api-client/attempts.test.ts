@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CALL_LIMIT_MS, waitBeforeRetry } from "../../src/api-client/attempts.ts";
 import { retryAfterSeconds } from "../../src/api-client/classify.ts";
-import { Failure } from "../../src/failure.ts";
+import { Failure } from "../../src/core/failure.ts";
 
 const slept: number[] = [];
 

@@ -11,12 +11,12 @@ import {
   listMicJobs,
   requestMicSharedFileProcessing,
 } from "../../src/contract/endpoints/job-processing.ts";
+import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 import { createIdentity } from "../../src/credentials/identity.ts";
 import type { ClientCredentials } from "../../src/credentials/oauth.ts";
 import { createRedactor } from "../../src/credentials/redaction.ts";
 import { noTokenStore } from "../../src/credentials/token-store.ts";
 import { createTokens } from "../../src/credentials/tokens.ts";
-import { Failure, type FailureFacts } from "../../src/failure.ts";
 import { createJob, createProcessingRequest } from "../contract/samples.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 

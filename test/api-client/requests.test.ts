@@ -11,7 +11,7 @@ import {
   listMicJobs,
 } from "../../src/contract/endpoints/job-processing.ts";
 import { jobETag } from "../../src/contract/jobs.ts";
-import { Failure } from "../../src/failure.ts";
+import { Failure } from "../../src/core/failure.ts";
 import { cancelJob, createJob, enveloped, job, jobList, operation } from "../contract/samples.ts";
 import { proves, test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";

@@ -1,6 +1,6 @@
 // Waiting for a promise for a while, or with others.
 import { expect, test } from "vitest";
-import { onceUntilFailure, soonOr } from "../../src/async.ts";
+import { onceUntilFailure, soonOr } from "../../src/core/async.ts";
 
 test("what is not there in time, or fails, is replaced", async () => {
   expect(await soonOr(Promise.resolve("there"), "otherwise", 60_000)).toBe("there");

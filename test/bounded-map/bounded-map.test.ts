@@ -1,6 +1,6 @@
 // A map that forgets its oldest entries.
 import { expect, test } from "vitest";
-import { BoundedMap } from "../../src/bounded-map.ts";
+import { BoundedMap } from "../../src/core/bounded-map.ts";
 
 function filled(max: number, keys: readonly string[]): BoundedMap<string, number> {
   const map = new BoundedMap<string, number>(max);

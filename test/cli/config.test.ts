@@ -1,7 +1,7 @@
 // Every variable and flag: what it takes, what it refuses, and that a refusal never shows the value.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readConfig, UsageError } from "../../src/config.ts";
+import { readConfig, UsageError } from "../../src/core/config.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { connectionForTest } from "../support/mcp.ts";
 

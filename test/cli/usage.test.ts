@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
 import { callLine, typedArguments } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
-import { UsageError } from "../../src/config.ts";
+import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { emptyHome } from "../support/empty-home.ts";

@@ -17,12 +17,12 @@ import {
   type WireAnswer,
   type WireRequest,
 } from "../../src/api-client/transport.ts";
+import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 import { createIdentity } from "../../src/credentials/identity.ts";
 import { createRedactor } from "../../src/credentials/redaction.ts";
 import { noTokenStore } from "../../src/credentials/token-store.ts";
 import { createTokens } from "../../src/credentials/tokens.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
-import { Failure, type FailureFacts } from "../../src/failure.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import type { DefinedTool } from "../../src/toolkit/define-tool.ts";
 import { createOffers, createRetries } from "../../src/toolkit/remembered.ts";

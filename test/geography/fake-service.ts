@@ -4,7 +4,7 @@ import type { Service } from "../../src/api-client/call.ts";
 import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { type District, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
-import { Failure } from "../../src/failure.ts";
+import { Failure } from "../../src/core/failure.ts";
 import { needsForAll } from "../../src/geography/districts.ts";
 import type { Gathered, Geography } from "../../src/geography/geography.ts";
 

@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Failure } from "../../src/failure.ts";
+import { Failure } from "../../src/core/failure.ts";
 import { CONCURRENCY, Limiter, SLOWED_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
 import { createGeographyStore } from "../../src/geography/store.ts";
 import { refusal } from "./fake-service.ts";

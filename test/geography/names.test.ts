@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
+import { Failure } from "../../src/core/failure.ts";
 import { readStates } from "../../src/emulator/geography/catalogue.ts";
-import { Failure } from "../../src/failure.ts";
 import type { Country } from "../../src/geography/country.ts";
 import { findDistrict, findingText } from "../../src/geography/find.ts";
 import { thousands } from "../../src/geography/format.ts";

@@ -1,7 +1,7 @@
 // The one function that writes text from outside: what it escapes, what it quotes, what it leaves as it is.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cell, escaped, json, quote, titleCell, word } from "../../src/outside.ts";
+import { cell, escaped, json, quote, titleCell, word } from "../../src/core/outside.ts";
 import { forbidden } from "./hostile.ts";
 
 const anyText = fc.oneof(

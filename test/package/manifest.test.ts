@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
 import { expect, test } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
 
 const text = readFileSync("manifest.json", "utf8");

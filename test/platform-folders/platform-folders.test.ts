@@ -1,6 +1,6 @@
 // Each platform's own folders, with that platform's values: docs/operations.md names them.
 import { expect, test } from "vitest";
-import { cacheFolder, stateFolder } from "../../src/platform-folders.ts";
+import { cacheFolder, stateFolder } from "../../src/core/platform-folders.ts";
 
 const linux = { name: "linux", home: "/home/asha" } as const;
 const mac = { name: "darwin", home: "/Users/asha" } as const;

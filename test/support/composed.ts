@@ -1,7 +1,7 @@
 // A server composed in the process that asks for it, with a home of its own.
 import { join } from "node:path";
 import { compose } from "../../src/cli/local.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/core/config.ts";
 import { emptyHome } from "./empty-home.ts";
 
 /** All that a server is made of, served by nobody yet. */

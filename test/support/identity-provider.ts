@@ -6,7 +6,7 @@ import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from
 import Provider from "oidc-provider";
 import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.js";
 import * as z from "zod/v4";
-import { onceUntilFailure } from "../../src/async.ts";
+import { onceUntilFailure } from "../../src/core/async.ts";
 
 export const SCOPES = { read: "mic:read", act: "mic:act" } as const;
 /** A public client, as agents are. */

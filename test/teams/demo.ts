@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, StreamableHTTPClientTransport as Transport, UnauthorizedError } from "@modelcontextprotocol/client";
 import * as z from "zod/v4";
-import { escaped, json } from "../../src/outside.ts";
+import { escaped, json } from "../../src/core/outside.ts";
 import { type Deployment, deploymentMissing, startDeployment, type Team } from "../support/deployment.ts";
 import { executionsAt } from "../support/load.ts";
 import { askPostgres } from "../support/postgres.ts";

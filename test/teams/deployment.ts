@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/core/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";

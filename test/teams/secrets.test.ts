@@ -4,7 +4,7 @@ import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/core/config.ts";
 import { rewrapTeams } from "../../src/teams/commands/teams.ts";
 import type { ComposedTeams } from "../../src/teams/compose.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";

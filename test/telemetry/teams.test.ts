@@ -1,7 +1,7 @@
 // A deployment for teams tells whose work each span and line is, and counts by team.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { telemetryFor } from "../../src/cli/telemetry.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/core/config.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { addTeam, callerNamed, clientAt, instanceForTest, keyLine } from "../teams/deployment.ts";
 import { describeWithPostgres } from "../teams/services.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import postgres from "postgres";
-import { errorCode, reasonOf } from "../../failure.ts";
+import { errorCode, reasonOf } from "../../core/failure.ts";
 import type { DatabaseRow, Value } from "./database.ts";
 
 /** Values are sent as they are: by itself the driver would write a text of JSON as a string of JSON, and "true" as false. */

@@ -1,5 +1,5 @@
 // What the journal needs of a database: one SQL text with $1, $2 … runs on each engine. And what an unusable one means for a call.
-import { errorCode, Failure, reasonOf } from "../../failure.ts";
+import { errorCode, Failure, reasonOf } from "../../core/failure.ts";
 
 export type Value = string | number | null;
 export type DatabaseRow = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // The store of many machines: a PostgreSQL database, on one server or on whichever of several is the primary.
 import { setTimeout as sleep } from "node:timers/promises";
-import { within } from "../../async.ts";
-import { reasonOf } from "../../failure.ts";
+import { within } from "../../core/async.ts";
+import { reasonOf } from "../../core/failure.ts";
 import { type Connection, createConnection, isBroken, isFull, isRefused, NoPrimary } from "./connection.ts";
 import { AnswerLost, type Database, type Explain, type Value } from "./database.ts";
 import { createPrimary, FIND_MS } from "./primary.ts";

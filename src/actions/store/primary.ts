@@ -1,6 +1,6 @@
 // Which of several PostgreSQL servers takes writes: the primary, and not one that was it before a failover and came back.
 import { setTimeout as sleep } from "node:timers/promises";
-import { errorCode, reasonOf } from "../../failure.ts";
+import { errorCode, reasonOf } from "../../core/failure.ts";
 import { type Connection, createConnection, NoPrimary } from "./connection.ts";
 
 /** How long to look for it: a failover takes some seconds. */

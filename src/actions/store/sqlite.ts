@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { chmod, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { reasonOf } from "../../failure.ts";
+import { reasonOf } from "../../core/failure.ts";
 import type { Database, DatabaseRow, Explain, Value } from "./database.ts";
 
 /** How long a statement waits for another process's write: at once without, then with the event loop free in between. */

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { AsyncEntry } from "@napi-rs/keyring";
-import { reasonOf } from "../../failure.ts";
+import { reasonOf } from "../../core/failure.ts";
 import { type KeychainReply, KeychainRequest, type KeychainTrouble } from "./keychain.ts";
 
 const SERVICE = "mic-mcp";

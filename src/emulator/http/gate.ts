@@ -2,7 +2,7 @@
 // points at this machine (DNS rebinding) or across origins: so Host must name what nobody else's page can come from.
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
-import { inUrl, isLoopback, LOOPBACK_NAMES } from "../../loopback.ts";
+import { inUrl, isLoopback, LOOPBACK_NAMES } from "../../core/loopback.ts";
 
 /** Why a request may not come in, and which header says so; undefined when it may. */
 export type HostCheck = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;

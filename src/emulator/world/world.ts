@@ -1,5 +1,5 @@
 // The one workspace and all it holds.
-import { BoundedMap } from "../../bounded-map.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { ID_PREFIX, MAX_KEPT } from "../choices.ts";
 import type { Clock } from "../clock.ts";
 import { type Cursors, makeCursors } from "../cursors.ts";

@@ -1,8 +1,8 @@
 // Resolves codes and names of states: a state's own code and name are those of the live list; former codes and other names come
 // from the public record. Every argument, name and resource that means a state is resolved here.
 import type { State } from "../../contract/playground.ts";
-import { Failure, invalidArguments } from "../../failure.ts";
-import { quote, word } from "../../outside.ts";
+import { Failure, invalidArguments } from "../../core/failure.ts";
+import { quote, word } from "../../core/outside.ts";
 import { grouped } from "../grouped.ts";
 import { fold, formsOf, isPartOf, isSameName, type NameForms, nameLikeness } from "./fold.ts";
 import { type RecordedState, recordedStates } from "./record/tables.ts";

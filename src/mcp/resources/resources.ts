@@ -10,8 +10,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import { type FailureFacts, reasonOf } from "../../failure.ts";
-import { word } from "../../outside.ts";
+import { type FailureFacts, reasonOf } from "../../core/failure.ts";
+import { word } from "../../core/outside.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
 import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";

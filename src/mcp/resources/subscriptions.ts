@@ -6,8 +6,8 @@ import {
   type RequestId,
   type Server,
 } from "@modelcontextprotocol/server";
-import { Failure, reasonOf } from "../../failure.ts";
-import { escaped, word } from "../../outside.ts";
+import { Failure, reasonOf } from "../../core/failure.ts";
+import { escaped, word } from "../../core/outside.ts";
 import type { Watch } from "../../toolkit/resources/watching.ts";
 import { expand } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";

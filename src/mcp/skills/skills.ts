@@ -3,7 +3,7 @@
 import type { ProtocolEra } from "@modelcontextprotocol/server";
 import type { Skill } from "@modelcontextprotocol/server/ext/skills";
 import * as z from "zod/v4";
-import { onceUntilFailure } from "../../async.ts";
+import { onceUntilFailure } from "../../core/async.ts";
 
 export const MARKDOWN = "text/markdown";
 const SCHEME = "skill://";

@@ -3,8 +3,8 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { excerpt } from "../../excerpt.ts";
-import type { FailureFacts } from "../../failure.ts";
+import type { FailureFacts } from "../../core/failure.ts";
+import { excerpt } from "../../core/outside.ts";
 import type { Log } from "../runtime.ts";
 
 /** Who calls, as far as it is known. */

@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import { type FailureFacts, reasonOf } from "../../failure.ts";
+import { type FailureFacts, reasonOf } from "../../core/failure.ts";
 import { argumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import type { ToolResult } from "../../toolkit/results.ts";

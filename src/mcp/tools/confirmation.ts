@@ -13,7 +13,7 @@ import {
 import * as z from "zod/v4";
 import { canonicalArguments, hashOf } from "../../actions/canonical.ts";
 import { makeKey } from "../../actions/keys.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 import type { PersonQuestion, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { QuestionSeals, Runtime } from "../runtime.ts";

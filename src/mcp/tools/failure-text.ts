@@ -1,6 +1,6 @@
 // Turns a failure into what an agent reads: text that is complete by itself. The facts stand beside it for programs.
-import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
-import { escaped, quote, word } from "../../outside.ts";
+import { Failure, type FailureFacts, reasonOf } from "../../core/failure.ts";
+import { escaped, quote, word } from "../../core/outside.ts";
 
 const SIDE_EFFECTS: Readonly<Record<FailureFacts["sideEffect"], string>> = {
   none: "Nothing was changed.",

@@ -1,7 +1,7 @@
 // Decides which tools a configuration offers, and how tools/list shows them.
 import type { Tool as ListedTool } from "@modelcontextprotocol/server";
-import type { Config } from "../../config.ts";
 import type { JsonSchema } from "../../contract/json-schema.ts";
+import type { Config } from "../../core/config.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { showsViews, viewUri } from "../../toolkit/views.ts";
 import { annotationsOf } from "./annotations.ts";

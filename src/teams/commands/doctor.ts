@@ -3,10 +3,10 @@
 import { createTransport } from "../../api-client/transport.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
 import { forUser } from "../../cli/errors.ts";
-import { UsageError } from "../../config.ts";
+import { UsageError } from "../../core/config.ts";
+import { Failure, reasonOf } from "../../core/failure.ts";
+import { escaped } from "../../core/outside.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
-import { Failure, reasonOf } from "../../failure.ts";
-import { escaped } from "../../outside.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
 import { createEncryption } from "../encryption.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";

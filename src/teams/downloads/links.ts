@@ -10,7 +10,7 @@ import { PREVIEW_BYTES, previewOfStart, textOf } from "../../api-client/file-pre
 import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
 import type { OpenAnswer } from "../../api-client/transport.ts";
 import type { Endpoint } from "../../contract/endpoints/endpoint.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 import type { Content, Link, LinkedFiles, WantedAsset } from "../../toolkit/linked-files.ts";
 import type { Encryption } from "../encryption.ts";
 

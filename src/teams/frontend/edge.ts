@@ -1,7 +1,7 @@
 // Checks each request to the public address before anything else: its Host, its Origin, and the proxies that it came through.
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
-import { isLoopback } from "../../loopback.ts";
+import { isLoopback } from "../../core/loopback.ts";
 import { refusal } from "../../transports/http/responses.ts";
 
 export interface EdgeOptions {

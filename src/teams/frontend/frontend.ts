@@ -2,8 +2,8 @@
 // the MCP endpoint of that caller.
 import { isJSONRPCNotification, isJSONRPCRequest } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
-import { reasonOf } from "../../failure.ts";
-import type { Refusal } from "../../hooks.ts";
+import { reasonOf } from "../../core/failure.ts";
+import type { Refusal } from "../../core/hooks.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import type { Telemetry } from "../../telemetry/port.ts";

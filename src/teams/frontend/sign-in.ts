@@ -8,7 +8,7 @@ import {
   OAuthErrorCode,
   oauthMetadataResponse,
 } from "@modelcontextprotocol/server";
-import { reasonOf } from "../../failure.ts";
+import { reasonOf } from "../../core/failure.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { bearerTokenOf } from "../../transports/http/admission.ts";
 import { MCP_PATH, refusal } from "../../transports/http/responses.ts";

@@ -1,7 +1,7 @@
 // Serves each POST of a revision before 2026-07-28 with a server of its own. There are no sessions, so any instance can answer any
 // request (docs/decisions/022-stateless-deployments.md).
 import { DEFAULT_NEGOTIATED_PROTOCOL_VERSION } from "@modelcontextprotocol/server";
-import { reasonOf } from "../../failure.ts";
+import { reasonOf } from "../../core/failure.ts";
 import { isInitialize, LegacyTransport, legacyRefusal } from "../../transports/http/legacy-transport.ts";
 import type { HttpService, LegacyClients } from "../../transports/http/port.ts";
 import { methodNotAllowed } from "../../transports/http/responses.ts";

@@ -1,9 +1,9 @@
 // The organization's identity provider: its metadata, requests to it, and the errors of a token that cannot be accepted.
 import * as z from "zod/v4";
 import { AnswerTooLarge, type Transport, TransportError } from "../../api-client/transport.ts";
-import { onceUntilFailure } from "../../async.ts";
-import { reasonOf } from "../../failure.ts";
-import { isSecure } from "../../loopback.ts";
+import { onceUntilFailure } from "../../core/async.ts";
+import { reasonOf } from "../../core/failure.ts";
+import { isSecure } from "../../core/loopback.ts";
 
 /** The token is not acceptable. The caller reads the message. */
 export class TokenRefused extends Error {

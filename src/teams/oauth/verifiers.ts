@@ -3,7 +3,7 @@ import { createRemoteJWKSet, customFetch, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import * as oauth from "oauth4webapi";
 import * as z from "zod/v4";
-import { errorCode, reasonOf } from "../../failure.ts";
+import { errorCode, reasonOf } from "../../core/failure.ts";
 import { type Provider, ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "./provider.ts";
 
 /** Asymmetric signatures only: anybody could make a token with `none`, or with the public key as an HMAC key. */

@@ -2,8 +2,8 @@
 // new one at once.
 import * as z from "zod/v4";
 import type { Database } from "../../actions/store/database.ts";
-import { soonOr } from "../../async.ts";
-import type { Cooldown } from "../../hooks.ts";
+import { soonOr } from "../../core/async.ts";
+import type { Cooldown } from "../../core/hooks.ts";
 import type { Notices } from "../../teams/notices.ts";
 
 /** Carries the name of the team whose row has changed. */

@@ -1,9 +1,9 @@
 // The runtime of a caller without a team: geography works, and calls that need the team's credentials say whom to ask.
 import type { ServiceActions } from "../../actions/of-service.ts";
 import type { TokenSource } from "../../api-client/call.ts";
+import { Failure } from "../../core/failure.ts";
+import { quote, word } from "../../core/outside.ts";
 import type { Identity } from "../../credentials/identity.ts";
-import { Failure } from "../../failure.ts";
-import { quote, word } from "../../outside.ts";
 import type { NoTeam } from "./runtimes.ts";
 import type { Member } from "./teams.ts";
 

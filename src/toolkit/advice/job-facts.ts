@@ -1,7 +1,7 @@
 // What a job's phrases are filled with: its place among the stages, its failure, what has become of it since.
 import type { ActionAbout } from "../../actions/of-service.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
-import { word } from "../../outside.ts";
+import { word } from "../../core/outside.ts";
 import { problemName } from "../lean.ts";
 
 /** States of jobs and operations that have ended: they do not change any more. */

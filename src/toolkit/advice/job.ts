@@ -1,8 +1,8 @@
 // How jobs are shown: which phrase fits, what is known of a job's history, and its lean fields.
 import type { ActionAbout } from "../../actions/of-service.ts";
-import { soonOr } from "../../async.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
-import { quote } from "../../outside.ts";
+import { soonOr } from "../../core/async.ts";
+import { quote } from "../../core/outside.ts";
 import { lean, leanFailure, problemText, strayFailure, toTheSecond } from "../lean.ts";
 import type { Advice, MovingSubject, NextStep, Position } from "../results.ts";
 import type { Ports } from "../tool-call.ts";

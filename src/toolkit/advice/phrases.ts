@@ -6,7 +6,7 @@ import { namesItsKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
-import { quote, word } from "../../outside.ts";
+import { quote, word } from "../../core/outside.ts";
 import { problemName } from "../lean.ts";
 import type { Advice, NextStep } from "../results.ts";
 import type { JobFacts } from "./job-facts.ts";

@@ -4,7 +4,7 @@ import type { Operation } from "../../contract/operation.ts";
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import type { CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
-import { quote, word } from "../../outside.ts";
+import { quote, word } from "../../core/outside.ts";
 import { lean, leanFailure, pick, shareFields, strayFailure } from "../lean.ts";
 import type { MovingSubject, Subject } from "../results.ts";
 import { uris } from "../uri.ts";

@@ -2,7 +2,7 @@
 
 import { type CallContext, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 import type { Ports, ToolCall } from "../tool-call.ts";
 
 /** The API's answer, with the time it was given. Throws Failure. */

@@ -5,7 +5,7 @@ import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import { dateTime, parseDateTime } from "../../contract/instants.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 import { type HistoryPorts, knownRetry } from "../advice/job.ts";
 import { bytesOf, MAX_WHOLE_BYTES, pageThatFits } from "../pages.ts";
 import type { Ports, ToolCall } from "../tool-call.ts";

@@ -4,7 +4,7 @@ import { againKey, stepKey } from "../../actions/keys.ts";
 import type { ActionAbout } from "../../actions/of-service.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 import { inputSubject } from "../advice/subjects.ts";
 import { type ActionResult, type Step, stepOf } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";

@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { parseDateTime } from "../../contract/instants.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 import { isJobMoving, jobSubject } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import { resourceResult, stepOf, type ToolResult, withSteps } from "../results.ts";

@@ -2,11 +2,11 @@
 // pattern that backtracks, or a few hundred bytes of nested anyOf, can take any time and any memory. So a thread validates them, and is
 // ended when it takes too much. Such values are then left to the API.
 import { Worker } from "node:worker_threads";
-import { BoundedMap } from "../../bounded-map.ts";
 import { type InputBinding, MAX_BINDINGS, Port } from "../../contract/endpoints/bodies.ts";
 import { type JsonObject, jsonBytes } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ParameterCheck } from "./parameter-thread.ts";
 
 /** From the call to the result, the start of the thread included: 0.1 s on an idle machine. */

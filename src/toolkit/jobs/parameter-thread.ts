@@ -5,7 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { JsonObject } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeParameters } from "../../contract/recipes.ts";
-import { json, quote, word } from "../../outside.ts";
+import { json, quote, word } from "../../core/outside.ts";
 
 export interface ParameterCheck {
   readonly parameters: RecipeParameters;

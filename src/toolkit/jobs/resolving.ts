@@ -2,8 +2,8 @@
 import { RESOLVED_BY_READING, type StandingAction } from "../../actions/listing.ts";
 import { unknownKey } from "../../actions/unknown-outcome.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
-import { Failure } from "../../failure.ts";
-import { word } from "../../outside.ts";
+import { Failure } from "../../core/failure.ts";
+import { word } from "../../core/outside.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";

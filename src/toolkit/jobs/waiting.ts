@@ -1,7 +1,7 @@
 // Waiting for many jobs at once: their states when they have stopped or time is up, and the one call that makes sense next.
 import type { Job } from "../../contract/jobs.ts";
-import { Failure, type FailureFacts } from "../../failure.ts";
-import { tableOf } from "../../table.ts";
+import { Failure, type FailureFacts } from "../../core/failure.ts";
+import { tableOf } from "../../core/table.ts";
 import { historyOf, isJobMoving, isSafeRetry, jobAdvice, summarizeJob, waitsForPerson } from "../advice/job.ts";
 import { PATIENT_SECONDS } from "../arguments.ts";
 import { poll } from "../polling.ts";

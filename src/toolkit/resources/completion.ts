@@ -1,7 +1,7 @@
 // What a variable may be, as far as the server knows: for completion. Asked for briefly, lists kept briefly.
 import type { ListedAction } from "../../actions/listing.ts";
 import type { ServiceActions } from "../../actions/of-service.ts";
-import { BoundedMap } from "../../bounded-map.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Candidate, CandidateKind } from "../candidate.ts";
 import type { Made, Tool } from "../define-tool.ts";
 import type { ToolCall } from "../tool-call.ts";

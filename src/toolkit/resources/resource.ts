@@ -4,9 +4,9 @@
 import type { CallContext } from "../../api-client/attempts.ts";
 import type { Service } from "../../api-client/call.ts";
 import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts";
-import { invalidArguments } from "../../failure.ts";
+import { invalidArguments } from "../../core/failure.ts";
+import { json } from "../../core/outside.ts";
 import type { Geography } from "../../geography/geography.ts";
-import { json } from "../../outside.ts";
 import type { CandidateKind } from "../candidate.ts";
 import { type ToolResult, withExactNumbers } from "../results.ts";
 import type { ToolName } from "../tool-names.ts";

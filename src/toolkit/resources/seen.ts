@@ -1,6 +1,7 @@
 // Ids that results have named, for completion: nothing lists inputs, operations and requests.
-import { BoundedMap } from "../../bounded-map.ts";
+
 import { isJsonObject } from "../../contract/json.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Candidate, CandidateKind } from "../candidate.ts";
 import type { ToolResult } from "../results.ts";
 import { variablesOf } from "../uri.ts";

@@ -1,7 +1,7 @@
 // Watching resources for those who listen: one poller for each, however many do; often while it moves, seldom while not.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallContext, Timing } from "../../api-client/attempts.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../core/failure.ts";
 import type { SeenVersion } from "./resource.ts";
 
 const FIRST_MS = 1_000;

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { isIPv4, type Socket } from "node:net";
 import { endianness } from "node:os";
-import { inUrl, LOOPBACK_NAMES } from "../../loopback.ts";
+import { inUrl, LOOPBACK_NAMES } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { refusal } from "./responses.ts";
 

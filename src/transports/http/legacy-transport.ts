@@ -10,9 +10,9 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { json } from "../../core/outside.ts";
 import { canceledId } from "../../mcp/messages/cancelled.ts";
 import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
-import { json } from "../../outside.ts";
 import type { Exchange } from "./exchange.ts";
 import { refusal } from "./responses.ts";
 

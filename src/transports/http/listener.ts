@@ -3,8 +3,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { reasonOf } from "../../failure.ts";
-import { inUrl } from "../../loopback.ts";
+import { reasonOf } from "../../core/failure.ts";
+import { inUrl } from "../../core/loopback.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import type { Telemetry } from "../../telemetry/port.ts";

@@ -1,8 +1,8 @@
 // Decides which hosts may be listened on: this machine's loopback, and nothing that could be anything else.
 import { promises as dns, type LookupAddress } from "node:dns";
 import { isIPv6 } from "node:net";
-import { UsageError } from "../../config.ts";
-import { isLoopback } from "../../loopback.ts";
+import { UsageError } from "../../core/config.ts";
+import { isLoopback } from "../../core/loopback.ts";
 
 export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
 

@@ -5,7 +5,7 @@ import {
   type ServerEvent,
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
-import { reasonOf } from "../../failure.ts";
+import { reasonOf } from "../../core/failure.ts";
 import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../../mcp/resources/listen.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";

@@ -1,7 +1,7 @@
 // The responses that need no MCP server: refusals with the reason as a JSON-RPC error, and what monitors ask for.
 import type { RequestId } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
-import { reasonOf } from "../../failure.ts";
+import { reasonOf } from "../../core/failure.ts";
 
 export const MCP_PATH = "/mcp";
 export const HEALTH_PATH = "/healthz";

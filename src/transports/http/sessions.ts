@@ -1,6 +1,6 @@
 // The sessions of revisions before 2026-07-28: at most the configured number, each until its client ends it or leaves it idle.
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import { reasonOf } from "../../failure.ts";
+import { reasonOf } from "../../core/failure.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import { isInitialize, LegacyTransport, legacyRefusal } from "./legacy-transport.ts";

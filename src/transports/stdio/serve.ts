@@ -2,7 +2,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { McpRequestContext, ProtocolEra } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { reasonOf } from "../../failure.ts";
+import { reasonOf } from "../../core/failure.ts";
 import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
 import { createRedact } from "../../mcp/messages/redact.ts";
 import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";

@@ -3,7 +3,7 @@
 // (docs/decisions/009-the-stdio-transport.md).
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, type RequestId, type Transport } from "@modelcontextprotocol/server";
-import { errorCode } from "../../failure.ts";
+import { errorCode } from "../../core/failure.ts";
 import { canceledId } from "../../mcp/messages/cancelled.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
 import { createLines } from "./lines.ts";

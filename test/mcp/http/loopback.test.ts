@@ -2,8 +2,8 @@
 import { BlockList, isIPv6 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { UsageError } from "../../../src/config.ts";
-import { inUrl } from "../../../src/loopback.ts";
+import { UsageError } from "../../../src/core/config.ts";
+import { inUrl } from "../../../src/core/loopback.ts";
 import { loopbackAddress } from "../../../src/transports/http/loopback.ts";
 import { run } from "../stdio/child.ts";
 import { send } from "./raw.ts";

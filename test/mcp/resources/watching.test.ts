@@ -1,6 +1,6 @@
 // One poller for each resource, on a clock of the test's own: how often it looks, when it stops, whom it tells.
 import { expect, test } from "vitest";
-import { Failure, type FailureFacts } from "../../../src/failure.ts";
+import { Failure, type FailureFacts } from "../../../src/core/failure.ts";
 import { createWatching } from "../../../src/toolkit/resources/watching.ts";
 
 interface Outlook {

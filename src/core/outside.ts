@@ -1,6 +1,5 @@
 // Text from outside (the service, a client, this machine) is data wherever it stands in a text of ours: it stays on its
 // line and in its cell, and is quoted where it could be taken for our own words. The one place that knows how.
-import { excerpt } from "./excerpt.ts";
 
 /** Scripts of India (Arabic for Urdu) whose words may need a joiner (ZWJ, ZWNJ) after a letter or a mark. */
 const INDIAN =
@@ -32,6 +31,13 @@ export const json = (value: unknown): string => escaped(JSON.stringify(value));
 
 /** Escapes within JSON text that has one or more lines. Its value does not change. */
 export const escapedJson = (text: string): string => text.split("\n").map(escaped).join("\n");
+
+/** At most `max` characters and … for the rest. Cut at the end of a word, because a part of a secret would not be recognized. */
+export function excerpt(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const lastSpace = text.slice(0, max + 1).search(/\s\S*$/);
+  return `${text.slice(0, Math.max(0, lastSpace))}…`;
+}
 
 const MAX_QUOTED = 300;
 

@@ -1,6 +1,6 @@
 // How anything that goes wrong is said inside the program: one error class whose facts an agent can act on.
 // Names and meaning: docs/interface.md, "Failures". src/mcp/ turns it into what an agent reads.
-import type { FieldError } from "./contract/problem.ts";
+import type { FieldError } from "../contract/problem.ts";
 import { escaped } from "./outside.ts";
 
 export const FAILURE_KINDS = [

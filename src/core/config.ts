@@ -1,7 +1,7 @@
 // Environment and flags -> one validated object. Names and meaning: docs/interface.md, "Configuration".
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { workspaceStyleId } from "./contract/text.ts";
+import { workspaceStyleId } from "../contract/text.ts";
 import { stateFolder } from "./platform-folders.ts";
 import {
   anyText,
