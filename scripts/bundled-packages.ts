@@ -9,6 +9,9 @@ interface BundledPackage {
   readonly text: string;
 }
 
+/** The Unlicense asks for no notice, and a package under it may carry none. */
+const UNLICENSE = "This is free and unencumbered software released into the public domain: https://unlicense.org/\n";
+
 const LICENCE_FILES = ["LICENSE", "LICENSE.md", "LICENSE.txt", "license", "LICENCE"];
 
 async function readPackage(folder: string): Promise<BundledPackage> {
@@ -17,7 +20,8 @@ async function readPackage(folder: string): Promise<BundledPackage> {
   // Some have it in their README alone.
   const readme = await readFile(`${folder}/README.md`, "utf8").catch(() => "");
   const text = [...(await Promise.all(found)), /^## license\s+(.*)/ims.exec(readme)?.[1]].find((content) => content);
-  return { name, version, license, text: text ?? "No licence file in the package.\n" };
+  const absent = license === "Unlicense" ? UNLICENSE : "No licence file in the package.\n";
+  return { name, version, license, text: text ?? absent };
 }
 
 /** `inputs`: the files that went into the bundles. */

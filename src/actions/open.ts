@@ -8,7 +8,7 @@ export interface JournalOptions {
   readonly stateDir: string;
   /** postgres://…: the journal lives there instead. */
   readonly url: string | undefined;
-  /** A database that is not the journal's alone (src/actions/deployment.ts): it lives there, and leaves it open. */
+  /** A database that is not the journal's alone (src/teams/database.ts): it lives there, and leaves it open. */
   readonly database?: () => Promise<Database>;
   /** False: the tables are not brought forward here (MIC_MIGRATE=off). */
   readonly migrates?: boolean;

@@ -1,4 +1,4 @@
-// The server's instructions in every setting. Of a deployment for teams: test/teams/sessions-clients.test.ts.
+// The server's instructions in every setting.
 import { expect, test } from "vitest";
 import { expectTrueInstructions } from "../support/instructions.ts";
 import { connectionForTest } from "../support/mcp.ts";
