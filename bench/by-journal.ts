@@ -20,13 +20,11 @@ async function fillJournal(stateDir: string, actions: number): Promise<void> {
   await database.exclusively(async (query) => {
     await query(
       `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
-       INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
-         state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
-         first_sent_at, delivered_at, subject_hash, work_hash, about)
-       SELECT $2, 'mic-bench-' || n, 'register_input', '{}', 'hash-' || n, 0, '/sandbox/v1/mic/inputs', '',
-         '{"a":' || n || '}', 'body-' || n, 'succeeded', 0, 1, 'bench', 0, '{"value":{},"drift":[]}', 0,
-         'micinput_' || n, $3 + n, $3 + n, $3 + n, $3 + n, 'hash-' || n, 'work-' || n,
-         'acquisition-' || n FROM numbers`,
+       INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, about, path, if_match, body, state,
+         indeterminate, attempts, owner, lease_until, outcome, resource_id, created_at, first_sent_at, updated_at, resolved_at)
+       SELECT $2, 'mic-bench-' || n, 'mic-bench-' || n, 'register_input', '{}', 'hash-' || n, 0, 'acquisition-' || n,
+         '/sandbox/v1/mic/inputs', '', '{"a":' || n || '}', 'succeeded', 0, 1, 'bench', 0, '{"value":{},"drift":[]}',
+         'micinput_' || n, $3 + n, $3 + n, $3 + n, $3 + n FROM numbers`,
       [actions, "bench", Date.now() - 7 * 86_400_000],
     );
   });

@@ -26,12 +26,10 @@ export function parseDateTime(text: string): bigint | undefined {
   if (!match) return undefined;
   const [, year, month, day, hour, minute, second = "", fraction = "", zone = ""] = match;
   const isLeap = second === "60";
-  const date = `${year}-${month}-${day}T${hour}:${minute}:${isLeap ? "59" : second}`;
-  const wall = Date.parse(`${date}Z`);
+  const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${isLeap ? "59" : second}Z`);
   const offset = offsetMinutes(zone);
-  // Date reads Feb 30 as Mar 1 and 24:00 as the next day: what comes back must be what went in.
-  if (Number.isNaN(wall) || offset === undefined) return undefined;
-  if (new Date(wall).toISOString().slice(0, 19) !== date) return undefined;
+  // Date reads Feb 30 as Mar 1 and 24:00 as the next day: the day must be the same.
+  if (Number.isNaN(wall) || offset === undefined || new Date(wall).getUTCDate() !== Number(day)) return undefined;
   const micros = BigInt(wall) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, "0")) - offset * MINUTE;
   if (!isLeap) return micros;
   return endsDay(micros) ? micros + SECOND : undefined;
