@@ -1,6 +1,5 @@
 // resolve_actions, list_actions and the server's instructions after processes were killed in the middle of actions: real servers over
 // stdio on one journal, and an emulator that counts executions.
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { Service } from "../emulator/service.ts";
 import { FILE, fileId, jobBodyFor, listOffers, processingBody, readJob, submitJob } from "../emulator/work.ts";
 import { run, start } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
+import { fakeClockMissing, underClock } from "../support/fake-clock.ts";
 import { folderForTest } from "../support/home.ts";
 import { type ConnectOptions, connectHttp, connectionForTest, emulatorEnv } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
@@ -51,11 +51,6 @@ const resolvedIn = ({ structured, text }: CallResult) => {
   expect(structured, text).toBeDefined();
   return Resolved.parse(structured);
 };
-
-/** Runs a command with its clock set back by 21 h. */
-const HOURS_AGO = ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "-21h"];
-const hasFaketime = spawnSync("faketime", ["-f", "-21h", "true"]).status === 0;
-const describeWithFaketime = hasFaketime ? describe : describe.skip;
 
 interface Cut {
   readonly tool: string;
@@ -367,8 +362,10 @@ describe("before work is discarded", () => {
   });
 });
 
-describeWithFaketime(hasFaketime ? "21 h later" : "21 h later (skipped: faketime is missing)", () => {
-  const under = HOURS_AGO;
+const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissing})`;
+
+describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
+  const under = underClock(-21 * 3_600);
 
   test("cancellations and retries are resolved by reading; nothing is sent", patient, async () => {
     const { cut, server, cancellation, retry, failedJob, pausedJob, isCanceled, sent, executions } = await scene();
