@@ -1,8 +1,7 @@
 // Downloads of assets to files: constant memory, a partial file first, hashed on the way, never overwriting. They outlive one tool
 // call: a call waits 45 s at most, the next one with the same arguments continues to wait.
 import { createHash } from "node:crypto";
-import { type FileHandle, open } from "node:fs/promises";
-import { join, parse } from "node:path";
+import type { FileHandle } from "node:fs/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { within } from "../core/async.ts";
 import { Failure } from "../core/failure.ts";
@@ -11,15 +10,7 @@ import type { Service } from "./call.ts";
 import { cancelled } from "./classify.ts";
 import type { CallRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
-import {
-  claimName,
-  diskFailure,
-  makePartialFile,
-  nameTaken,
-  type PartialFile,
-  prepareFolder,
-  refuseTaken,
-} from "./new-file.ts";
+import { diskFailure, makeFile, prepareFolder, refuseTaken } from "./new-file.ts";
 import { typeOf, withOpenFile } from "./open-file.ts";
 import { type OpenAnswer, TransportError } from "./transport.ts";
 
@@ -40,17 +31,6 @@ interface DownloadTarget {
   readonly onBytes?: (bytes: number) => void;
 }
 
-const MAX_NUMBERED = 1000;
-
-async function settleName(part: string, folder: string, name: string, numbered: boolean): Promise<string> {
-  const { name: stem, ext } = parse(name);
-  for (let n = 1; n <= (numbered ? MAX_NUMBERED : 1); n++) {
-    const fileName = n === 1 ? name : `${stem} (${n})${ext}`;
-    if (await claimName(part, join(folder, fileName))) return fileName;
-  }
-  throw nameTaken(name, "fileName");
-}
-
 /** Streams a 200's body into `file`. Throws TransportError when the body breaks off, the file's own error when the disk does. */
 async function pour(answer: OpenAnswer, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
   const hash = createHash("sha256");
@@ -61,35 +41,26 @@ async function pour(answer: OpenAnswer, file: FileHandle, onBytes: DownloadTarge
     bytes += chunk.length;
     onBytes?.(bytes);
   }
-  await file.sync();
   return { bytes, sha256: hash.digest("hex") };
 }
 
 /** One attempt. Throws TransportError (may be tried again) or Failure. */
 async function save(answer: OpenAnswer, target: DownloadTarget, { signal }: CallContext): Promise<SavedFile> {
-  const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
-  let part: PartialFile | undefined;
-  let file: FileHandle | undefined;
+  const { folder, fileName: argument, fallbackName, onBytes } = target;
+  const name = argument ?? nameFromHeader(answer.headers["content-disposition"], fallbackName);
+  const newFile = { folder, name, argument: argument === undefined ? undefined : "fileName" };
   try {
-    part = await makePartialFile(target.folder);
-    file = await open(part.path, "wx", 0o600);
-    const { bytes, sha256 } = await pour(answer, file, target.onBytes);
-    await file.close();
-    const fileName = await settleName(part.path, target.folder, name, target.fileName === undefined);
-    const contentType = typeOf(answer);
-    return { path: join(target.folder, fileName), bytes, sha256, contentType, fileName };
+    const { written, path, fileName } = await makeFile(newFile, (file) => pour(answer, file, onBytes));
+    return { path, ...written, contentType: typeOf(answer), fileName };
   } catch (error) {
     answer.body.destroy();
-    await file?.close().catch(() => undefined);
     if (error instanceof TransportError || error instanceof Failure || signal.aborted) throw error;
-    throw diskFailure(target.folder, error);
-  } finally {
-    await part?.remove();
+    throw diskFailure(folder, error);
   }
 }
 
 /**
- * Downloads to `target.folder` (made when missing). A broken stream is begun anew while the time lasts; a failure
+ * Downloads to `target.folder` (made when missing). A broken stream starts again while time is left; a failure
  * leaves no file behind.
  */
 async function downloadFile(
@@ -136,7 +107,7 @@ export function createDownloads(service: Service) {
     deadlineAt: number,
   ): Running {
     const stop = new AbortController();
-    // The deadline bounds the attempts to begin; a stream that has begun goes on until it ends.
+    // The deadline bounds the attempts to begin; a stream that has begun continues until it ends.
     const context = { signal: stop.signal, deadlineAt };
     const count = (bytes: number) => {
       download.bytes = bytes;
@@ -145,7 +116,7 @@ export function createDownloads(service: Service) {
     const download: Running = { done, stop, bytes: 0, waiting: 0, settled: false };
     running.set(key, download);
     unsettled.add(download);
-    // Finished while nobody waits: kept for the call that comes back for it.
+    // Finished while no call waits: kept for the call that comes back for it.
     const settle = () => {
       download.settled = true;
       unsettled.delete(download);

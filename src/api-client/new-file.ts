@@ -1,12 +1,12 @@
 // New files in the download folder: written under another name, then given their own without ever replacing a file.
 import { constants } from "node:fs";
-import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rm, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { copyFile, type FileHandle, link, lstat, mkdir, mkdtemp, open, readdir, rm, unlink } from "node:fs/promises";
+import { join, parse } from "node:path";
 import { errorCode, Failure, invalidArguments, reasonOf } from "../core/failure.ts";
 import { quote, word } from "../core/outside.ts";
 
 /** `argument`: the one that named the file. */
-export const nameTaken = (name: string, argument: string): Failure =>
+const nameTaken = (name: string, argument: string): Failure =>
   invalidArguments(
     `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
     [{ pointer: `/${argument}`, code: "ALREADY_EXISTS", message: "must not exist yet" }],
@@ -40,7 +40,7 @@ export async function refuseTaken(folder: string, name: string, argument: string
 }
 
 /** Gives `part` its final name without ever replacing a file. False when the name is taken. */
-export async function claimName(part: string, path: string): Promise<boolean> {
+async function claimName(part: string, path: string): Promise<boolean> {
   try {
     await link(part, path);
   } catch (error) {
@@ -63,20 +63,49 @@ const PREFIX = ".mic-mcp-part-";
 const FILE = "part";
 const ABANDONED_MS = 24 * 3_600_000;
 
-export interface PartialFile {
-  /** Does not exist yet. */
-  readonly path: string;
-  /** Call this when the file has its final name, or was given up. */
-  remove(): Promise<void>;
+const MAX_NUMBERED = 1000;
+
+interface NewFile {
+  readonly folder: string;
+  readonly name: string;
+  /** The argument that named the file. A taken name is numbered if there is none. */
+  readonly argument?: string | undefined;
 }
 
-/** Throws the file system's error. */
-export async function makePartialFile(folder: string): Promise<PartialFile> {
+async function settleName(part: string, { folder, name, argument }: NewFile): Promise<string> {
+  const { name: stem, ext } = parse(name);
+  for (let n = 1; n <= (argument === undefined ? MAX_NUMBERED : 1); n++) {
+    const fileName = n === 1 ? name : `${stem} (${n})${ext}`;
+    if (await claimName(part, join(folder, fileName))) return fileName;
+  }
+  throw nameTaken(name, argument ?? "fileName");
+}
+
+/**
+ * Makes the file with what `write` writes, synced to disk. Throws the error of `write` or of the file system, and Failure if the
+ * name is taken; then nothing partial stays.
+ */
+export async function makeFile<T>(
+  newFile: NewFile,
+  write: (file: FileHandle) => Promise<T>,
+): Promise<{ readonly fileName: string; readonly path: string; readonly written: T }> {
+  const { folder } = newFile;
   const own = await mkdtemp(join(folder, PREFIX));
-  return {
-    path: join(own, FILE),
-    remove: () => rm(own, { recursive: true, force: true }).catch(() => undefined),
-  };
+  try {
+    const part = join(own, FILE);
+    const file = await open(part, "wx", 0o600);
+    let written: T;
+    try {
+      written = await write(file);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    const fileName = await settleName(part, newFile);
+    return { fileName, path: join(folder, fileName), written };
+  } finally {
+    await rm(own, { recursive: true, force: true }).catch(() => undefined);
+  }
 }
 
 /** Removes the partial files that no process has written to for a day. Errors are ignored: the next call tries again. */

@@ -1,17 +1,7 @@
 // Rows saved as CSV (RFC 4180): in the download folder with a download's care, a new file, whole or not there at all; for a caller
 // elsewhere under a link.
 import { createHash } from "node:crypto";
-import { open } from "node:fs/promises";
-import { join } from "node:path";
-import {
-  claimName,
-  diskFailure,
-  makePartialFile,
-  nameTaken,
-  type PartialFile,
-  prepareFolder,
-  refuseTaken,
-} from "../api-client/new-file.ts";
+import { diskFailure, makeFile, prepareFolder, refuseTaken } from "../api-client/new-file.ts";
 import { Failure } from "../core/failure.ts";
 import { word } from "../core/outside.ts";
 import { plural } from "../geography/format.ts";
@@ -62,8 +52,7 @@ interface Table {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** The call that made the rows: the same again makes them anew. */
-/** `madeBy`: the call that made the rows: the same again, `saveAs` included, makes them anew. Throws Failure; nothing partial stays. */
+/** `madeBy`: the call that made the rows; the same call, `saveAs` included, makes them again. Throws Failure; nothing partial stays. */
 export async function saveRows(
   { files }: Saving,
   fileName: string,
@@ -72,7 +61,7 @@ export async function saveRows(
 ): Promise<{ readonly said: SavedRows; readonly file: LinkedFile | undefined }> {
   const csv = Buffer.from(csvOf(columns, rows));
   if (files.kind === "folder") {
-    const path = await newFile(files.folder, fileName, csv);
+    const path = await saveFile(files.folder, fileName, csv);
     const sha256 = createHash("sha256").update(csv).digest("hex");
     return { said: { path, rows: rows.length, sha256 }, file: undefined };
   }
@@ -81,25 +70,13 @@ export async function saveRows(
   return { said: { ...said, rows: rows.length }, file };
 }
 
-async function newFile(folder: string, fileName: string, bytes: Buffer): Promise<string> {
+async function saveFile(folder: string, name: string, bytes: Buffer): Promise<string> {
   await prepareFolder(folder);
-  await refuseTaken(folder, fileName, "saveAs");
-  const path = join(folder, fileName);
-  let part: PartialFile | undefined;
+  await refuseTaken(folder, name, "saveAs");
   try {
-    part = await makePartialFile(folder);
-    const file = await open(part.path, "wx", 0o600);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    if (!(await claimName(part.path, path))) throw nameTaken(fileName, "saveAs");
+    const { path } = await makeFile({ folder, name, argument: "saveAs" }, (file) => file.writeFile(bytes));
+    return path;
   } catch (error) {
     throw error instanceof Failure ? error : diskFailure(folder, error);
-  } finally {
-    await part?.remove();
   }
-  return path;
 }
