@@ -12,6 +12,7 @@ import type { DefinedTool } from "../../toolkit/define-tool.ts";
 import type { LinkedFiles } from "../../toolkit/linked-files.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
 import type { Encryption } from "../encryption.ts";
+import { SECURITY_HEADERS } from "../frontend/edge.ts";
 import type { Candidate } from "../tenancy/runtimes.ts";
 import { CSV_TYPE, DOWNLOADS_PATH, plainType, Ticket } from "./links.ts";
 
@@ -66,12 +67,7 @@ export interface DownloadLimits {
 const LIMITS: DownloadLimits = { all: 64, team: 16 };
 const RETRY_AFTER_SECONDS = 5;
 
-const HEADERS = {
-  "cache-control": "no-store",
-  "content-security-policy": "default-src 'none'; sandbox",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-} as const;
+const HEADERS = { ...SECURITY_HEADERS, "content-security-policy": "default-src 'none'; sandbox" };
 
 /** An answer without a file. */
 class Refused extends Error {

@@ -26,7 +26,7 @@ const ALLOWED_HEADERS = "authorization, content-type, accept, mcp-protocol-versi
 const EXPOSED_HEADERS = "www-authenticate";
 const PREFLIGHT_SECONDS = 600;
 
-const SECURITY_HEADERS = {
+export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
   "referrer-policy": "no-referrer",
