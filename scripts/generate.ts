@@ -127,6 +127,6 @@ for (const [file, generate] of Object.entries(generators)) {
 }
 if (stale.length > 0)
   process.stdout.write(
-    `${stale.join(", ")}: ${process.argv.includes("--check") ? "not up to date, run npm run fix" : "made anew"}\n`,
+    `${stale.join(", ")}: ${process.argv.includes("--check") ? "not up to date, run npm run fix" : "regenerated"}\n`,
   );
 if (stale.length > 0 && process.argv.includes("--check")) process.exitCode = 1;

@@ -49,5 +49,5 @@ for (const [file, text] of Object.entries(fresh)) {
   const isCheck = process.argv.includes("--check");
   if (isCheck) process.exitCode = 1;
   else await writeFile(file, text);
-  process.stdout.write(`${file}: ${isCheck ? "not up to date, run npm run fix" : "made anew"}\n`);
+  process.stdout.write(`${file}: ${isCheck ? "not up to date, run npm run fix" : "regenerated"}\n`);
 }

@@ -84,7 +84,7 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
     // How the service reports an ended token is not shown (doubt 27).
     const isRefused = answer.status === 401 || (answer.status === 403 && tokens.mayHaveEnded(scopes, token));
     if (!isRefused) return answer;
-    // Nobody is going to read it.
+    // No caller reads it.
     if (answer.body instanceof Readable) answer.body.destroy();
     tokens.discard(scopes, token);
     const renewed = await tokens.get(scopes, context);

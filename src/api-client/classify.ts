@@ -35,7 +35,7 @@ function parsed(answer: WireAnswer): { readonly value?: unknown; readonly reason
 /** Why a body is not JSON; undefined if it is JSON of any kind. */
 export const notJson = (answer: WireAnswer): string | undefined => parsed(answer).reason;
 
-/** What every success of an action has (section 2.2); nobody else writes it by chance. */
+/** What every success of an action has (section 2.2); no other sender writes it by chance. */
 const Envelope = z.object({ data: z.looseObject({}), meta: z.object({ requestId: z.string() }) });
 
 const isEnvelope = (answer: WireAnswer): boolean => Envelope.safeParse(parsed(answer).value).success;

@@ -164,7 +164,7 @@ async function send<T>(
                 done(error);
               },
             });
-            // Whoever reads it gets the error; it may come before anybody does.
+            // A reader gets the error; it may come before there is a reader.
             arriving.on("error", () => undefined);
             arriving.once("close", () => signal.removeEventListener("abort", onAbort));
             body = arriving;
@@ -205,7 +205,7 @@ const wholeAnswer =
     return { status, headers, body: Buffer.concat(chunks, bytes) };
   };
 
-/** As undici reads them: it asks anew at each request whether one applies. */
+/** As undici reads them: it checks at each request whether one applies. */
 const hasProxy = (): boolean =>
   ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"].some((name) => Boolean(process.env[name]));
 

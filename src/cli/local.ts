@@ -26,7 +26,7 @@ export interface ComposeOptions {
   readonly inProcess: boolean;
   /** How long a keychain may take: a server's calls wait less than a person at a prompt. */
   readonly keychainLimitMs: number;
-  /** Absent: nobody asked for telemetry. */
+  /** Absent: telemetry is off. */
   readonly telemetry?: StartTelemetry | undefined;
 }
 

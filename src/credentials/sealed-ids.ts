@@ -19,7 +19,7 @@ function sealingKey({ baseUrl, credentials }: Identity): () => Promise<Buffer> {
     const { clientId, clientSecret } = await credentials();
     const salt = JSON.stringify(["mic-mcp sealed for clients", await baseUrl(), clientId]);
     const from = JSON.stringify([salt, clientSecret]);
-    // Slow on purpose: somebody who holds sealed text must not be able to try out secrets on it.
+    // Slow on purpose: an attacker who holds sealed text must not be able to try out secrets on it.
     if (made?.from !== from) made = { from, key: derive(clientSecret, salt, KEY_BYTES) };
     return await made.key;
   };

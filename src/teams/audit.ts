@@ -7,7 +7,7 @@ import { reasonOf } from "../core/failure.ts";
 import type { Auditor, Refusal } from "../core/hooks.ts";
 import type { Log } from "../mcp/runtime.ts";
 
-/** Whoever has the database and the keys may change teams, without a sign-in. */
+/** A process with the database and the keys may change teams, without a sign-in. */
 export const operatorOf = (team: string): Auditor => ({ caller: "operator", team, client: "mic-mcp" });
 
 export interface Audit {

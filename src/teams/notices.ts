@@ -6,7 +6,7 @@ import type { Database } from "../actions/store/database.ts";
 import { createPrimary } from "../actions/store/primary.ts";
 import { soonOr } from "../core/async.ts";
 
-/** PostgreSQL accepts 8,000. Whoever has more writes a row, and sends where it is. */
+/** PostgreSQL accepts 8,000. A sender with more writes a row, and sends where it is. */
 export const MAX_NOTICE_BYTES = 7_000;
 
 const ANSWER_MS = 5_000;

@@ -107,7 +107,7 @@ export function hasForeignSdk(): boolean {
 const ENDPOINT = /^OTEL_EXPORTER_OTLP(?:_(?:TRACES|METRICS|LOGS))?_ENDPOINT$/;
 const EXPORTER = /^OTEL_(?:TRACES|METRICS|LOGS)_EXPORTER$/;
 
-/** Off is the default. The default of OpenTelemetry, localhost:4318, would make every server connect to a port that nobody named. */
+/** Off is the default. The default of OpenTelemetry, localhost:4318, would make every server connect to a port that no setting names. */
 export function asksForTelemetry(environment: NodeJS.ProcessEnv): boolean {
   if (environment["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true") return false;
   if (hasForeignSdk()) return true;

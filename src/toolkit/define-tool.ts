@@ -28,7 +28,7 @@ export interface PreparedQuestion {
 
 /** A call that discards something: the user is asked before. */
 export interface PersonQuestion {
-  /** Reads what it is about; undefined if nothing would be discarded. Throws Failure if it cannot be done: then nobody is asked. */
+  /** Reads what it is about; undefined if nothing would be discarded. Throws Failure if it cannot be done: then the user is not asked. */
   prepare(call: ToolCall): Promise<PreparedQuestion | undefined>;
   /** What the call does: nothing is asked if the journal has all of them. Undefined: `prepare` decides. */
   readonly actions: readonly NamedAction[] | undefined;
@@ -41,7 +41,7 @@ export interface CallByKey {
   argumentsOf(stored: Arguments): Arguments;
 }
 
-/** The kinds of resource that actions make. A job goes on: for a client that follows tasks it is a task. */
+/** The kinds of resource that actions make. A job continues after its action: for a client that follows tasks it is a task. */
 export type Made = "job" | "input" | "operation" | "processing request";
 
 /** What a definition states and everyone may read. */

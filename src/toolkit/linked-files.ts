@@ -16,7 +16,7 @@ export type Content = { readonly text: string } | { readonly blob: string };
 export interface LinkedFile extends Link {
   readonly fileName: string;
   readonly contentType: string;
-  /** Where it is known; of rows only with `content`, since its link makes them anew. */
+  /** Where it is known; of rows only with `content`, since its link makes them again. */
   readonly bytes?: number;
   /** Of `content`. */
   readonly sha256?: string;

@@ -27,7 +27,7 @@ export interface Polled<T> {
   version(value: T): string | number | bigint;
   /** It changes without anyone acting. */
   isMoving(value: T): boolean;
-  /** It goes on when a user of the API has acted. */
+  /** It continues when a user of the API has acted. */
   waitsForPerson?(value: T): boolean;
   /** Receives each reading that is not the last. */
   onRead(value: T): void;

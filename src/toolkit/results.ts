@@ -52,7 +52,7 @@ export interface MovingSubject<T> extends Subject<T> {
   readonly version: (resource: T) => string | number | bigint;
   /** It changes without anyone acting. */
   readonly isMoving: (resource: T) => boolean;
-  /** It goes on when a user of the API has acted. */
+  /** It continues when a user of the API has acted. */
   readonly waitsForPerson?: (resource: T) => boolean;
   readonly position: (resource: T) => Position;
   /** Present if the API counts. */

@@ -56,7 +56,7 @@ function troubleOf(reason: string): KeychainTrouble {
   return "failed";
 }
 
-// What was found was gone before it could be used: another process removed it, or the Secret Service was started anew.
+// What was found was gone before it could be used: another process removed it, or the Secret Service restarted.
 const GONE = /no ?such (?:interface|object|method|session)|does not exist at path|unknown(?:object|interface|method)/i;
 const PAUSES_MS = [20, 50, 100, 200, 400];
 

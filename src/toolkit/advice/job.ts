@@ -89,7 +89,7 @@ function jobCase(job: Job, history: JobHistory, isStill: boolean): keyof typeof 
   }
 }
 
-/** `readAt`: when the job was so; undefined if the answer was kept: nobody knows how long it has been so. */
+/** `readAt`: when the job was so; undefined if the answer was kept: how long it has been so is unknown. */
 export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): Advice {
   const still = stillness(job, readAt);
   const advice = adviceOf(JOB[jobCase(job, history, still !== "")], jobFacts(job, history, still));

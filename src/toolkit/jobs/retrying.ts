@@ -1,4 +1,4 @@
-// Retries jobs: one, or many in one call. Many are one retry_job action each, so none is retried twice, whoever repeats what.
+// Retries jobs: one, or many in one call. Many are one retry_job action each, so none is retried twice, even if a call repeats it.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { stepKey } from "../../actions/keys.ts";
 import type { NamedAction } from "../../actions/of-service.ts";

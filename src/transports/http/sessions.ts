@@ -38,7 +38,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     session.ended?.();
   }
 
-  /** Ends a session where nobody waits for that. */
+  /** Ends a session in the background. */
   function dismiss(id: string): void {
     end(id).catch((error: unknown) => service.log.warn({ reason: reasonOf(error) }, "a session did not end well"));
   }
