@@ -98,9 +98,11 @@ export async function makeFile<T>(
     try {
       written = await write(file);
       await file.sync();
-    } finally {
-      await file.close();
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      throw error;
     }
+    await file.close();
     const fileName = await settleName(part, newFile);
     return { fileName, path: join(folder, fileName), written };
   } finally {

@@ -6,8 +6,8 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 export interface Database {
   /**
-   * Runs one statement and returns its rows. A write is on disk when this resolves. Throws the error that the engine
-   * was set to explain its own as; isAnswerLost recognizes a write that may have been done.
+   * Runs one statement and returns its rows. A write is on disk when this resolves. Throws the error that
+   * the engine's `explain` option returns; isAnswerLost recognizes a write that may have been done.
    */
   query(sql: string, values?: readonly Value[]): Promise<readonly DatabaseRow[]>;
   /** Runs `work` all or nothing, with no other process in between that names the same lock (the journal's own, unless another is named). */
