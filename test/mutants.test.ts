@@ -1,4 +1,4 @@
-// The list of mutants is true to the code, and the README's table to the list. That they are seen, `npm run mutants` shows.
+// The list of mutants is true to the code, and the README's table to the list. That they are seen, `npm run test:mutants` shows.
 import { existsSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { expect, test } from "vitest";

@@ -26,7 +26,7 @@ export interface Command {
 
 const JSON_FLAG = { type: "boolean", about: "as one line of JSON" } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
-export const TEAM_ACTIONS = ["add", "list", "remove", "rotate", "rewrap", "check"] as const;
+export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check"] as const;
 const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
 
 export const COMMANDS = {
@@ -204,10 +204,10 @@ export const COMMANDS = {
     takes: "ACTION [TEAM]",
     does: "the teams of a deployment: their credentials, and who belongs to them",
     notes: [
-      `ACTION: ${TEAM_ACTIONS.join(", ")}. All but list, rewrap and check take a TEAM; check takes one or all.`,
+      `ACTION: ${TEAM_ACTIONS.join(", ")}. All but list, rotate-keys and check take a TEAM; check takes one or all.`,
       "add makes a team, once its credentials are proven. To a team that is there it adds members, and sets its claim.",
       "remove takes the named members out; without --member it removes the team. What the team did stays in the journal.",
-      "rotate replaces a secret: it is used from the next token on. rewrap puts every secret under the first of MIC_SECRET_KEYS.",
+      "rotate-secret replaces a secret: it is used from the next token on. rotate-keys puts every secret under the first of MIC_SECRET_KEYS.",
       "check opens every secret and gets a token with it. Exit code 0 only if all is well.",
       "Takes MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS); --member takes MIC_AUTH_ISSUER, whose subject it is.",
     ],
@@ -219,7 +219,7 @@ export const COMMANDS = {
       member: { type: "string", value: "SUBJECT", multiple: true, about: "somebody who belongs to it; once for each" },
       "secret-stdin": { type: "boolean", about: "the secret is all of stdin: for scripts" },
       "secret-file": { type: "string", value: "PATH", about: "the secret stays in this file, on every instance" },
-      unproven: { type: "boolean", about: "credentials are not tried" },
+      "skip-verify": { type: "boolean", about: "credentials are not tried" },
       json: JSON_FLAG,
     },
     examples: [
@@ -229,7 +229,7 @@ export const COMMANDS = {
       },
       { line: "mic-mcp teams add red --member 00u1abc", does: "one member more" },
       { line: "mic-mcp teams list", does: "never a secret" },
-      { line: "mic-mcp teams rewrap && mic-mcp teams check", does: "after a new first key" },
+      { line: "mic-mcp teams rotate-keys && mic-mcp teams check", does: "after a new first key" },
     ],
   },
   migrate: {

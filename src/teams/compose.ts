@@ -196,7 +196,7 @@ export function composeTeams(deployment: Deployment) {
     runtimes.openTeams().reduce((sum, { watching }) => sum + watching.count(), 0),
   );
   telemetry?.gauge("mic.geography.permits", geography.permits);
-  telemetry?.gauge("mic.service.rest", () => cooldowns.longestMs() / 1_000);
+  telemetry?.gauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
   telemetry?.gauge("mic.database.waiting", waiting);
 
   return {

@@ -201,7 +201,7 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
     allowedOrigins: values.MIC_ALLOWED_ORIGINS ?? [],
     callerRate: values.MIC_CALLER_RATE ?? 120,
     callerCalls: values.MIC_CALLER_CALLS ?? 8,
-    teamsAtHand: values.MIC_TEAMS_AT_HAND ?? 500,
+    teamsAtHand: values.MIC_TEAM_CACHE_SIZE ?? 500,
     geographyBudget: values.MIC_GEOGRAPHY_BUDGET ?? "default",
     auditDays: values.MIC_AUDIT_DAYS ?? 365,
     drainDelaySeconds: values.MIC_DRAIN_DELAY_SECONDS ?? 5,

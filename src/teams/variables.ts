@@ -109,7 +109,7 @@ export const variables = (read: Read) => ({
   MIC_ALLOWED_ORIGINS: read("MIC_ALLOWED_ORIGINS", origins),
   MIC_CALLER_RATE: read("MIC_CALLER_RATE", wholeNumber(1, 100_000)),
   MIC_CALLER_CALLS: read("MIC_CALLER_CALLS", wholeNumber(1, 1_000)),
-  MIC_TEAMS_AT_HAND: read("MIC_TEAMS_AT_HAND", wholeNumber(1, 100_000)),
+  MIC_TEAM_CACHE_SIZE: read("MIC_TEAM_CACHE_SIZE", wholeNumber(1, 100_000)),
   MIC_GEOGRAPHY_BUDGET: read("MIC_GEOGRAPHY_BUDGET", printable),
   MIC_AUDIT_DAYS: read("MIC_AUDIT_DAYS", wholeNumber(1, 3650)),
   MIC_DRAIN_DELAY_SECONDS: read("MIC_DRAIN_DELAY_SECONDS", wholeNumber(0, 300)),

@@ -205,13 +205,13 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const it = await scene();
     const { name, client } = it.team;
     const teams = (line: string, input?: string) => it.command(["teams", ...line.split(" ")], input);
-    const more = "--client-id another --workspace-id w2 --secret-stdin --unproven --member bob";
+    const more = "--client-id another --workspace-id w2 --secret-stdin --skip-verify --member bob";
     await teams(`add another ${more}`, MARK);
     await teams(`add ${name} --member bob --claim ${it.team.claim}`);
     await teams(`add ${name} --member bob`);
     for (let times = 1; times <= 2; times++) await teams(`remove ${name} --member bob`);
-    await teams(`rotate ${name} --secret-stdin`, client.clientSecret);
-    await teams("rewrap");
+    await teams(`rotate-secret ${name} --secret-stdin`, client.clientSecret);
+    await teams("rotate-keys");
     await teams("list");
     await teams("remove another");
     const of = (team: string, outcome: string, who: string | null = null) => ({

@@ -57,15 +57,15 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect(await workspaceOf(["bob"])).toBe(red.workspaceId);
   });
 
-  test("a secret that the API refuses is not stored, except with --unproven", async () => {
+  test("a secret that the API refuses is not stored, except with --skip-verify", async () => {
     const { red, command } = await deployment();
     const line = `teams add red --client-id ${red.clientId} --workspace-id ${red.workspaceId} --claim reds --secret-stdin`;
     const refused = await command(line, "not-the-secret");
     expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Nothing was stored.") });
     expect((await command("teams list")).stdout).toContain("There is no team yet");
-    expect((await command(`${line} --unproven`, "not-the-secret")).code).toBe(0);
+    expect((await command(`${line} --skip-verify`, "not-the-secret")).code).toBe(0);
     expect(await command("teams check red")).toMatchObject({ code: 1, stdout: expect.stringContaining("WRONG red: ") });
-    expect((await command("teams rotate red --secret-stdin", red.clientSecret)).code).toBe(0);
+    expect((await command("teams rotate-secret red --secret-stdin", red.clientSecret)).code).toBe(0);
     expect((await command("teams check red")).code).toBe(0);
   });
 
@@ -105,15 +105,15 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const line = `teams add blue --client-id ${blue.clientId} --workspace-id ${blue.workspaceId} --claim blues --secret-file ${file}`;
     expect((await command(line)).stdout).toContain(`its secret stays in ${file}`);
     const two = { MIC_SECRET_KEYS: `${keyLine("two")}\n${keys}` };
-    expect((await command("teams rewrap", undefined, two)).stdout).toBe(
+    expect((await command("teams rotate-keys", undefined, two)).stdout).toBe(
       "Under the key two: 1 put there now, 0 before; in files: 1; not to be opened: 0.\n",
     );
-    expect((await command("teams rewrap", undefined, two)).stdout).toContain("0 put there now, 1 before");
+    expect((await command("teams rotate-keys", undefined, two)).stdout).toContain("0 put there now, 1 before");
     expect((await command("teams check", undefined, two)).code).toBe(0);
     // The old key does not decrypt it any more.
     const old = await command("teams check red");
     expect(old.stdout).toContain('it was sealed with the key "two", which MIC_SECRET_KEYS does not have');
-    expect((await command("teams rewrap")).code).toBe(1);
+    expect((await command("teams rotate-keys")).code).toBe(1);
     expect(await workspaceOf(["ann", ["blues"]], two.MIC_SECRET_KEYS)).toBe(blue.workspaceId);
   });
 
@@ -130,7 +130,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     [`${NEW} --base-url ftp://x --secret-stdin`, "base URL"],
     ["teams add red --claim=", "--claim takes a value"],
     ["teams list red", "takes no team"],
-    ["teams rotate", "takes the name of one team"],
+    ["teams rotate-secret", "takes the name of one team"],
   ])("%s is wrong usage", async (line, named) => {
     const { command } = await deployment();
     expect(await command(line, "x")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(named) });

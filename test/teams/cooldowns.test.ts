@@ -118,7 +118,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
   test("without the database calls go on, and the instance that received the 429 honors it", async () => {
     const { stub, instance, database } = await scene();
     const read = instance("alpha");
-    await database.query("DROP TABLE service_rest");
+    await database.query("DROP TABLE api_cooldowns");
     stub.expect(found, tooMany);
     await expect(read()).resolves.toMatchObject(FOUND);
     await expect(read()).rejects.toMatchObject(LIMITED);

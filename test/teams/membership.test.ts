@@ -140,7 +140,7 @@ describeWithPostgres("membership", (postgres) => {
     expect(await workspaceOf(ANN)).toMatch("in no team");
   });
 
-  test("at most MIC_TEAMS_AT_HAND teams are cached; the others are opened again when they are called", async () => {
+  test("at most MIC_TEAM_CACHE_SIZE teams are cached; the others are opened again when they are called", async () => {
     const names = ["red", "blue", "green"];
     const teams = names.map((name, client) => ({ name, client, claim: name }));
     const { runtimeOf, workspaceOf, workspaces } = await scene(3, teams, { teamsAtHand: 2 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { readConfig } from "../../src/core/config.ts";
-import { rewrapTeams } from "../../src/teams/commands/teams.ts";
+import { rotateKeys } from "../../src/teams/commands/teams.ts";
 import type { ComposedTeams } from "../../src/teams/compose.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { createSecrets } from "../../src/teams/tenancy/secrets.ts";
@@ -136,11 +136,11 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const changed = (team: string, what: string) => said.push(`${team}: ${what}`);
     const say = (text: string) => said.push(text);
     const none = { baseUrl: undefined, issuer: undefined };
-    expect(await rewrapTeams({ teams, secrets, firstKey: "two", changed, say, ...none })).toBe(0);
+    expect(await rotateKeys({ teams, secrets, firstKey: "two", changed, say, ...none })).toBe(0);
     isOver = true;
     await working;
     expect(failed).toEqual([]);
-    expect(said).toEqual(["red: secret rewrapped", expect.stringContaining("1 put there now")]);
+    expect(said).toEqual(["red: keys rotated", expect.stringContaining("1 put there now")]);
     const later = await instanceForTest({ ...place, keys: keys.split("\n")[0] ?? "" });
     expect((await (await clientOf(later)).callTool("list_jobs")).isError).toBe(false);
   });
@@ -151,7 +151,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const { error } = await strange.callTool("list_jobs");
     expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
     expect(error?.message).toContain('the key "one", which MIC_SECRET_KEYS does not have');
-    expect(error?.next).toContain("mic-mcp teams rotate");
+    expect(error?.next).toContain("mic-mcp teams rotate-secret");
     const encryption = createEncryption(readSecretKeys(place.keys));
     await (await teamsAt(place.url)).replaceSecret("red", {
       sealed: await encryption.encryptSecret("blue", emulator.clientSecret),

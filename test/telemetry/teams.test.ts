@@ -51,7 +51,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
       new Set([undefined, "red", "blue"]),
     );
     expect(points.flatMap(({ attributes }) => Object.keys(attributes))).not.toContain("mic.caller");
-    for (const name of ["mic.service.rest", "mic.database.waiting", "mic.watched.resources"])
+    for (const name of ["mic.api.cooldown", "mic.database.waiting", "mic.watched.resources"])
       expect(
         points.filter((point) => point.name === name),
         name,

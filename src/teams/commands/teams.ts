@@ -32,7 +32,7 @@ interface TeamFlags {
   readonly member?: readonly string[] | undefined;
   readonly "secret-stdin"?: boolean | undefined;
   readonly "secret-file"?: string | undefined;
-  readonly unproven?: boolean | undefined;
+  readonly "skip-verify"?: boolean | undefined;
   readonly json?: boolean | undefined;
 }
 
@@ -108,7 +108,9 @@ const taken = (name: string, by: string): Failure =>
     retryable: false,
     sideEffect: "none",
     next:
-      name === by ? "mic-mcp teams rotate replaces its secret." : `Add members to ${quote(by)}, or use another client.`,
+      name === by
+        ? "mic-mcp teams rotate-secret replaces its secret."
+        : `Add members to ${quote(by)}, or use another client.`,
   });
 
 /** Throws UsageError. */
@@ -135,7 +137,7 @@ async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise
   const members = membersOf(flags, manager);
   const claim = claimOf(flags);
   const { text: clientSecret, place } = await givenSecret(name, flags, manager);
-  if (!flags.unproven) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
+  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   const by = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: place });
   if (by !== undefined) throw taken(name, by);
   manager.changed(name, "added");
@@ -193,13 +195,13 @@ async function removeTeam(name: string, flags: TeamFlags, manager: Manager): Pro
   return 0;
 }
 
-async function rotateTeam(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
+async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
   const { teams, changed, say, firstKey } = manager;
   const team = await teams.find(name);
   if (!team) throw noSuchTeam(name);
   const { text: clientSecret, place } = await givenSecret(name, flags, manager);
   const { baseUrl, clientId, workspaceId } = team;
-  if (!flags.unproven) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
+  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   if (!(await teams.replaceSecret(name, place))) throw noSuchTeam(name);
   changed(name, "secret replaced");
   const how = "file" in place ? `stays in ${place.file}` : `is sealed under the key ${firstKey}`;
@@ -241,10 +243,14 @@ export async function checkTeam(
 }
 
 /** `name`: empty for all teams. */
-async function checkTeams(name: string, { unproven = false, json }: TeamFlags, manager: Manager): Promise<number> {
+async function checkTeams(
+  name: string,
+  { "skip-verify": skipVerify = false, json }: TeamFlags,
+  manager: Manager,
+): Promise<number> {
   const wanted = (await manager.teams.list()).filter((team) => name === "" || team.name === name);
   if (name !== "" && wanted.length === 0) throw noSuchTeam(name);
-  const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !unproven)));
+  const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !skipVerify)));
   const ok = checks.every((check) => check.ok);
   if (json) manager.say(inJson({ ok, teams: checks }));
   else if (checks.length === 0) manager.say("There is no team yet: mic-mcp teams add makes one.");
@@ -291,7 +297,7 @@ async function listTeams({ json }: TeamFlags, { teams, say }: Manager): Promise<
   return 0;
 }
 
-export async function rewrapTeams({ teams, secrets, firstKey, changed, say }: Manager): Promise<number> {
+export async function rotateKeys({ teams, secrets, firstKey, changed, say }: Manager): Promise<number> {
   const counts = { put: 0, kept: 0, files: 0 };
   const broken: string[] = [];
   for (const { name, secret } of await teams.list()) {
@@ -304,10 +310,10 @@ export async function rewrapTeams({ teams, secrets, firstKey, changed, say }: Ma
       // A secret that was rotated meanwhile is under the first key, too.
       const isPut = sealed !== undefined && (await teams.replaceEncrypted(name, secret.sealed, sealed));
       counts[isPut ? "put" : "kept"] += 1;
-      if (isPut) changed(name, "secret rewrapped");
+      if (isPut) changed(name, "keys rotated");
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
-      broken.push(`${name}: ${error.message}. mic-mcp teams rotate ${name} mends it.`);
+      broken.push(`${name}: ${error.message}. mic-mcp teams rotate-secret ${name} mends it.`);
     }
   }
   say(
@@ -329,7 +335,7 @@ function actionOf(word: string | undefined): TeamAction {
 
 /** The team that the action is about; empty if it is about all teams. Throws UsageError. */
 function nameOf(action: TeamAction, names: readonly string[]): string {
-  const isAboutAll = action === "list" || action === "rewrap";
+  const isAboutAll = action === "list" || action === "rotate-keys";
   if (isAboutAll && names.length > 0)
     throw new UsageError(`mic-mcp teams ${action} takes no team: it is about all of them.`);
   if (isAboutAll || (action === "check" && names.length === 0)) return "";
@@ -348,10 +354,10 @@ type RunAction = (name: string, flags: TeamFlags, manager: Manager) => Promise<n
 const RUN: Readonly<Record<TeamAction, RunAction>> = {
   add: addTeam,
   remove: removeTeam,
-  rotate: rotateTeam,
+  "rotate-secret": rotateSecret,
   check: checkTeams,
   list: (_name, flags, manager) => listTeams(flags, manager),
-  rewrap: (_name, _flags, manager) => rewrapTeams(manager),
+  "rotate-keys": (_name, _flags, manager) => rotateKeys(manager),
 };
 
 /** Throws UsageError, and Failure if the database cannot be used or credentials are refused. */

@@ -7,7 +7,7 @@ import type { Cooldown } from "../../core/hooks.ts";
 import type { Notices } from "../../teams/notices.ts";
 
 /** Carries the name of the team whose row has changed. */
-export const REST_CHANNEL = "mic_rest";
+export const REST_CHANNEL = "mic_cooldown";
 
 interface Options {
   readonly database: Pick<Database, "query">;
@@ -24,7 +24,7 @@ const TIMEOUT_MS = 1_000;
 const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 /** Times are in milliseconds since 1970. */
-export const COOLDOWN_TABLES = { service_rest: "team TEXT PRIMARY KEY, until_at BIGINT NOT NULL" };
+export const COOLDOWN_TABLES = { api_cooldowns: "team TEXT PRIMARY KEY, until_at BIGINT NOT NULL" };
 
 const Row = z.object({ left_ms: z.number() });
 
@@ -52,7 +52,7 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
     // Set before the read: a notice that comes meanwhile causes another read.
     known.readAt = now();
     try {
-      const [row] = await query(`SELECT until_at - ${NOW} AS left_ms FROM service_rest WHERE team = $1`, [team]);
+      const [row] = await query(`SELECT until_at - ${NOW} AS left_ms FROM api_cooldowns WHERE team = $1`, [team]);
       if (row !== undefined) known.untilAt = Math.max(known.untilAt, now() + Row.parse(row).left_ms);
     } catch {
       // Without the database, the last known value applies.
@@ -62,8 +62,8 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
 
   async function write(team: string, ms: number): Promise<void> {
     await query(
-      `INSERT INTO service_rest (team, until_at) VALUES ($1, ${NOW} + CAST($2 AS BIGINT))
-       ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(service_rest.until_at, excluded.until_at)`,
+      `INSERT INTO api_cooldowns (team, until_at) VALUES ($1, ${NOW} + CAST($2 AS BIGINT))
+       ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at)`,
       [team, ms],
     );
     await notices?.send(REST_CHANNEL, team);

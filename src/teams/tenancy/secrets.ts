@@ -16,7 +16,7 @@ const MAX_CHARS = 4_096;
 const isSecret = (text: string): boolean => /^[\x20-\x7e]+$/.test(text) && text.length <= MAX_CHARS;
 
 const ASK =
-  "Ask the user to contact the operator of this server: mic-mcp teams check reports what is wrong, and mic-mcp teams rotate replaces the secret.";
+  "Ask the user to contact the operator of this server: mic-mcp teams check reports what is wrong, and mic-mcp teams rotate-secret replaces the secret.";
 
 const unreadable = ({ name }: Pick<Team, "name">, why: string): Failure =>
   notConfigured(`The client secret of the team ${quote(name)} cannot be used: ${why}.`, ASK);

@@ -1,5 +1,5 @@
-// `npm run mutants`: takes each safeguard away, in a copy of this tree, and sees to it that its test fails. Exits with 1 and
-// names those that nothing saw. `npm run mutants -- WORD…`: only those whose description has one of these words.
+// `npm run test:mutants`: takes each safeguard away, in a copy of this tree, and sees to it that its test fails. Exits with 1 and
+// names those that nothing saw. `npm run test:mutants -- WORD…`: only those whose description has one of these words.
 import { readFile, writeFile } from "node:fs/promises";
 import { type Copy, killAll, makeCopy, type Tested } from "./copy.ts";
 import { type Mutant, placeOf, readSources } from "./mutant.ts";

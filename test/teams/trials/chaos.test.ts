@@ -1,5 +1,5 @@
 // The chaos tests: a deployment with callers at work, while its parts are killed, stopped, cut off or replaced. `npm test` has some of them in
-// small numbers, `npm run teams:trials` all of them (docs/testing.md).
+// small numbers, `npm run test:chaos` all of them (docs/testing.md).
 import { expect, test } from "vitest";
 import { deploymentMissing } from "../../support/deployment.ts";
 import { namespacesMissing } from "../../support/fleet.ts";
@@ -12,7 +12,7 @@ import { killedBalancer, killedInstances, rollingRestarts, stoppedInstances } fr
 import type { Outcome } from "./under-load.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? Math.floor(Math.random() * 1_000_000));
-const { TRIALS = "usual", TRIALS_ROW } = process.env;
+const { CHAOS = "usual", CHAOS_ROW } = process.env;
 const USUAL = { instances: 2, teams: 2, callers: 6 };
 const SMALL = { instances: 2, teams: 2, callers: 12 };
 const WHOLE = { instances: 3, teams: 5, callers: 50 };
@@ -28,10 +28,10 @@ interface Row<P> {
 }
 
 function row<P>(number: number, { title, missing, usual, small, whole, trial }: Row<P>): void {
-  const sizes = TRIALS === "usual" ? usual : TRIALS === "whole" ? whole : small;
-  if (sizes === undefined || (TRIALS_ROW ?? String(number)) !== String(number)) return;
+  const sizes = CHAOS === "usual" ? usual : CHAOS === "whole" ? whole : small;
+  if (sizes === undefined || (CHAOS_ROW ?? String(number)) !== String(number)) return;
   const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
-  const timeout = TRIALS === "whole" ? 7_200_000 : 600_000;
+  const timeout = CHAOS === "whole" ? 7_200_000 : 600_000;
   test.skipIf(missing !== undefined)(`${title} (row ${number}, seed ${SEED})${skipped}`, { timeout }, async () => {
     const { counts, wrong } = await trial(sizes, SEED);
     const counted = Object.entries(counts).map(([name, count]) => `${name} ${count}`);

@@ -12,13 +12,13 @@ const FILES: Readonly<Record<number, readonly string[]>> = {
   10: [...inTeams("secrets"), "test/telemetry/leaks.test.ts", "test/deploy/files.test.ts"],
 };
 
-/** Reads TRIALS: "small", or "whole" for the numbers of a release. */
+/** Reads CHAOS: "small", or "whole" for the numbers of a release. */
 export const trialProjects = (size: string) =>
   Array.from({ length: 12 }, (_, at) => {
     const row = at + 1;
     const isWhole = size === "whole";
     const env = {
-      TRIALS_ROW: String(row),
+      CHAOS_ROW: String(row),
       TEAMS_PAIRS: isWhole ? "10000" : "300",
       ...(isWhole && { MIC_TEST_ALL: "1" }),
     };
