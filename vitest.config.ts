@@ -6,7 +6,7 @@ import { trialProjects } from "./test/teams/trials/projects.ts";
 /** "small" or "whole": the chaos tests, one after the other, instead of all others (`npm run test:chaos`). */
 const { CHAOS } = process.env;
 
-// "structure" reads files only (npm run check); "behaviour" runs servers, clients and the emulator.
+// "structure" reads files only (npm run check); "behavior" runs servers, clients and the emulator.
 export default defineConfig({
   test: {
     // What hangs is ended; what is slow, on a machine that has much to do, is not.
@@ -24,7 +24,7 @@ export default defineConfig({
         : [
             { extends: true, test: { name: "structure", include: ["test/*.test.ts"] } },
             // Starting a worker for each file would cost more than the tests: none of them keeps state in a module.
-            { extends: true, test: { name: "behaviour", isolate: false, include: ["test/*/**/*.test.ts"] } },
+            { extends: true, test: { name: "behavior", isolate: false, include: ["test/*/**/*.test.ts"] } },
           ],
   },
 });

@@ -1,4 +1,4 @@
-// Puts the host's theme, colours, fonts and safe areas on the page, and tells times as its person has them.
+// Puts the host's theme, colors, fonts and safe areas on the page, and tells times as its person has them.
 import { type Fields, fieldsOf, isFields, numberOf, textOf } from "./values.ts";
 
 interface Clock {

@@ -4,7 +4,7 @@ import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { buildViews, MAX_VIEW_KIB } from "./build-views.ts";
-import { billOfMaterials, bundledPackages, licences } from "./bundled-packages.ts";
+import { billOfMaterials, bundledPackages, licenses } from "./bundled-packages.ts";
 
 const OUT = "dist";
 const RECORD = "src/geography/names/record";
@@ -115,7 +115,7 @@ if (!process.argv.includes("--check")) {
   for (const file of DATA) await copyFile(file, `${OUT}/${basename(file)}`);
   await writeFile(`${OUT}/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
   const packages = await bundledPackages([...bundles, ...views].flatMap(({ inputs }) => inputs));
-  await writeFile(`${OUT}/licenses.txt`, licences(packages));
+  await writeFile(`${OUT}/licenses.txt`, licenses(packages));
   const product = JSON.parse(await readFile("package.json", "utf8"));
   await writeFile(`${OUT}/sbom.cdx.json`, billOfMaterials(product, packages));
 }

@@ -1,4 +1,4 @@
-// The packages that the build puts inside the program: their licences have to travel with the code, and who looks for a weak
+// The packages that the build puts inside the program: their licenses have to travel with the code, and who looks for a weak
 // one has to find it.
 import { readFile } from "node:fs/promises";
 
@@ -20,7 +20,7 @@ async function readPackage(folder: string): Promise<BundledPackage> {
   // Some have it in their README alone.
   const readme = await readFile(`${folder}/README.md`, "utf8").catch(() => "");
   const text = [...(await Promise.all(found)), /^## license\s+(.*)/ims.exec(readme)?.[1]].find((content) => content);
-  const absent = license === "Unlicense" ? UNLICENSE : "No licence file in the package.\n";
+  const absent = license === "Unlicense" ? UNLICENSE : "No license file in the package.\n";
   return { name, version, license, text: text ?? absent };
 }
 
@@ -30,7 +30,7 @@ export async function bundledPackages(inputs: readonly string[]): Promise<readon
   return await Promise.all([...folders].sort().map(readPackage));
 }
 
-export const licences = (packages: readonly BundledPackage[]): string =>
+export const licenses = (packages: readonly BundledPackage[]): string =>
   packages
     .map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}`)
     .join(`\n${"-".repeat(80)}\n\n`);

@@ -320,7 +320,7 @@ export const requirements = {
   "4.2/assumes-no-response-headers":
     "Response headers, and which response carries the job ETag, are not shown: absent or odd ones change nothing.",
   "4.2/assumes-no-asset-headers":
-    "Headers and error behaviour of the asset download are not shown: a file without a type or a name is saved, an error is told.",
+    "Headers and error behavior of the asset download are not shown: a file without a type or a name is saved, an error is told.",
 
   // 5 Authentication
   "5/playground-anonymous":

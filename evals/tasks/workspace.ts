@@ -53,7 +53,7 @@ const capabilities: Task = {
     request: "What can this workspace do, and what not?",
     verdict: async (words) => [
       !words.includes("PROFILE_SAMPLE") && `not all it can do is told: ${words}`,
-      !words.includes("licence") && `what it cannot do is not told: ${words}`,
+      !words.includes("license") && `what it cannot do is not told: ${words}`,
     ],
   }),
 };

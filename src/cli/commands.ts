@@ -42,7 +42,7 @@ export const COMMANDS = {
       http: { type: "boolean", about: "over Streamable HTTP on this machine; prints its URL as one JSON line" },
       teams: {
         type: "boolean",
-        about: "one instance of a deployment for an organisation (docs/teams.md); prints its URL as one JSON line",
+        about: "one instance of a deployment for an organization (docs/teams.md); prints its URL as one JSON line",
       },
       host: {
         type: "string",
@@ -70,7 +70,7 @@ export const COMMANDS = {
     examples: [
       { line: "mic-mcp serve --emulator", does: "nothing to configure, nothing leaves this machine" },
       { line: "mic-mcp serve --http --port 8931", does: "one server for many clients" },
-      { line: "mic-mcp serve --teams --port 8931", does: "for an organisation, behind its balancer" },
+      { line: "mic-mcp serve --teams --port 8931", does: "for an organization, behind its balancer" },
     ],
   },
   call: {

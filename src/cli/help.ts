@@ -38,7 +38,7 @@ export function help(): string {
       ["mic-mcp", "the same as serve"],
       ...all.map(({ name, takes = "", does }) => [`mic-mcp ${name} ${takes}`.trimEnd(), does] as const),
     ]),
-    "mic-mcp COMMAND --help shows a command's flags, with examples. Variables: MIC_BASE_URL, MIC_CLIENT_ID, MIC_CLIENT_SECRET,\nMIC_WORKSPACE_ID, MIC_KEYCHAIN and more in docs/interface.md. NO_COLOR leaves colours out.",
+    "mic-mcp COMMAND --help shows a command's flags, with examples. Variables: MIC_BASE_URL, MIC_CLIENT_ID, MIC_CLIENT_SECRET,\nMIC_WORKSPACE_ID, MIC_KEYCHAIN and more in docs/interface.md. NO_COLOR leaves colors out.",
     "  --help, --version",
     EXIT_CODES,
   ].join("\n\n");

@@ -11,7 +11,7 @@ async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv)
   const { values } = parseArgs({ args: [...args], options: COMMANDS.serve.flags });
   const { http: isHttp = false, teams: isTeams = false, host, port, ...flags } = values;
   if (isHttp && isTeams)
-    throw new UsageError("--http serves one person and --teams an organisation: give one of them.");
+    throw new UsageError("--http serves one person and --teams an organization: give one of them.");
   if (!isHttp && !isTeams && (host !== undefined || port !== undefined))
     throw new UsageError("--host and --port belong to serve --http and serve --teams.");
   const overlay = Object.entries(flags).map(([flag, value]) => [

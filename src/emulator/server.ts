@@ -1,4 +1,4 @@
-// The HTTP server: node:http and nothing between. Fetch-style adapters normalise the path (`..`, %2e), answer for us
+// The HTTP server: node:http and nothing between. Fetch-style adapters normalize the path (`..`, %2e), answer for us
 // where the Host header is odd, and hide the socket, which faults have to cut.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -37,7 +37,7 @@ export function againText(coverage: Coverage): string {
 export const noneListedText = (rows: readonly { readonly mandalCount: number }[]): string =>
   rows.some(({ mandalCount }) => mandalCount === 0) ? " Where mandalCount is 0, the catalogue lists none." : "";
 
-/** Named with every answer, since the data's licence asks for it. */
+/** Named with every answer, since the data's license asks for it. */
 function sourceText({ source, sourceRef }: Vintage): readonly string[] {
   const name = [source, sourceRef].flatMap((text) => (text === undefined ? [] : [word(text)]));
   return name.length === 0 ? [] : [`source ${name.join(" ")}`];

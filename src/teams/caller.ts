@@ -1,4 +1,4 @@
-// Who calls a deployment for teams, as the organisation's identity provider says it.
+// Who calls a deployment for teams, as the organization's identity provider says it.
 import { createHash } from "node:crypto";
 
 /** What a caller may do: `read` is every tool that changes nothing at the service, `act` every action. */

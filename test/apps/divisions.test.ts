@@ -139,7 +139,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect(await overflowOf(host)).toBe(0);
   });
 
-  test("whoever wants no motion gets none, and forced colours leave bars and tiles to be seen", async () => {
+  test("whoever wants no motion gets none, and forced colors leave bars and tiles to be seen", async () => {
     const { draw } = await stageForTest("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "36 of 36");

@@ -154,7 +154,7 @@ export const overflowOf = async (host: Host): Promise<number> =>
     .number()
     .parse(await host.frame.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"));
 
-/** Each theme, and the width at which axe looks at it when not all is tried: colours hang on the one, layout on the other. */
+/** Each theme, and the width at which axe looks at it when not all is tried: colors hang on the one, layout on the other. */
 const THEMES = { light: 320, dark: 1100 };
 
 /** What is wrong in each theme at each width that a host may give: axe's findings, and what sticks out. */

@@ -225,7 +225,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     expect(await faultsIn(asking)).toEqual([]);
   });
 
-  test("the host's colours, fonts and language are the view's", async () => {
+  test("the host's colors, fonts and language are the view's", async () => {
     const { service, draw } = await stageForTest("v2-modern", pages());
     const job = await settledJob(service, FILE.succeeds);
     const context = {

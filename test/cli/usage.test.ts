@@ -154,12 +154,12 @@ describe(onTerminals("typed by hand, mic-mcp"), () => {
     home.remove();
   });
 
-  test.skipIf(!hasTerminals)("doctor is coloured, and not where NO_COLOR is set", async () => {
+  test.skipIf(!hasTerminals)("doctor is colored, and not where NO_COLOR is set", async () => {
     const home = emptyHome();
     const env = { HOME: home.path, MIC_KEYCHAIN: "off" };
-    const [coloured, plain] = [onTerminal(env, ["doctor"]), onTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
-    await Promise.all([coloured.exit, plain.exit]);
-    expect(coloured.screen()).toContain("\u001b[31mWRONG");
+    const [colored, plain] = [onTerminal(env, ["doctor"]), onTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
+    await Promise.all([colored.exit, plain.exit]);
+    expect(colored.screen()).toContain("\u001b[31mWRONG");
     expect(plain.screen()).toContain("WRONG");
     expect(plain.screen()).not.toContain("\u001b[");
     expect((await run(["doctor"])).stdout).not.toContain("\u001b");

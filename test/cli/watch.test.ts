@@ -57,7 +57,7 @@ describe(onTerminals("watch on a terminal"), () => {
     const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
     for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
     expect(last).toContain("The job SUCCEEDED");
-    for (const colour of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${colour}m`);
+    for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
   });
 
   test.skipIf(!hasTerminals)("marks the stage that failed, and ends at Ctrl-C without hiding the cursor", async () => {

@@ -20,6 +20,6 @@ else
     "node_modules/vitest/vitest.mjs",
     "run",
     "--project",
-    "behaviour",
+    "behavior",
     "test/conformance",
   ]);

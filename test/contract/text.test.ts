@@ -30,7 +30,7 @@ describe("how characters are counted", () => {
   proves("4.2/processing-request-purpose", "a purpose in characters", holds(scalarText(160), unicodeText(160)));
 });
 
-test("one letter among blank characters is not blank, and the neighbours of control characters are none", () => {
+test("one letter among blank characters is not blank, and the neighbors of control characters are none", () => {
   const readable = [..."\u0020\u007e\u00a0", ...blankCharacters].map((character) => `${character.repeat(8)}x`);
   for (const schema of [textKey, plainText(160), scalarText(160)])
     expect(readable.filter((one) => !accepts(schema)(one))).toEqual([]);

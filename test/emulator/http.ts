@@ -1,4 +1,4 @@
-// Raw HTTP: what was sent is sent as it stands (paths are not normalised), what came back is kept byte for byte.
+// Raw HTTP: what was sent is sent as it stands (paths are not normalized), what came back is kept byte for byte.
 import { connect } from "node:net";
 import { parse } from "lossless-json";
 import { Agent } from "undici";

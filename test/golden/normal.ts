@@ -35,7 +35,7 @@ export interface Places {
 }
 
 /** Of one scene, which begins now. */
-export function normaliser({ baseUrl, downloads }: Places): (text: string) => string {
+export function normalizer({ baseUrl, downloads }: Places): (text: string) => string {
   const startedAt = Date.now();
   const keys = numbered("key", "hex");
   const derivedKeys = numbered("again", "hex");

@@ -8,7 +8,7 @@ import { Service } from "../emulator/service.ts";
 import { manualClock } from "../support/emulator.ts";
 import { type ClientFace, connectInside, emulatorEnv } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
-import { normaliser } from "./normal.ts";
+import { normalizer } from "./normal.ts";
 import type { Seen } from "./page.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ export class Stage {
     this.service = service;
     this.#env = env;
     this.#connections = [connection];
-    this.#normal = normaliser({ baseUrl: service.emulator.baseUrl, downloads: env["MIC_DOWNLOAD_DIR"] ?? "" });
+    this.#normal = normalizer({ baseUrl: service.emulator.baseUrl, downloads: env["MIC_DOWNLOAD_DIR"] ?? "" });
   }
 
   get workspaceId(): string {

@@ -9,7 +9,7 @@ const text = readFileSync("manifest.json", "utf8");
 const manifest = VERSIONED_MANIFEST_SCHEMAS["0.3"].parse(JSON.parse(text));
 const packageJson = JSON.parse(readFileSync("package.json", "utf8"));
 
-test("it is the package's: name, version, licence, engine and entry point", () => {
+test("it is the package's: name, version, license, engine and entry point", () => {
   expect(manifest).toMatchObject({
     name: packageJson.name,
     version: packageJson.version,

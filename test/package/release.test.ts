@@ -216,11 +216,11 @@ test("SHA256SUMS lists every file of the release with its sum", async () => {
   }
 });
 
-test("the bill of materials names every package whose licence is carried", async () => {
+test("the bill of materials names every package whose license is carried", async () => {
   const Bill = z.object({ bomFormat: z.literal("CycloneDX"), components: z.array(z.object({ purl: z.string() })) });
   const { components } = Bill.parse(await jsonOf("sbom.cdx.json"));
-  const licences = await textOf("licenses.txt");
-  const heads = [...licences.matchAll(/^(@?[\w./-]+) (\d+\.\d+\.\d+\S*) \(.+\)$/gm)];
+  const licenses = await textOf("licenses.txt");
+  const heads = [...licenses.matchAll(/^(@?[\w./-]+) (\d+\.\d+\.\d+\S*) \(.+\)$/gm)];
   expect(heads.length).toBeGreaterThan(20);
   const listed = components.map(({ purl }) => decodeURIComponent(purl));
   for (const [, name, release] of heads) expect(listed).toContain(`pkg:npm/${name}@${release}`);

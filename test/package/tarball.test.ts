@@ -141,7 +141,7 @@ test("is published cleanly (publint)", async () => {
   expect(messages).toEqual([]);
 });
 
-test("carries the licence of every package bundled into it", async () => {
+test("carries the license of every package bundled into it", async () => {
   const { metafile } = await build({
     entryPoints: ["src/cli/cli.ts"],
     outdir: folder,
@@ -158,12 +158,12 @@ test("carries the licence of every package bundled into it", async () => {
     Object.keys(metafile.inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
   );
   expect(folders.size).toBeGreaterThan(5);
-  const licences = await readFile(packageFile("dist", "licenses.txt"), "utf8");
+  const licenses = await readFile(packageFile("dist", "licenses.txt"), "utf8");
   const Facts = z.object({ name: z.string(), version: z.string() });
   for (const path of folders) {
     const facts = Facts.parse(JSON.parse(await readFile(join(root, path, "package.json"), "utf8")));
-    expect(licences).toContain(`${facts.name} ${facts.version} (`);
+    expect(licenses).toContain(`${facts.name} ${facts.version} (`);
   }
-  // A licence named and not carried would be as good as none.
-  expect(licences).not.toContain("No licence file");
+  // A license named and not carried would be as good as none.
+  expect(licenses).not.toContain("No license file");
 });

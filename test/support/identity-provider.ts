@@ -1,4 +1,4 @@
-// An organisation's identity provider in this process: oidc-provider, where whoever comes is logged in and consents without a page,
+// An organization's identity provider in this process: oidc-provider, where whoever comes is logged in and consents without a page,
 // and whose keys a test may sign with.
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -33,7 +33,7 @@ export const CAPABILITIES = {
   document: {
     ...capability("DOCUMENT", "EXTRACT_TEXT", "RAW_ONLY", [10_485_760, 0, 500]),
     enabled: false,
-    prerequisite: "A licence for document extraction must be activated for this workspace.",
+    prerequisite: "A license for document extraction must be activated for this workspace.",
   },
 } as const satisfies Record<string, Capability>;
 

@@ -1,4 +1,4 @@
-// The end: calls in flight are finished and answered, streams end, nothing new begins, and what is not finished stays journalled.
+// The end: calls in flight are finished and answered, streams end, nothing new begins, and what is not finished stays journaled.
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";

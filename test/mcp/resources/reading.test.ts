@@ -201,13 +201,13 @@ inEachEra((bench, era) => {
       path: { requestId: String(requestId) },
     });
     const body = JSON.stringify({
-      data: { ...data, revision: "REVISION", colour: "blue" },
+      data: { ...data, revision: "REVISION", color: "blue" },
       meta: { requestId: `micreq_${"0".repeat(32)}` },
     }).replace('"REVISION"', String(MAX_INT64));
     await bench().service.fault({ kind: "body", body }, { operationId: "getMicSharedFileProcessingRequest" });
     const { text, meta } = await bench().connection.readResource(`mic://processing-requests/${requestId}`);
     expect(JSON.parse(text)).toMatchObject({ revision: "9223372036854775807" });
-    expect(meta).toEqual({ "mic-mcp/drift": ["/data/colour"] });
+    expect(meta).toEqual({ "mic-mcp/drift": ["/data/color"] });
   });
 
   test("no secret leaves in a resource, an error or a completion", async () => {
