@@ -1,6 +1,6 @@
 // Does what the person pressed, once, and sees to it that the agent hears of it: its next call would be a second action else.
 import type { Bridge } from "./bridge.ts";
-import { type Fields, reasonOf, type Told, toldOf } from "./values.ts";
+import { type Fields, parseToolResult, reasonOf, type ToolResult } from "./values.ts";
 
 export interface Call {
   readonly tool: string;
@@ -21,12 +21,12 @@ export function newKey(): string {
   return `view-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-const MAX_TOLD = 1_500;
+const MAX_SENTENCE_CHARS = 1_500;
 /** Each update of the agent's context takes the place of the one before it. */
 const done: string[] = [];
 
 async function inform(host: Bridge, sentence: string): Promise<boolean> {
-  done.push(sentence.slice(0, MAX_TOLD));
+  done.push(sentence.slice(0, MAX_SENTENCE_CHARS));
   return await host.inform(done.slice(-5).join("\n")).then(
     () => true,
     () => false,
@@ -36,7 +36,7 @@ async function inform(host: Bridge, sentence: string): Promise<boolean> {
 export const inWords = ({ tool, arguments: args }: Call): string => `${tool} ${JSON.stringify(args)}`;
 
 export type Outcome =
-  | { readonly kind: "done"; readonly told: Told; readonly agentKnows: boolean }
+  | { readonly kind: "done"; readonly result: ToolResult; readonly agentKnows: boolean }
   | { readonly kind: "failed"; readonly text: string; readonly agentKnows: boolean }
   /** Nobody here knows: the same call, under the same key, finds it out. */
   | { readonly kind: "unknown"; readonly text: string; readonly agentKnows: boolean }
@@ -44,24 +44,24 @@ export type Outcome =
   | { readonly kind: "not asked"; readonly text: string };
 
 async function directly(host: Bridge, call: Call): Promise<Outcome> {
-  let told: Told;
+  let result: ToolResult;
   try {
-    told = toldOf(await host.callTool(call.tool, call.arguments));
+    result = parseToolResult(await host.callTool(call.tool, call.arguments));
   } catch (error) {
     const sentence = `The person pressed a button in the view: ${inWords(call)}. Its outcome is unknown; the same call with the same idempotencyKey finds it out and cannot do it twice.`;
     return { kind: "unknown", text: reasonOf(error), agentKnows: await inform(host, sentence) };
   }
-  if (told.isError) {
-    const sentence = `The person pressed a button in the view: ${inWords(call)} failed. ${told.text}`;
-    return { kind: "failed", text: told.text, agentKnows: await inform(host, sentence) };
+  if (result.isError) {
+    const sentence = `The person pressed a button in the view: ${inWords(call)} failed. ${result.text}`;
+    return { kind: "failed", text: result.text, agentKnows: await inform(host, sentence) };
   }
-  const sentence = `The person pressed a button in the view: ${inWords(call)} was done; do not repeat it. ${told.summary}`;
-  return { kind: "done", told, agentKnows: await inform(host, sentence) };
+  const sentence = `The person pressed a button in the view: ${inWords(call)} was done; do not repeat it. ${result.summary}`;
+  return { kind: "done", result, agentKnows: await inform(host, sentence) };
 }
 
 /** Asks the agent for a call. */
 export const askAgent = (host: Bridge, call: Call): Promise<Outcome> =>
-  host.say(`Please call ${inWords(call)}.`).then(
+  host.sendMessage(`Please call ${inWords(call)}.`).then(
     () => ({ kind: "asked" }),
     (error: unknown) => ({ kind: "not asked", text: reasonOf(error) }),
   );

@@ -84,9 +84,9 @@ function Action({ action, host }: { readonly action: ActionShown; readonly host:
   );
 }
 
-function ActionsView({ told, args, host, refresh }: Shown) {
+function ActionsView({ result, args, host, refresh }: Shown) {
   const [problem, setProblem] = useState<string>();
-  const actions = actionsOf(told);
+  const actions = actionsOf(result);
   if (actions === undefined) return <Problem text="These are no actions: the host has handed over something else." />;
   const unresolved = actions.filter((action) => !isResolved(action)).length;
 

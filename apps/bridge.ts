@@ -8,7 +8,7 @@ const REQUEST_MS = 60_000;
 const TOOL_MS = 120_000;
 const SIZE_MS = 100;
 
-export interface Hears {
+export interface HostEventHandlers {
   input(args: Fields): void;
   result(result: unknown): void;
   cancelled(reason: string): void;
@@ -25,7 +25,7 @@ export interface Bridge {
   /** Rejects where the host refuses or does not answer: then nobody here knows what became of the call. */
   callTool(name: string, args: Fields): Promise<unknown>;
   /** Asks the agent, in the person's name. */
-  say(text: string): Promise<unknown>;
+  sendMessage(text: string): Promise<unknown>;
   /** Tells the agent; it hears of it with the person's next words. */
   inform(text: string): Promise<unknown>;
   download(file: string, mimeType: string, text: string): Promise<unknown>;
@@ -37,7 +37,7 @@ interface Waiting {
 
 const block = (text: string) => [{ type: "text", text }];
 
-export function connect(name: string, version: string, hears: Hears): Bridge {
+export function connect(name: string, version: string, handlers: HostEventHandlers): Bridge {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let capabilities: Fields = {};
@@ -66,7 +66,7 @@ export function connect(name: string, version: string, hears: Hears): Bridge {
 
   function merge(more: unknown): void {
     context = { ...context, ...fieldsOf(more) };
-    hears.context(context);
+    handlers.context(context);
   }
 
   function settle(message: Fields): void {
@@ -76,7 +76,7 @@ export function connect(name: string, version: string, hears: Hears): Bridge {
     asked?.settle(message);
   }
 
-  function hear(message: Fields): void {
+  function handleMessage(message: Fields): void {
     const { id, method } = message;
     const params = fieldsOf(message["params"]);
     switch (method) {
@@ -84,19 +84,19 @@ export function connect(name: string, version: string, hears: Hears): Bridge {
         settle(message);
         break;
       case "ui/notifications/tool-input":
-        hears.input(fieldsOf(params["arguments"]));
+        handlers.input(fieldsOf(params["arguments"]));
         break;
       case "ui/notifications/tool-result":
-        hears.result(params);
+        handlers.result(params);
         break;
       case "ui/notifications/tool-cancelled":
-        hears.cancelled(textOf(params["reason"]));
+        handlers.cancelled(textOf(params["reason"]));
         break;
       case "ui/notifications/host-context-changed":
         merge(params);
         break;
       case "ui/resource-teardown":
-        hears.teardown();
+        handlers.teardown();
         post({ id, result: {} });
         break;
       case "ping":
@@ -110,13 +110,13 @@ export function connect(name: string, version: string, hears: Hears): Bridge {
   // A host may speak before it answers.
   window.addEventListener("message", ({ source, data }) => {
     const message = fieldsOf(data);
-    if (source === window.parent && message["jsonrpc"] === "2.0") hear(message);
+    if (source === window.parent && message["jsonrpc"] === "2.0") handleMessage(message);
   });
 
   function followSize(): void {
     let last = 0;
     let isPlanned = false;
-    const tell = () => {
+    const reportSize = () => {
       isPlanned = false;
       const { width, height } = document.documentElement.getBoundingClientRect();
       if (Math.ceil(height) === last) return;
@@ -124,7 +124,7 @@ export function connect(name: string, version: string, hears: Hears): Bridge {
       post({ method: "ui/notifications/size-changed", params: { width: Math.ceil(width), height: last } });
     };
     new ResizeObserver(() => {
-      if (!isPlanned) setTimeout(tell, SIZE_MS);
+      if (!isPlanned) setTimeout(reportSize, SIZE_MS);
       isPlanned = true;
     }).observe(document.documentElement);
   }
@@ -146,7 +146,7 @@ export function connect(name: string, version: string, hears: Hears): Bridge {
     ready: greet(),
     can: (what) => capabilities[what] !== undefined,
     callTool: (tool, args) => request("tools/call", { name: tool, arguments: args }, TOOL_MS),
-    say: (text) => request("ui/message", { role: "user", content: block(text) }),
+    sendMessage: (text) => request("ui/message", { role: "user", content: block(text) }),
     inform: (text) => request("ui/update-model-context", { content: block(text) }),
     download: (file, mimeType, text) =>
       request("ui/download-file", {

@@ -78,8 +78,8 @@ function ReadOn({ args, refresh }: { readonly args: Fields; readonly refresh: Sh
   const [state, setState] = useState<"idle" | "reading" | { readonly why: string }>("idle");
   async function read(): Promise<void> {
     setState("reading");
-    const told = await refresh(args).catch((error: unknown) => ({ isError: true, text: reasonOf(error) }));
-    setState(told.isError ? { why: told.text } : "idle");
+    const result = await refresh(args).catch((error: unknown) => ({ isError: true, text: reasonOf(error) }));
+    setState(result.isError ? { why: result.text } : "idle");
   }
   return (
     <>
@@ -91,11 +91,11 @@ function ReadOn({ args, refresh }: { readonly args: Fields; readonly refresh: Sh
   );
 }
 
-function DivisionsView({ told, host, refresh }: Shown) {
+function DivisionsView({ result, host, refresh }: Shown) {
   const [filter, setFilter] = useState("");
   const [sorting, setSorting] = useState<Sorting>({ by: "mandalCount", isDescending: true });
   const [barBy, setBarBy] = useState<Figure>("mandalCount");
-  const divisions = divisionsOf(told);
+  const divisions = divisionsOf(result);
   if (divisions === undefined)
     return <Problem text="These are no divisions: the host has handed over something else." />;
   const { level, rows, totalRows, totals, consistency, isComplete, unread } = divisions;
@@ -103,7 +103,7 @@ function DivisionsView({ told, host, refresh }: Shown) {
   const headings = HEADINGS[level];
   const title = `${level === "state" ? "States" : "Districts"} by ${FIGURE_WORDS[barBy]}`;
   const counted = `${figure(shown.length)} of ${figure(totalRows)}`;
-  const { nextStep } = told;
+  const { nextStep } = result;
 
   function sortBy(column: Column): void {
     setBarBy(figureOf(column, barBy));

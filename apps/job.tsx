@@ -36,11 +36,11 @@ function Head({ job }: { readonly job: JobShown }) {
   );
 }
 
-function JobView({ told, host, ask, refresh }: Shown) {
+function JobView({ result, host, ask, refresh }: Shown) {
   /** A retry goes on as another job. */
   const [madeId, setMadeId] = useState<string>();
   const [again, setAgain] = useState(0);
-  const job = jobOf(told);
+  const job = jobOf(result);
   const isOther = madeId !== undefined && job?.id !== madeId;
   const jobId = madeId ?? job?.id ?? "";
   const canRead = host?.can("serverTools") === true;
@@ -66,7 +66,7 @@ function JobView({ told, host, ask, refresh }: Shown) {
         </p>
       )}
       <Tries job={job} read={canRead ? (id) => ask({ jobId: id }) : undefined} />
-      <Buttons job={job} told={told} host={host} onDone={followOn} />
+      <Buttons job={job} result={result} host={host} onDone={followOn} />
       {why !== undefined && <Problem text={`It could not be read: ${why}`} />}
       <footer>
         {host && <span>{FOLLOWING[following]}</span>}

@@ -51,9 +51,9 @@ function Quota({ bucket, resetTimezone }: { readonly bucket: Bucket } & Pick<Usa
   );
 }
 
-function UsageView({ told, args, host, refresh }: Shown) {
+function UsageView({ result, args, host, refresh }: Shown) {
   const [problem, setProblem] = useState<string>();
-  const usage = usageOf(told);
+  const usage = usageOf(result);
   if (usage === undefined) return <Problem text="This is no usage: the host has handed over something else." />;
   const { window: span, buckets, observedAt, resetTimezone } = usage;
   const configured = buckets.filter(({ isConfigured }) => isConfigured);

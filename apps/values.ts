@@ -14,7 +14,7 @@ export const textsOf = (value: unknown): readonly string[] =>
   listOf(value).filter((each): each is string => typeof each === "string");
 
 /** What a tool answered, as far as every view looks at it. */
-export interface Told {
+export interface ToolResult {
   readonly isError: boolean;
   /** The tool's text: of a failure all that is known. */
   readonly text: string;
@@ -23,7 +23,7 @@ export interface Told {
   readonly nextStep: { readonly tool: string; readonly arguments: Fields } | undefined;
 }
 
-export function toldOf(result: unknown): Told {
+export function parseToolResult(result: unknown): ToolResult {
   const { content, structuredContent, isError } = fieldsOf(result);
   const structured = fieldsOf(structuredContent);
   const { tool, arguments: args } = fieldsOf(structured["nextStep"]);

@@ -7,21 +7,21 @@ import { useEffect, useState } from "preact/hooks";
 import { type Bridge, connect } from "./bridge.ts";
 import { dress } from "./dress.ts";
 import "./style.css";
-import { type Fields, reasonOf, type Told, toldOf } from "./values.ts";
+import { type Fields, parseToolResult, reasonOf, type ToolResult } from "./values.ts";
 
 /** Some hosts hand no result to a view: with the arguments it asks by itself. */
 const NO_RESULT_MS = 4_000;
 const VERSION = "1";
 
 export interface Shown {
-  readonly told: Told;
+  readonly result: ToolResult;
   readonly args: Fields;
   /** Undefined on a page by itself. */
   readonly host: Bridge | undefined;
   /** Calls the view's own tool. Rejects where the host refuses or does not answer. */
-  ask(args: Fields): Promise<Told>;
+  ask(args: Fields): Promise<ToolResult>;
   /** The same, and shows what it answers. */
-  refresh(args: Fields): Promise<Told>;
+  refresh(args: Fields): Promise<ToolResult>;
 }
 
 interface View {
@@ -33,15 +33,15 @@ interface View {
 
 interface Given {
   readonly args: Fields | undefined;
-  readonly told: Told | undefined;
+  readonly result: ToolResult | undefined;
   /** Why there is nothing to wait for. */
   readonly problem: string | undefined;
 }
 
 /** What `mic-mcp show` has put into the page. */
-function dataInPage(): Told | undefined {
+function dataInPage(): ToolResult | undefined {
   const data = document.getElementById("data")?.textContent;
-  return data ? toldOf(JSON.parse(data)) : undefined;
+  return data ? parseToolResult(JSON.parse(data)) : undefined;
 }
 
 export function Problem({ text }: { readonly text: string }) {
@@ -53,15 +53,15 @@ export function Problem({ text }: { readonly text: string }) {
 }
 
 function Framed({ tool, what, Body }: View) {
-  const [given, setGiven] = useState<Given>({ args: undefined, told: undefined, problem: undefined });
+  const [given, setGiven] = useState<Given>({ args: undefined, result: undefined, problem: undefined });
   const [host, setHost] = useState<Bridge>();
-  const { args, told, problem } = given;
+  const { args, result, problem } = given;
   const give = (more: Partial<Given>) => setGiven((before) => ({ ...before, ...more }));
 
   useEffect(() => {
     const bridge = connect(`mic-mcp ${what}`, VERSION, {
       input: (input) => give({ args: input }),
-      result: (result) => give({ told: toldOf(result) }),
+      result: (result) => give({ result: parseToolResult(result) }),
       cancelled: (why) => give({ problem: `The call was cancelled${why === "" ? "" : `: ${why}`}.` }),
       teardown: () => window.dispatchEvent(new Event("teardown")),
       context: dress,
@@ -72,27 +72,27 @@ function Framed({ tool, what, Body }: View) {
     );
   }, []);
 
-  const ask = async (wanted: Fields): Promise<Told> => toldOf(await host?.callTool(tool, wanted));
+  const ask = async (wanted: Fields): Promise<ToolResult> => parseToolResult(await host?.callTool(tool, wanted));
 
-  async function refresh(wanted: Fields): Promise<Told> {
+  async function refresh(wanted: Fields): Promise<ToolResult> {
     const answer = await ask(wanted);
-    if (!answer.isError) give({ told: answer });
+    if (!answer.isError) give({ result: answer });
     return answer;
   }
 
   useEffect(() => {
-    if (told !== undefined || problem !== undefined || args === undefined || !host?.can("serverTools")) return;
+    if (result !== undefined || problem !== undefined || args === undefined || !host?.can("serverTools")) return;
     const timer = setTimeout(() => {
       refresh(args).then(
-        (answer) => answer.isError && give({ told: answer }),
+        (answer) => answer.isError && give({ result: answer }),
         (error: unknown) => give({ problem: reasonOf(error) }),
       );
     }, NO_RESULT_MS);
     return () => clearTimeout(timer);
-  }, [told, problem, args, host]);
+  }, [result, problem, args, host]);
 
-  if (told?.isError) return <Problem text={told.text || "It failed, without a word why."} />;
-  if (told) return <Body told={told} args={args ?? {}} host={host} ask={ask} refresh={refresh} />;
+  if (result?.isError) return <Problem text={result.text || "It failed, without a word why."} />;
+  if (result) return <Body result={result} args={args ?? {}} host={host} ask={ask} refresh={refresh} />;
   if (problem !== undefined) return <Problem text={problem} />;
   return (
     <p class="waiting" role="status">
@@ -101,13 +101,13 @@ function Framed({ tool, what, Body }: View) {
   );
 }
 
-function ByItself({ told, view: { Body } }: { readonly told: Told; readonly view: View }) {
-  return <Body told={told} args={{}} host={undefined} ask={async () => told} refresh={async () => told} />;
+function ByItself({ result, view: { Body } }: { readonly result: ToolResult; readonly view: View }) {
+  return <Body result={result} args={{}} host={undefined} ask={async () => result} refresh={async () => result} />;
 }
 
 /** Draws the view into the page. */
 export function mount(view: View): void {
   const root = document.getElementById("app");
-  const told = dataInPage();
-  if (root) render(told ? <ByItself told={told} view={view} /> : <Framed {...view} />, root);
+  const result = dataInPage();
+  if (root) render(result ? <ByItself result={result} view={view} /> : <Framed {...view} />, root);
 }

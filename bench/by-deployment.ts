@@ -35,13 +35,13 @@ async function measured({ fleet, callers }: Deployment, count: number, actions: 
   const cpu = () => fleet.instances.reduce((sum, instance) => sum + (cpuMs(instance.pid()) ?? Number.NaN), 0);
   const [cpuBefore, startedAt] = [cpu(), performance.now()];
   const load = work(1, Math.max(FEWEST, Math.round(actions / count)));
-  const { told, reads, calls, broken, refused } = await load.finish();
+  const { succeeded, reads, calls, broken, refused } = await load.finish();
   const seconds = (performance.now() - startedAt) / 1000;
   const spans = (of: readonly number[]) => `${quantile(of, 0.5).toFixed(0)} / ${quantile(of, 0.99).toFixed(0)}`;
   return [
     String(fleet.instances.length),
     String(count),
-    (told / seconds).toFixed(1),
+    (succeeded / seconds).toFixed(1),
     (reads / seconds).toFixed(1),
     spans(load.spans.actions),
     spans(load.spans.reads),

@@ -5,7 +5,7 @@ import type { Operation } from "../src/contract/operation.ts";
 import { word } from "../src/core/outside.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { askAboutJob, cancelTraits, refuseEnded, cancelJob as run } from "../src/toolkit/jobs/cancelling.ts";
+import { cancelTraits, prepareJobConfirmation, refuseEnded, cancelJob as run } from "../src/toolkit/jobs/cancelling.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
 export const cancelJob = defineTool({
@@ -25,8 +25,10 @@ export const cancelJob = defineTool({
   }),
   output: outputs.action<Operation>(),
   confirm({ jobId, reason }) {
-    const asks = `Cancel job ${word(jobId)}? What it has done so far is given up.`;
-    return { prepare: (call, ports) => askAboutJob({ jobId, reason, asks, check: refuseEnded }, call, ports) };
+    const question = `Cancel job ${word(jobId)}? What it has done so far is given up.`;
+    return {
+      prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question, check: refuseEnded }, call, ports),
+    };
   },
   run,
 });

@@ -17,10 +17,10 @@ import {
 import { stateText } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import {
-  askAgain,
-  askCountry,
   type CountryAnswer,
   type GeographyTail,
+  queryCountry,
+  repeatWithMaxWait,
   stateArgument,
   sweepSeconds,
 } from "../src/toolkit/country.ts";
@@ -36,7 +36,7 @@ interface FindingTail extends GeographyTail {
   readonly consistency?: readonly string[];
 }
 
-interface Asked {
+interface FindDistrictArguments {
   readonly name?: string | undefined;
   readonly names?: readonly string[] | undefined;
   readonly state?: string | undefined;
@@ -53,7 +53,7 @@ const oneOfNames = z
   .refine(({ length }) => length >= 2 && length <= 80, { error: "must be 2 to 80 characters long" });
 
 /** What no schema without unions can say. Throws Failure. */
-function queriesOf({ name, names }: Asked): readonly string[] {
+function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   if (name !== undefined && names === undefined) return [name];
   if (names !== undefined && name === undefined) return names;
   const message = name === undefined ? "give name, or names for several" : "give name or names, not both";
@@ -86,7 +86,7 @@ function tableOf(findings: readonly Finding[], isOfSeveral: boolean): readonly s
 function nextFor(
   finding: Finding,
   isElsewhere: boolean,
-  asked: Asked,
+  args: FindDistrictArguments,
   { states, tail }: CountryAnswer,
   call: ToolCall,
 ): NextStep | undefined {
@@ -104,26 +104,31 @@ function nextFor(
   }
   if (answer.matches.length > 0) return undefined;
   if (isElsewhere) {
-    const { state: _state, ...others } = asked;
+    const { state: _state, ...others } = args;
     return { tool: "find_district", arguments: others, why: "it is known in another state" };
   }
-  const again = askAgain(call, { ...asked }, tail.coverage);
+  const again = repeatWithMaxWait(call, { ...args }, tail.coverage);
   const [only, ...others] = states;
   const state = inState ?? (others.length === 0 ? only : undefined);
   if (again !== undefined || state === undefined || !tail.coverage.complete) return again;
   return { tool: "list_districts", arguments: { state: state.code }, why: "the names that it has" };
 }
 
-async function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call: ToolCall): Promise<Advice> {
+async function adviceOnOne(
+  finding: Finding,
+  args: FindDistrictArguments,
+  found: CountryAnswer,
+  call: ToolCall,
+): Promise<Advice> {
   const { states, country, tail } = found;
   const { answer } = finding;
   const [only, ...others] = states;
-  const where = only !== undefined && others.length === 0 && asked.state !== undefined ? ` in ${stateText(only)}` : "";
+  const where = only !== undefined && others.length === 0 && args.state !== undefined ? ` in ${stateText(only)}` : "";
   const elsewhere =
     where === "" || answer.matches.length > 0
       ? []
       : await foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
-  const nextStep = nextFor(finding, elsewhere.length > 0, asked, found, call);
+  const nextStep = nextFor(finding, elsewhere.length > 0, args, found, call);
   const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
   const hint = elsewhere.length > 0 ? "" : hintText(finding, tail.coverage);
   const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}${hint}`;
@@ -148,10 +153,10 @@ export const findDistrict = defineTool({
     { coverage: outputs.object, vintage: outputs.object },
     { matches: outputs.objects, nextStep: outputs.object },
   ),
-  async run({ waitSeconds, ...asked }, call, ports) {
-    const queries = queriesOf(asked);
-    const { state, limit = DEFAULT_LIMIT } = asked;
-    const answered = await askCountry(
+  async run({ waitSeconds, ...args }, call, ports) {
+    const queries = queriesOf(args);
+    const { state, limit = DEFAULT_LIMIT } = args;
+    const answered = await queryCountry(
       {
         level: "district",
         about: (all) => resolveStates(state === undefined ? undefined : [state], all),
@@ -171,9 +176,9 @@ export const findDistrict = defineTool({
     const tail: FindingTail = { ...answered.tail, ...(consistency.length > 0 && { consistency }) };
     const line = [...consistency, answered.line].join("\n");
     const [only] = findings;
-    if (asked.names === undefined && only !== undefined) {
+    if (args.names === undefined && only !== undefined) {
       const lines = [...readAsText(only), ...tableOf([only], false), line];
-      const advice = await adviceOnOne(only, asked, answered, call);
+      const advice = await adviceOnOne(only, args, answered, call);
       return toolResult(call, { ...only.answer, ...tail }, { ...advice, lines, drift });
     }
     const notes = findings.flatMap((finding) => [
@@ -183,7 +188,7 @@ export const findDistrict = defineTool({
       ...readAsText(finding),
     ]);
     const isMore = findings.some(({ needs }) => needs.rows.length > 0);
-    const nextStep = isMore ? askAgain(call, { ...asked }, tail.coverage) : undefined;
+    const nextStep = isMore ? repeatWithMaxWait(call, { ...args }, tail.coverage) : undefined;
     const summary = findingsText(findings, tail.coverage);
     const lines = [...notes, ...tableOf(findings, true), line];
     return toolResult(

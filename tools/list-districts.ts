@@ -88,9 +88,9 @@ export const listDistricts = defineTool({
     if (saveAs !== undefined) {
       const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
       const madeBy = { tool: call.tool, arguments: { state, saveAs } };
-      const { said, file } = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows }, madeBy);
-      const summary = `${counts} ${savedText(said)}`;
-      return toolResult(call, { ...about, ...said }, { summary, lines: [vintage], drift, file });
+      const { saved, file } = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows }, madeBy);
+      const summary = `${counts} ${savedText(saved)}`;
+      return toolResult(call, { ...about, ...saved }, { summary, lines: [vintage], drift, file });
     }
     const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
     const none =

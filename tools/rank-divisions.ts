@@ -7,10 +7,10 @@ import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/fold.ts";
 import { type DivisionRow, type RankingQuery, totalsText, unreadReasons } from "../src/geography/rank.ts";
 import { saveAs } from "../src/toolkit/arguments.ts";
-import { askAgain, sweepSeconds } from "../src/toolkit/country.ts";
+import { repeatWithMaxWait, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { askRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
+import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
 import { type NextStep, toolResult } from "../src/toolkit/results.ts";
 import { checkSaveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 
@@ -99,16 +99,16 @@ export const rankDivisions = defineTool({
     const query: RankingQuery = fileName === undefined ? { ...bounds, limit: pageLimit, offset } : bounds;
     checkTogether(level, query);
     if (fileName !== undefined) await checkSaveAs(ports, fileName);
-    const { rows, facts, line, summary, drift } = await askRanking({ ...args, waitSeconds }, query, call, ports);
+    const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, query, call, ports);
     const { totalRows, totals, exact, consistency, coverage } = facts;
     const inAll = `In all ${totalsText(totals)}.`;
     const columns = level === "state" ? STATE_COLUMNS : DISTRICT_COLUMNS;
     const sheet = { columns, rows: rows.map(cellsOf) };
     if (fileName !== undefined) {
       if (!exact) throw incomplete(coverage);
-      const { said, file } = await saveRows(ports, fileName, sheet, { tool: call.tool, arguments: args });
+      const { saved, file } = await saveRows(ports, fileName, sheet, { tool: call.tool, arguments: args });
       const lines = [inAll, ...consistency, line];
-      return toolResult(call, { ...said, ...facts }, { summary: savedText(said), lines, drift, file });
+      return toolResult(call, { ...saved, ...facts }, { summary: savedText(saved), lines, drift, file });
     }
     const shown = offset + rows.length;
     const last = Math.min(totalRows, shown + rows.length);
@@ -122,7 +122,7 @@ export const rankDivisions = defineTool({
           };
     // While lists are still to come, further rows may be others by then.
     const isMoreToCome = !exact && secondsUntilRead(coverage) !== undefined;
-    const nextStep = isMoreToCome ? askAgain(call, args, coverage) : nextPage;
+    const nextStep = isMoreToCome ? repeatWithMaxWait(call, args, coverage) : nextPage;
     const lines = [inAll, table(columns, sheet.rows), ...consistency, line];
     return toolResult(call, { rows, ...facts }, { summary, nextStep, lines, drift });
   },

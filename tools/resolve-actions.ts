@@ -2,7 +2,7 @@ import * as z from "zod/v4";
 import { anyKey } from "../src/actions/keys.ts";
 import { heldTo } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { askAboutResolving, resolveActions as run } from "../src/toolkit/jobs/resolving.ts";
+import { prepareResolveConfirmation, resolveActions as run } from "../src/toolkit/jobs/resolving.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
 export const resolveActions = defineTool({
@@ -16,6 +16,6 @@ export const resolveActions = defineTool({
     idempotencyKey: heldTo(anyKey).describe("Only the action with this key (default: all).").optional(),
   }),
   output: outputs.answer({ results: outputs.objects }),
-  confirm: (args) => ({ prepare: (call, ports) => askAboutResolving(args, call, ports) }),
+  confirm: (args) => ({ prepare: (call, ports) => prepareResolveConfirmation(args, call, ports) }),
   run,
 });

@@ -4,7 +4,7 @@ import type { Job } from "../src/contract/jobs.ts";
 import { word } from "../src/core/outside.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { askAboutJob } from "../src/toolkit/jobs/cancelling.ts";
+import { prepareJobConfirmation } from "../src/toolkit/jobs/cancelling.ts";
 import { retryTraits, retryJob as run } from "../src/toolkit/jobs/retrying.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
@@ -21,8 +21,8 @@ export const retryJob = defineTool({
   output: outputs.action<Job>(),
   confirm({ jobId, retryMode, reason }) {
     if (retryMode !== "RESTART") return undefined;
-    const asks = `Run job ${word(jobId)} anew from the start? The stages it has finished are thrown away.`;
-    return { prepare: (call, ports) => askAboutJob({ jobId, reason, asks }, call, ports) };
+    const question = `Run job ${word(jobId)} anew from the start? The stages it has finished are thrown away.`;
+    return { prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question }, call, ports) };
   },
   run,
 });

@@ -1,9 +1,9 @@
 import * as z from "zod/v4";
 import type { DivisionRow, RankingQuery } from "../src/geography/rank.ts";
-import { askAgain, sweepSeconds } from "../src/toolkit/country.ts";
+import { repeatWithMaxWait, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { askRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
+import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
 import { shownToUser, toolResult } from "../src/toolkit/results.ts";
 
 interface Shown extends RankingFacts {
@@ -38,8 +38,8 @@ export const showDivisions = defineTool({
     vintage: outputs.object,
   }),
   async run({ waitSeconds, ...args }, call, ports) {
-    const { rows, facts, line, summary, drift } = await askRanking({ ...args, waitSeconds }, QUERY, call, ports);
-    const nextStep = facts.exact ? undefined : askAgain(call, args, facts.coverage);
+    const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, QUERY, call, ports);
+    const nextStep = facts.exact ? undefined : repeatWithMaxWait(call, args, facts.coverage);
     const shown: Shown = { level: args.level, rows, ...facts };
     const read = toolResult(call, shown, { summary, nextStep, lines: [line], drift });
     return shownToUser(read, "The person sees these rows.");

@@ -1,7 +1,7 @@
 // Actions of the journal as the view lists them: unresolved ones come first.
 
 import type { Call } from "../act.ts";
-import { type Fields, fieldsOf, isFields, listOf, numberOf, type Told, textOf } from "../values.ts";
+import { type Fields, fieldsOf, isFields, listOf, numberOf, type ToolResult, textOf } from "../values.ts";
 
 export interface ActionShown {
   readonly tool: string;
@@ -57,7 +57,7 @@ function actionOf(value: unknown): ActionShown {
 }
 
 /** Undefined where the result has no actions: of another tool, or of a host that made it up. */
-export function actionsOf({ structured }: Told): readonly ActionShown[] | undefined {
+export function actionsOf({ structured }: ToolResult): readonly ActionShown[] | undefined {
   const { actions } = structured;
   return Array.isArray(actions) ? listOf(actions).map(actionOf) : undefined;
 }

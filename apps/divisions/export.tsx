@@ -34,14 +34,14 @@ interface Props {
 }
 
 export function ExportButton({ csv, file, host }: Props) {
-  const [said, setSaid] = useState("");
+  const [statusText, setStatusText] = useState("");
   return (
     <>
-      <button type="button" onClick={() => void hand(csv(), file, host).then(setSaid)}>
+      <button type="button" onClick={() => void hand(csv(), file, host).then(setStatusText)}>
         Export CSV
       </button>
       <span class="said" role="status">
-        {said}
+        {statusText}
       </span>
     </>
   );

@@ -1,5 +1,5 @@
 // States or districts as the view draws them, and how it sorts and filters them.
-import { type Fields, fieldsOf, isFields, listOf, numberOf, type Told, textOf, textsOf } from "../values.ts";
+import { type Fields, fieldsOf, isFields, listOf, numberOf, type ToolResult, textOf, textsOf } from "../values.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
 export type Column = "name" | "stateName" | Figure;
@@ -48,7 +48,7 @@ function unreadOf(value: unknown): string {
 }
 
 /** Undefined where the result has no rows of divisions: of another tool, or of a host that made it up. */
-export function divisionsOf({ structured }: Told): Divisions | undefined {
+export function divisionsOf({ structured }: ToolResult): Divisions | undefined {
   const { rows, totalRows, totals, consistency } = structured;
   if (!Array.isArray(rows) || !rows.every(isFields)) return undefined;
   const coverage = fieldsOf(structured["coverage"]);

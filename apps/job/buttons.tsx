@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { act, type Call, inWords, newKey, type Outcome, wayOf } from "../act.ts";
 import type { Bridge } from "../bridge.ts";
-import { type Fields, fieldsOf, type Told, textOf } from "../values.ts";
+import { type Fields, fieldsOf, type ToolResult, textOf } from "../values.ts";
 import { Problem } from "../view.tsx";
 import { hasEnded, type JobShown } from "./model.ts";
 
@@ -14,7 +14,7 @@ interface Choice extends Call {
 }
 
 /** What the tool's answer advises; the view decides nothing. */
-function retryOf({ nextStep }: Told): Choice | undefined {
+function retryOf({ nextStep }: ToolResult): Choice | undefined {
   if (nextStep?.tool !== "retry_job") return undefined;
   const isRestart = nextStep.arguments["retryMode"] === "RESTART";
   return {
@@ -64,13 +64,13 @@ function OutcomeText({ outcome, call }: { readonly outcome: Outcome; readonly ca
 
 interface Props {
   readonly job: JobShown;
-  readonly told: Told;
+  readonly result: ToolResult;
   readonly host: Bridge | undefined;
   /** Follows the job that a retry made; or looks again. */
   onDone(newJobId: string | undefined): void;
 }
 
-export function Buttons({ job, told, host, onDone }: Props) {
+export function Buttons({ job, result, host, onDone }: Props) {
   const [asked, setAsked] = useState<Choice>();
   const [isSending, setSending] = useState(false);
   const [last, setLast] = useState<{ readonly outcome: Outcome; readonly call: Call }>();
@@ -79,7 +79,7 @@ export function Buttons({ job, told, host, onDone }: Props) {
   useEffect(() => yes.current?.focus(), [asked]);
   if (host === undefined || wayOf(host) === "none") return null;
   const bridge = host;
-  const choices = [retryOf(told), cancelOf(job)].filter((choice) => choice !== undefined);
+  const choices = [retryOf(result), cancelOf(job)].filter((choice) => choice !== undefined);
 
   function ask(choice: Choice): void {
     setLast(undefined);
@@ -101,7 +101,7 @@ export function Buttons({ job, told, host, onDone }: Props) {
     if (outcome.kind === "unknown") return;
     leave();
     if (outcome.kind !== "done") return;
-    const made = textOf(fieldsOf(outcome.told.structured["data"])["id"]);
+    const made = textOf(fieldsOf(outcome.result.structured["data"])["id"]);
     onDone(tool === "retry_job" && made !== "" ? made : undefined);
   }
 

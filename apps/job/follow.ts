@@ -1,6 +1,6 @@
 // Asks for the job again and again while somebody looks and it may still move.
 import { useEffect, useState } from "preact/hooks";
-import { reasonOf, type Told } from "../values.ts";
+import { reasonOf, type ToolResult } from "../values.ts";
 import { hasEnded, jobOf } from "./model.ts";
 
 const FIRST_MS = 2_000;
@@ -14,7 +14,7 @@ export type Following = "following" | "ended" | "stopped";
 interface Options {
   readonly jobId: string;
   /** Undefined: nobody can be asked. */
-  readonly read: (() => Promise<Told>) | undefined;
+  readonly read: (() => Promise<ToolResult>) | undefined;
   /** Counts up where the person wants it looked at now. */
   readonly again: number;
 }
@@ -50,7 +50,7 @@ export function useFollowing(
     async function look(): Promise<void> {
       timer = undefined;
       const found = await read?.().then(
-        (told) => (told.isError ? told.text : (jobOf(told) ?? "this is no job.")),
+        (result) => (result.isError ? result.text : (jobOf(result) ?? "this is no job.")),
         (error: unknown) => reasonOf(error),
       );
       if (isGone || found === undefined) return;

@@ -1,5 +1,5 @@
 // A job as the view draws it, and the words for its states. A state that nobody here knows is shown as it is.
-import { fieldsOf, listOf, numberOf, type Told, textOf } from "../values.ts";
+import { fieldsOf, listOf, numberOf, type ToolResult, textOf } from "../values.ts";
 
 export type Tone = "good" | "bad" | "work" | "wait" | "muted";
 
@@ -58,7 +58,7 @@ function failureOf(value: unknown): FailureShown | undefined {
 }
 
 /** Undefined where the result is no whole job: of another tool, or of a host that made it up. */
-export function jobOf({ structured }: Told): JobShown | undefined {
+export function jobOf({ structured }: ToolResult): JobShown | undefined {
   const job = fieldsOf(structured["data"]);
   const { id, state, resourceVersion, updatedAt, retryOfBatchId, outputDatasetVersionId, stages, failure } = job;
   if (typeof id !== "string" || typeof state !== "string" || !Array.isArray(stages)) return undefined;

@@ -1,12 +1,12 @@
 // The tries before this one: a retry is a new job, which names the job that it retries.
 import { useEffect, useState } from "preact/hooks";
-import type { Told } from "../values.ts";
+import type { ToolResult } from "../values.ts";
 import { currentStage, type JobShown, jobOf, shortId, wordOf } from "./model.ts";
 
 const MAX_BACK = 5;
 
 /** The jobs before, the oldest first; as many as can be read. */
-async function triesBefore(job: JobShown, read: (jobId: string) => Promise<Told>): Promise<readonly JobShown[]> {
+async function triesBefore(job: JobShown, read: (jobId: string) => Promise<ToolResult>): Promise<readonly JobShown[]> {
   const tries: JobShown[] = [];
   for (let id = job.retryOf; id !== undefined && tries.length < MAX_BACK; id = tries[0]?.retryOf) {
     const before = await read(id).then(jobOf, () => undefined);
@@ -37,7 +37,7 @@ function Try({ job, isThis }: { readonly job: JobShown; readonly isThis: boolean
 
 interface Props {
   readonly job: JobShown;
-  readonly read: ((jobId: string) => Promise<Told>) | undefined;
+  readonly read: ((jobId: string) => Promise<ToolResult>) | undefined;
 }
 
 export function Tries({ job, read }: Props) {

@@ -1,5 +1,5 @@
 // Quotas as the view draws them. Amounts are decimal strings of any length: they are printed as they are, and divided exactly.
-import { fieldsOf, listOf, type Told, textOf } from "../values.ts";
+import { fieldsOf, listOf, type ToolResult, textOf } from "../values.ts";
 
 export interface Bucket {
   readonly metric: string;
@@ -37,7 +37,7 @@ function bucketOf(value: unknown): Bucket {
 }
 
 /** Undefined where the result is no usage: of another tool, or of a host that made it up. */
-export function usageOf({ structured }: Told): Usage | undefined {
+export function usageOf({ structured }: ToolResult): Usage | undefined {
   const { window, observedAt, resetTimezone, buckets } = fieldsOf(structured["data"]);
   if (typeof window !== "string" || !Array.isArray(buckets)) return undefined;
   return {

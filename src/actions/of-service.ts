@@ -133,7 +133,7 @@ function endOf(ending: Ending<PerformedAction>): ActionEnd {
 }
 
 /** The same actions; how each stood at the end of a call is reported to telemetry. */
-export const observedActions = (actions: ServiceActions, telemetry: Telemetry): ServiceActions => ({
+export const withActionTelemetry = (actions: ServiceActions, telemetry: Telemetry): ServiceActions => ({
   ...actions,
   perform: (call) => telemetry.action(call.tool, () => actions.perform(call), endOf),
 });

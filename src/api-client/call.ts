@@ -10,7 +10,7 @@ import { cancelled, dateOf, finalFailure, refusal, tooLarge, transportFailure, v
 import { withCooldown } from "./cooldown.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
-import { observedSend, type Sends } from "./observed.ts";
+import { type SendCounter, withSendTelemetry } from "./request-telemetry.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
 
 /** Where Bearer tokens come from; src/credentials/ has one. */
@@ -69,9 +69,9 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
     wire: WireRequest,
     context: CallContext,
     sendOnce: (wire: WireRequest) => Promise<A>,
-    sends: Sends,
+    sendCounter: SendCounter,
   ): Promise<A> {
-    const sendIt = telemetry ? observedSend(telemetry, endpoint, sendOnce, sends) : sendOnce;
+    const sendIt = telemetry ? withSendTelemetry(telemetry, endpoint, sendOnce, sendCounter) : sendOnce;
     const scopes = endpoint.scopesToRequest;
     if (scopes.length === 0) return await sendIt(wire);
     const send = hooks?.cooldown ? withCooldown(hooks.cooldown, context, timing, sendIt) : sendIt;
@@ -123,7 +123,7 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
   ): Promise<ServiceAnswer<z.output<S>>> {
     let sent = lostBefore;
     let lost = lostBefore;
-    const sends = { count: 0 };
+    const sendCounter = { count: 0 };
 
     function sendOnce(wire: WireRequest): Promise<WireAnswer> {
       sent = true;
@@ -135,7 +135,7 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
       const sentBefore = sent;
       try {
         const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
-        const answer = await authorized(endpoint, wire, context, sendOnce, sends);
+        const answer = await authorized(endpoint, wire, context, sendOnce, sendCounter);
         lost ||= answer.status >= 500;
         return answer;
       } catch (error) {

@@ -139,7 +139,9 @@ export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Re
   const kind = kindOf(answer.status, refusal);
   const waitSeconds = retryAfterSeconds(answer.headers, now);
   const requestId = refusal.requestId ?? answer.headers["x-request-id"];
-  const said = [refusal.code && word(refusal.code), refusal.title && quote(refusal.title)].filter(Boolean).join(" ");
+  const problemText = [refusal.code && word(refusal.code), refusal.title && quote(refusal.title)]
+    .filter(Boolean)
+    .join(" ");
   const { code, retryable, fieldErrors = [] } = refusal;
   const next = refusalAdvice({
     endpoint,
@@ -152,7 +154,7 @@ export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Re
   });
   return {
     kind,
-    message: `The service answered ${endpoint.id} with HTTP ${answer.status}${said === "" ? "" : `: ${said}`}.`,
+    message: `The service answered ${endpoint.id} with HTTP ${answer.status}${problemText === "" ? "" : `: ${problemText}`}.`,
     status: answer.status,
     retryable: refusal.retryable ?? (kind === "rate_limited" || kind === "upstream_unavailable"),
     sideEffect: "none",
@@ -190,10 +192,10 @@ export function transportFailure(endpoint: Endpoint, error: TransportError): Fai
 const MAY_HAVE = "The action may or may not have taken effect.";
 
 /** An answer that proves nothing: to an action it is as good as a lost one. */
-function unproven(endpoint: Endpoint, status: number, came: string): Failure {
+function unproven(endpoint: Endpoint, status: number, reason: string): Failure {
   const expected = endpoint.success.status;
   const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
-  const message = `${endpoint.id} was answered with ${stated}: ${came}.`;
+  const message = `${endpoint.id} was answered with ${stated}: ${reason}.`;
   if (!isAction(endpoint))
     return new Failure({
       kind: "contract_violation",

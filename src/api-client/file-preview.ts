@@ -21,7 +21,7 @@ async function readStart(path: string): Promise<Buffer> {
   }
 }
 
-const saysText = (contentType: string): boolean => MAY_BE_TEXT.test(contentType.split(";")[0]?.trim() ?? "");
+const mayBeText = (contentType: string): boolean => MAY_BE_TEXT.test(contentType.split(";")[0]?.trim() ?? "");
 
 /** UTF-8, without a character that the end of a part cuts; undefined where it is something else. */
 function decoded(bytes: Buffer, isWhole: boolean): string | undefined {
@@ -41,11 +41,11 @@ function cutEnd(text: string): string {
 
 /** A whole file as text; undefined where it is none. */
 export const textOf = (bytes: Buffer, contentType: string): string | undefined =>
-  saysText(contentType) ? decoded(bytes, true) : undefined;
+  mayBeText(contentType) ? decoded(bytes, true) : undefined;
 
 /** Of a file's first bytes at most 20 lines and 2,048 bytes; undefined where it is no text (UTF-8). */
 export function previewOfStart(start: Buffer, isWhole: boolean, contentType: string): string | undefined {
-  const text = saysText(contentType) ? decoded(start.subarray(0, PREVIEW_BYTES), false) : undefined;
+  const text = mayBeText(contentType) ? decoded(start.subarray(0, PREVIEW_BYTES), false) : undefined;
   if (text === undefined) return undefined;
   const whole = isWhole && start.length <= PREVIEW_BYTES ? text : cutEnd(text);
   return whole
@@ -56,6 +56,6 @@ export function previewOfStart(start: Buffer, isWhole: boolean, contentType: str
 
 /** The same of a file on disk. */
 export async function previewOf({ path, bytes, contentType }: SavedFile): Promise<string | undefined> {
-  if (!saysText(contentType)) return undefined;
+  if (!mayBeText(contentType)) return undefined;
   return previewOfStart(await readStart(path), bytes <= PREVIEW_BYTES, contentType);
 }

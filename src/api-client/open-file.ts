@@ -36,12 +36,18 @@ export async function withOpenFile<T>(
   work: (answer: OpenAnswer) => Promise<T>,
 ): Promise<T> {
   const { timing, transport } = service;
-  const sends = { count: 0 };
+  const sendCounter = { count: 0 };
   const encoded = encodeRequest(endpoint, request);
   async function attempt(): Promise<T> {
     const wire = wireRequest(await service.baseUrl(), endpoint, encoded);
     const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
-    const answer = await service.authorized(endpoint, wire, context, (sent) => transport.open(sent, limits), sends);
+    const answer = await service.authorized(
+      endpoint,
+      wire,
+      context,
+      (sent) => transport.open(sent, limits),
+      sendCounter,
+    );
     if (answer.status !== endpoint.success.status) throw refusal(endpoint, await drained(answer), timing.now());
     return await work(answer);
   }

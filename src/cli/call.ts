@@ -9,7 +9,7 @@ import { escaped, escapedJson } from "../core/outside.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
-import { offeredTools, toldTools, whyNotOffered } from "../mcp/tools/offered-tools.ts";
+import { filterVisibleTools, offeredTools, whyNotOffered } from "../mcp/tools/offered-tools.ts";
 import { toolCall } from "../mcp/tools/tool-call.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolCall } from "../toolkit/tool-call.ts";
@@ -169,7 +169,7 @@ export async function call(args: readonly string[], environment: NodeJS.ProcessE
   const output = outputOf(values.output);
   if (name === undefined) {
     // Terminals do not show views; mic-mcp show does.
-    const listed = toldTools(offeredTools(tools, readConfig(environment)), { apps: "never" }, undefined);
+    const listed = filterVisibleTools(offeredTools(tools, readConfig(environment)), { apps: "never" }, undefined);
     process.stdout.write(`${listingText(listed)}\n`);
     return 0;
   }

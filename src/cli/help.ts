@@ -14,7 +14,7 @@ export const flagText = (name: string, { value }: Flag): string =>
   value === undefined ? `--${name}` : `--${name} ${value}`;
 
 export function synopsis({ name, takes, flags }: Command): string {
-  const shown = Object.entries(flags).map(([flag, said]) => `[${flagText(flag, said)}]`);
+  const shown = Object.entries(flags).map(([flag, definition]) => `[${flagText(flag, definition)}]`);
   return ["mic-mcp", name, ...(takes === undefined ? [] : [takes]), ...shown].join(" ");
 }
 

@@ -27,17 +27,17 @@ export function createLog(level: LogLevel, redactor: Redactor): Log {
 
 /** The same log for one caller: `facts` are on each line, and the caller's secrets are removed. */
 export function logOf(log: Log, redactor: Redactor, facts: Readonly<Record<string, string>>): Log {
-  const clean = (said: object): object => {
-    const all = { ...facts, ...said };
+  const clean = (entry: object): object => {
+    const all = { ...facts, ...entry };
     const text = JSON.stringify(all);
     const redacted: object = redactor.finds(text) ? JSON.parse(redactor.redact(text)) : all;
     return redacted;
   };
   return {
-    debug: (said, message) => log.debug(clean(said), redactor.redact(message)),
-    info: (said, message) => log.info(clean(said), redactor.redact(message)),
-    warn: (said, message) => log.warn(clean(said), redactor.redact(message)),
-    error: (said, message) => log.error(clean(said), redactor.redact(message)),
+    debug: (entry, message) => log.debug(clean(entry), redactor.redact(message)),
+    info: (entry, message) => log.info(clean(entry), redactor.redact(message)),
+    warn: (entry, message) => log.warn(clean(entry), redactor.redact(message)),
+    error: (entry, message) => log.error(clean(entry), redactor.redact(message)),
   };
 }
 

@@ -3,11 +3,11 @@
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
 import type { ListedAction } from "../actions/listing.ts";
-import { observedActions } from "../actions/of-service.ts";
+import { withActionTelemetry } from "../actions/of-service.ts";
 import type { JournalHandle } from "../actions/open.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { createService } from "../api-client/call.ts";
-import { observedTokens } from "../api-client/observed.ts";
+import { withTokenTelemetry } from "../api-client/request-telemetry.ts";
 import type { Transport } from "../api-client/transport.ts";
 import type { Config } from "../core/config.ts";
 import type { Hooks } from "../core/hooks.ts";
@@ -77,7 +77,7 @@ export function createClient(
   { identity, redactor, store, transport, hooks }: ClientOptions,
   { timing, telemetry }: { readonly timing: Process["timing"]; readonly telemetry: Telemetry | undefined },
 ) {
-  const tokenTransport = telemetry ? observedTokens(telemetry, transport) : transport;
+  const tokenTransport = telemetry ? withTokenTelemetry(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
   const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, hooks, telemetry });
   return { identity, redactor, tokens, service, watching: createWatching({ timing }) };
@@ -101,7 +101,7 @@ export function createRuntime(
   { identity, service, watching, redactor }: Omit<Client, "tokens">,
   { actions: ownActions, geography, files, hasJournal, knownFiles, ...more }: RuntimeOptions,
 ): Runtime {
-  const actions = telemetry ? observedActions(ownActions, telemetry) : ownActions;
+  const actions = telemetry ? withActionTelemetry(ownActions, telemetry) : ownActions;
   const ports: Ports = { service, actions, geography, files, offers: createOffers(), retries: createRetries() };
   return {
     ...more,

@@ -109,13 +109,13 @@ export const isClientRefused = (answer: WireAnswer): boolean =>
 
 function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
   const { code, description } = readError(answer) ?? {};
-  const said = [code && word(code), description && quote(description, 200)].filter(Boolean).join(" ");
+  const details = [code && word(code), description && quote(description, 200)].filter(Boolean).join(" ");
   const kind = kindOf(answer.status, code);
   const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
   const page = notJson(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
   return new Failure({
     kind,
-    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${page}${said && `: ${said}`}.`,
+    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${page}${details && `: ${details}`}.`,
     status: answer.status,
     retryable: kind === "rate_limited" || kind === "upstream_unavailable",
     sideEffect: "none",

@@ -51,7 +51,7 @@ export async function demo(): Promise<number> {
     server = await startServer(environment);
     const { actions } = read(Unresolved, await call(server, "list_actions", { state: "unknown" }));
     check(actions.length === 1, "A new server finds one action with an unknown outcome in the journal.");
-    say("The agent repeats its call. The server sends the same request under the same idempotency key.");
+    print("The agent repeats its call. The server sends the same request under the same idempotency key.");
     const second = await call(server, "run_job", nextJob);
     check(read(JobResult, second).data.state === "SUCCEEDED", "The agent has its result.");
     const again = await call(server, "run_job", nextJob);
@@ -98,12 +98,12 @@ function read<S extends z.ZodType>(schema: S, { isError, data }: Awaited<ReturnT
   return schema.parse(data);
 }
 
-const say = (text: string): void => void process.stdout.write(`${text.replace(/^(?=.)/gm, "  ")}\n`);
+const print = (text: string): void => void process.stdout.write(`${text.replace(/^(?=.)/gm, "  ")}\n`);
 const heading = (title: string): void => void process.stdout.write(`\n${title}\n${"-".repeat(title.length)}\n`);
 
 function check(holds: boolean, fact: string): void {
   if (!holds) throw new Error(`this is not true: ${fact}`);
-  say(`[ok] ${fact}`);
+  print(`[ok] ${fact}`);
 }
 
 /** The command that started this process, up to the entry point: node, its options, the file. */
@@ -123,12 +123,12 @@ async function startServer(env: Record<string, string>) {
 
 /** Calls a tool, and prints the call, its progress and the text that a model reads. */
 async function call({ client }: Awaited<ReturnType<typeof startServer>>, name: string, args: object) {
-  say(`\n> ${name} ${JSON.stringify(args)}`);
-  const onprogress = ({ message = "" }: { message?: string | undefined }) => say(`... ${message}`);
+  print(`\n> ${name} ${JSON.stringify(args)}`);
+  const onprogress = ({ message = "" }: { message?: string | undefined }) => print(`... ${message}`);
   const result = await client.callTool({ name, arguments: { ...args } }, undefined, { onprogress });
   const { isError, content, structuredContent } = ToolResult.parse(result);
   const text = content.map((block) => block.text).join("\n");
-  say(text.trimEnd());
+  print(text.trimEnd());
   return { isError, text, data: structuredContent };
 }
 

@@ -28,7 +28,7 @@ import { createJobTasks } from "./tasks/job-tasks.ts";
 import { serveTasks, takesTasks } from "./tasks/serve.ts";
 import { type CallRequest, callTool, reporter, type Situation } from "./tools/call.ts";
 import type { Confirmation } from "./tools/confirmation.ts";
-import { hasTasks, listed, offeredTools, toldTools, whyNotOffered } from "./tools/offered-tools.ts";
+import { filterVisibleTools, hasTasks, listed, offeredTools, whyNotOffered } from "./tools/offered-tools.ts";
 
 const FIRST_WITH_LINKS = "2025-06-18";
 
@@ -93,11 +93,11 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     : new Server(info, options);
   const capabilitiesOf = (context: ServerContext): unknown =>
     era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
-  const told = (context: ServerContext): readonly Tool[] =>
-    toldTools([...offered.values()], config, capabilitiesOf(context));
+  const visibleTools = (context: ServerContext): readonly Tool[] =>
+    filterVisibleTools([...offered.values()], config, capabilitiesOf(context));
   server.setRequestHandler("tools/list", async (_, context) => {
     const known = workspaceId ?? (await knownSoon(runtime));
-    return { tools: told(context).map((tool) => listed(tool, known)) };
+    return { tools: visibleTools(context).map((tool) => listed(tool, known)) };
   });
   const takesLinks = (): boolean =>
     (server.getNegotiatedProtocolVersion() ?? connection.protocolVersion ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
@@ -119,7 +119,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     };
     if (tool) return await answerCall(tool, params.arguments, request, takesTasks(context) ? tasks?.answer : undefined);
     const hidden = tools.find(({ name }) => name === params.name);
-    const names = told(context).map(({ name }) => name);
+    const names = visibleTools(context).map(({ name }) => name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
   });

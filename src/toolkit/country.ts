@@ -43,7 +43,7 @@ export interface CountryAnswer {
   readonly drift: readonly string[];
 }
 
-export async function askCountry(
+export async function queryCountry(
   { level, about, needs, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuestion,
   call: ToolCall,
   { geography }: Pick<Ports, "geography">,
@@ -77,7 +77,11 @@ export async function askCountry(
  * The same call with the longest wait, if what it lacks can come within that time: an agent cannot wait without a call. Otherwise the
  * call would end at once, again and again: then the answer only says when to ask again.
  */
-export function askAgain(call: ToolCall, args: NextStep["arguments"], coverage: Coverage): NextStep | undefined {
+export function repeatWithMaxWait(
+  call: ToolCall,
+  args: NextStep["arguments"],
+  coverage: Coverage,
+): NextStep | undefined {
   if (!canComeWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
   const why = `${unreadCount(coverage)} unread`;
   return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };

@@ -11,7 +11,7 @@ import {
   rankingText,
   rankStates,
 } from "../geography/rank.ts";
-import { askCountry, type GeographyTail } from "./country.ts";
+import { type GeographyTail, queryCountry } from "./country.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 
 interface RankingArguments {
@@ -29,7 +29,7 @@ export interface RankingFacts extends GeographyTail {
 }
 
 /** Reads what the ranking needs, and ranks. `line`: coverage and vintage in a sentence. Throws Failure. */
-export async function askRanking(
+export async function queryRanking(
   { level, states: wanted, waitSeconds }: RankingArguments,
   query: RankingQuery,
   call: ToolCall,
@@ -42,8 +42,8 @@ export async function askRanking(
     needs: (about, read) => (isState ? { rows: [], all: [] } : needsForRanking(about, read, query)),
     notNeeded: "not needed: its total is below every row",
     waitSeconds,
-  } satisfies Parameters<typeof askCountry>[0];
-  const { states, country, tail, line, drift } = await askCountry(question, call, ports);
+  } satisfies Parameters<typeof queryCountry>[0];
+  const { states, country, tail, line, drift } = await queryCountry(question, call, ports);
   const ranking: Ranking<DivisionRow> = isState
     ? rankStates(states, query)
     : await rankDistricts(states, country, query);

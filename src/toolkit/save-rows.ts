@@ -28,10 +28,10 @@ function csvCell(cell: Cell): string {
 export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
 
-export function savedText(said: SavedRows): string {
-  const rows = plural(said.rows, "row");
-  if ("path" in said) return `Saved ${rows} to ${word(said.path)}, sha256 ${said.sha256}.`;
-  const { url, expiresAt, fileName, bytes, sha256 } = said;
+export function savedText(saved: SavedRows): string {
+  const rows = plural(saved.rows, "row");
+  if ("path" in saved) return `Saved ${rows} to ${word(saved.path)}, sha256 ${saved.sha256}.`;
+  const { url, expiresAt, fileName, bytes, sha256 } = saved;
   return sha256 === undefined
     ? `${rows} as ${word(fileName)}: the link makes them anew whenever it is opened, until ${expiresAt}.\n${url}`
     : `${rows} as ${word(fileName)}: ${bytes} bytes in this answer, sha256 ${sha256}.`;
@@ -58,16 +58,16 @@ export async function saveRows(
   fileName: string,
   { columns, rows }: Table,
   madeBy: { readonly tool: string; readonly arguments: Readonly<Record<string, unknown>> },
-): Promise<{ readonly said: SavedRows; readonly file: LinkedFile | undefined }> {
+): Promise<{ readonly saved: SavedRows; readonly file: LinkedFile | undefined }> {
   const csv = Buffer.from(csvOf(columns, rows));
   if (files.kind === "folder") {
     const path = await saveFile(files.folder, fileName, csv);
     const sha256 = createHash("sha256").update(csv).digest("hex");
-    return { said: { path, rows: rows.length, sha256 }, file: undefined };
+    return { saved: { path, rows: rows.length, sha256 }, file: undefined };
   }
   const file = await files.rows({ ...madeBy, fileName, csv });
-  const { content, contentType, ...said } = file;
-  return { said: { ...said, rows: rows.length }, file };
+  const { content, contentType, ...details } = file;
+  return { saved: { ...details, rows: rows.length }, file };
 }
 
 async function saveFile(folder: string, name: string, bytes: Buffer): Promise<string> {

@@ -117,11 +117,11 @@ test("whoever calls with whatever keys, each action is executed once and told to
       const owners = new Map<unknown, string>();
       for (const { name, recipe, key, isLost } of steps) {
         if (isLost) floor.loseAnswer();
-        const told = await floor.caller(name).submit(recipe, key);
-        if (!("id" in told)) continue;
-        expect(owners.get(told.id) ?? name).toBe(name);
-        owners.set(told.id, name);
-        if (key !== undefined) expect(told.key).toBe(key);
+        const outcome = await floor.caller(name).submit(recipe, key);
+        if (!("id" in outcome)) continue;
+        expect(owners.get(outcome.id) ?? name).toBe(name);
+        owners.set(outcome.id, name);
+        if (key !== undefined) expect(outcome.key).toBe(key);
       }
       let listed = 0;
       for (const name of ["ann", "bob", "cleo"])

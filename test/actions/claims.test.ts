@@ -58,7 +58,8 @@ async function twoMachines() {
   return { office, first, second };
 }
 
-const keyOf = (told: Told): string => ("result" in told ? told.result.idempotencyKey : JSON.stringify(told.facts));
+const keyOf = (outcome: Told): string =>
+  "result" in outcome ? outcome.result.idempotencyKey : JSON.stringify(outcome.facts);
 
 test("an action that one of them works on is not taken up by another, and one heartbeat keeps all", async () => {
   const { office, first, second } = await twoMachines();

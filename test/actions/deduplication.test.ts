@@ -13,7 +13,7 @@ import {
   operation,
   processingRequest,
 } from "../contract/samples.ts";
-import { legacySpeaker, resultOf } from "../mcp/http/raw.ts";
+import { connectLegacyClient, resultOf } from "../mcp/http/raw-client.ts";
 import { gate } from "../support/gate.ts";
 import { serveHttpInside } from "../support/inside.ts";
 import { readResult } from "../support/results.ts";
@@ -352,7 +352,7 @@ test.each(["stdio", "HTTP"])("a call canceled just behind its answer, over %s", 
     server.cancel(7);
     expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
   } else {
-    const session = await legacySpeaker(await serveHttpInside(env));
+    const session = await connectLegacyClient(await serveHttpInside(env));
     await session.call(7, "submit_job", createJob).answer;
     await session.notify("notifications/cancelled", { requestId: 7 });
     const again = readResult(await resultOf(session.call(8, "submit_job", createJob), 8));

@@ -205,11 +205,11 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
           const { query } = await openForTest(urls);
           const notices = createNotices({ urls: urls.split(","), query, onTrouble: () => undefined });
           onTestFinished(() => notices.close());
-          const heard: string[] = [];
-          const state = { heard, missed: 0 };
+          const received: string[] = [];
+          const state = { heard: received, missed: 0 };
           const leave = notices.on(
             "mic_teams",
-            (text) => heard.push(text),
+            (text) => received.push(text),
             () => (state.missed += 1),
           );
           await notices.listening();

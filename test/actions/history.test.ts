@@ -13,7 +13,7 @@ const LATER = 5_000;
 const pathOf = (jobId: string, what = "retries") => `/sandbox/v1/mic/jobs/${encodeURIComponent(jobId)}/${what}`;
 const args = (jobId: string) => JSON.stringify({ jobId });
 
-interface Asked {
+interface RecordedQuery {
   readonly sql: string;
   readonly values: readonly Value[];
 }
@@ -21,18 +21,18 @@ interface Asked {
 /** The journal at a place, with a clock that goes on by a second each time it is looked at, and what it asked its database. */
 async function openAt(driver: Driver, place: Place) {
   const database = await driver.open(place);
-  const asked: Asked[] = [];
+  const queries: RecordedQuery[] = [];
   const watched: Database = {
     ...database,
     query(sql, values = []) {
-      asked.push({ sql, values });
+      queries.push({ sql, values });
       return database.query(sql, values);
     },
   };
   let nowMs = 1_800_000_000_000;
   const now = () => (nowMs += 1_000);
   const journal = await openJournal(watched, { owner: "one", now });
-  return { database, journal, asked, now };
+  return { database, journal, asked: queries, now };
 }
 
 const settlement = (state: Resolution["state"], resourceId?: string, kind?: string): Resolution => ({
@@ -142,13 +142,13 @@ describeEachDriver((driver) => {
     ],
     ["the unresolved ones", ["actions_(?:unresolved|by_state)"], (journal) => reading(journal).unresolved()],
     ["the unresolved ones of all", ["actions_unresolved"], overviewOf],
-  ])("%s is found by an index, not among all actions of the service", async (_what, indexes, ask) => {
+  ])("%s is found by an index, not among all actions of the service", async (_what, indexes, runQuery) => {
     const { database, journal, asked } = await openAt(driver, await driver.place());
     await fill(database, LATER);
     // SQLite is never told what its tables hold; PostgreSQL finds it out.
     if (driver.hasStatistics) await database.query("ANALYZE");
     asked.length = 0;
-    await ask(journal);
+    await runQuery(journal);
     const explain = driver.hasStatistics ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
     // Counting reads all of them.
     const found = asked.filter(({ sql }) => !sql.includes("COUNT(*)"));

@@ -7,13 +7,13 @@ import { openOffice, refused, type Told } from "./workers.ts";
 const LEASE_MS = 30_000;
 const KEY = "a-key-of-its-own";
 
-const resultOf = (told: Told) => {
-  if ("result" in told) return told.result;
-  throw new Error(`it failed: ${JSON.stringify(told.facts)}`);
+const resultOf = (outcome: Told) => {
+  if ("result" in outcome) return outcome.result;
+  throw new Error(`it failed: ${JSON.stringify(outcome.facts)}`);
 };
-const factsOf = (told: Told) => {
-  if ("facts" in told) return told.facts;
-  throw new Error(`it succeeded: ${JSON.stringify(told.result)}`);
+const factsOf = (outcome: Told) => {
+  if ("facts" in outcome) return outcome.facts;
+  throw new Error(`it succeeded: ${JSON.stringify(outcome.result)}`);
 };
 const never = () => new Promise<never>(() => undefined);
 
@@ -186,12 +186,12 @@ test("a fault of our own while sending leaves the outcome unknown", async () => 
 
 test("a journal that refuses a new action as one that it has, and shows none, is asked in vain no longer than the call lasts", async () => {
   const office = await openOffice();
-  let asked = 0;
+  let insertAttempts = 0;
   const one = await office.worker("one", (journal) => ({
     ...journal,
     insert: async () => {
-      asked += 1;
-      if (asked > 1_000) throw new Error("asked for ever");
+      insertAttempts += 1;
+      if (insertAttempts > 1_000) throw new Error("asked for ever");
       return undefined;
     },
   }));
@@ -203,7 +203,7 @@ test("a journal that refuses a new action as one that it has, and shows none, is
     message: expect.stringMatching(/returns none/),
   });
   expect(facts.message).toMatch(/This call sent nothing/);
-  expect(asked, "with a pause in between").toBeLessThanOrEqual(1 + (office.clock.nowMs - startedAt) / 200);
+  expect(insertAttempts, "with a pause in between").toBeLessThanOrEqual(1 + (office.clock.nowMs - startedAt) / 200);
   expect(office.sent).toHaveLength(0);
 });
 

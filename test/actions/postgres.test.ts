@@ -63,19 +63,23 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expect((await server.call("submit_job", call)).error?.sideEffect).toBe("unknown");
     running().signal("SIGSTOP");
     onTestFinished(() => running().signal("SIGCONT"));
-    const [told, { error: read }] = await Promise.all([
+    const [result, { error: read }] = await Promise.all([
       server.call("submit_job", call),
       server.call("list_actions", {}),
     ]);
     running().signal("SIGCONT");
-    expect(told.error).toMatchObject({ kind: "internal", sideEffect: "unknown", idempotencyKey: call.idempotencyKey });
-    expect(told.error?.message).toContain(
+    expect(result.error).toMatchObject({
+      kind: "internal",
+      sideEffect: "unknown",
+      idempotencyKey: call.idempotencyKey,
+    });
+    expect(result.error?.message).toContain(
       "This call sent nothing; without the journal it is unknown whether an earlier identical call took effect.",
     );
-    expect(told.text).toContain("It is not known whether anything was changed.");
-    expect(told.text).not.toContain("Nothing was changed");
+    expect(result.text).toContain("It is not known whether anything was changed.");
+    expect(result.text).not.toContain("Nothing was changed");
     expect(read).toMatchObject({ kind: "internal", sideEffect: "none" });
-    for (const next of [told.error?.next, read?.next]) {
+    for (const next of [result.error?.next, read?.next]) {
       expect(next).toContain("MIC_JOURNAL_URL");
       expect(next).not.toMatch(/folder|MIC_STATE_DIR/);
     }
@@ -105,8 +109,8 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     await server.kill();
     await running().crash();
     stub.respond(({ method }) => answer(method === "POST" ? 202 : 200, enveloped(job)));
-    const told = await (await serve()).call("submit_job", createJob);
-    expect(told.error, told.text).toBeUndefined();
+    const result = await (await serve()).call("submit_job", createJob);
+    expect(result.error, result.text).toBeUndefined();
     expectSentAgain(stub, String(stub.requests[0]?.headers["idempotency-key"]));
   });
 
@@ -201,13 +205,13 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   test("behind a pooler that knows no options at the start of a connection", async () => {
     const url = await running().database();
     const { port, hostname } = new URL(url);
-    const asked: string[] = [];
+    const parameterNames: string[] = [];
     // As pgbouncer: refuses what it does not know, else passes on.
     const pooler = createServer((client) => {
       client.once("data", (startup) => {
         const words = startup.toString("latin1", 8).split("\0");
         const names = words.filter((_, index) => index % 2 === 0).filter((name) => name !== "");
-        asked.push(...names);
+        parameterNames.push(...names);
         const strange = names.find((name) => !/^(user|database|application_name|client_encoding)$/.test(name));
         if (strange !== undefined) return void client.end(`unsupported startup parameter: ${strange}`);
         const server = connect(Number(port), hostname);
@@ -227,7 +231,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     onTestFinished(() => running().run("ALTER ROLE mic RESET synchronous_commit"));
     expect(await database.query("SHOW synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
     expect(await database.query("SHOW statement_timeout")).toEqual([{ statement_timeout: "10s" }]);
-    expect(asked).toContain("application_name");
+    expect(parameterNames).toContain("application_name");
   });
 
   test("over TLS the certificate is verified, except with sslmode=no-verify", async () => {

@@ -23,8 +23,8 @@ proves(
     expect(first.error).toMatchObject({ kind: "outcome_unknown" });
     await server.end();
     const next = await insideServer(env);
-    const told = await next.call("cancel_job", { reason: "The person does not want it any more.", jobId: job.id });
-    expect(told.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
+    const result = await next.call("cancel_job", { reason: "The person does not want it any more.", jobId: job.id });
+    expect(result.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
     const [, sent, again] = stub.requests.map(({ target, headers, body }) => ({
       target,
       key: headers["idempotency-key"],

@@ -27,16 +27,16 @@ async function processOn(environment: Readonly<Record<string, string>>, under: r
 async function expectRefused(stub: Stub, server: Talk, message: RegExp, next: RegExp): Promise<void> {
   const requestsBefore = stub.requests.length;
   for (const key of [undefined, "a-key-of-the-agent"]) {
-    const told = await server.call("submit_job", { ...createJob, ...(key && { idempotencyKey: key }) });
-    expect(told.error).toMatchObject({ kind: "internal", sideEffect: "unknown", retryable: true });
-    expect(told.error?.idempotencyKey).toBe(key);
-    expect(told.error?.message).toMatch(/journal.*without it no action is sent/);
-    expect(told.error?.message).toContain(
+    const result = await server.call("submit_job", { ...createJob, ...(key && { idempotencyKey: key }) });
+    expect(result.error).toMatchObject({ kind: "internal", sideEffect: "unknown", retryable: true });
+    expect(result.error?.idempotencyKey).toBe(key);
+    expect(result.error?.message).toMatch(/journal.*without it no action is sent/);
+    expect(result.error?.message).toContain(
       "This call sent nothing; without the journal it is unknown whether an earlier identical call took effect.",
     );
-    expect(told.error?.message).toMatch(message);
-    expect(told.error?.next).toMatch(next);
-    expect(told.text).not.toContain("Nothing was changed");
+    expect(result.error?.message).toMatch(message);
+    expect(result.error?.next).toMatch(next);
+    expect(result.text).not.toContain("Nothing was changed");
   }
   expect(stub.requests).toHaveLength(requestsBefore);
   const listed = await server.call("list_actions", {});
@@ -48,8 +48,8 @@ async function expectRefused(stub: Stub, server: Talk, message: RegExp, next: Re
 
 async function expectAccepted(stub: Stub, server: Talk): Promise<void> {
   stub.expect(answer(202, enveloped(job)));
-  const told = await server.call("submit_job", { ...createJob, clientReference: "again" });
-  expect(told.error, told.text).toBeUndefined();
+  const result = await server.call("submit_job", { ...createJob, clientReference: "again" });
+  expect(result.error, result.text).toBeUndefined();
 }
 
 /** Runs what follows with `mount` done in a mount namespace of its own: it goes with the process. Who is not root is so in there. */

@@ -78,10 +78,10 @@ test("an action that was first sent more than 20 h ago is not sent again, and th
   await database.close();
   const next = await insideServer(env);
   for (const args of [createJob, { ...createJob, idempotencyKey: error?.idempotencyKey }]) {
-    const told = await next.call("submit_job", args);
-    expect(told.error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: false });
-    expect(told.error?.message).toMatch(/more than 20 h ago.*it is not sent again/);
-    expect(told.error?.next).toMatch(/^First find out: Look with list_jobs.*a new idempotencyKey/);
+    const result = await next.call("submit_job", args);
+    expect(result.error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: false });
+    expect(result.error?.message).toMatch(/more than 20 h ago.*it is not sent again/);
+    expect(result.error?.next).toMatch(/^First find out: Look with list_jobs.*a new idempotencyKey/);
   }
   expect(stub.requests).toHaveLength(1);
   // Having found out that it did not happen, the agent runs it under a key of its own. From then on, that is the latest action.
@@ -114,8 +114,8 @@ test("list_actions lists unresolved actions, then the latest, after a restart to
   for (const name of ["a", "b", "c"]) await server.call("submit_job", args(name));
   await server.end();
   const next = await insideServer(env);
-  const states = async (asked: object) => {
-    const { structured } = await next.call("list_actions", asked);
+  const states = async (filter: object) => {
+    const { structured } = await next.call("list_actions", filter);
     const actions: { state: string }[] = Object(structured).actions;
     return actions.map(({ state }) => state);
   };

@@ -37,7 +37,7 @@ export interface Asked {
 export type Told = { readonly result: PerformedAction } | { readonly facts: FailureFacts };
 
 export interface Worker {
-  call(asked?: Asked): Promise<Told>;
+  call(options?: Asked): Promise<Told>;
 }
 
 export interface Office {

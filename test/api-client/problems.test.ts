@@ -11,7 +11,7 @@ import { proves, test } from "../support/fixtures.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { clientForTest, failureOf, readJob, submitJob, within } from "./client.ts";
 
-const told = { code: "stage_failed", requestId: "req-2", retryable: true, fieldErrors: problem.fieldErrors };
+const expectedFacts = { code: "stage_failed", requestId: "req-2", retryable: true, fieldErrors: problem.fieldErrors };
 
 describe("a Problem", () => {
   for (const [place, body] of [
@@ -24,7 +24,7 @@ describe("a Problem", () => {
     proves("7.2/problem", `is understood ${place}`, async ({ stub, service }) => {
       stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
       const facts = await failureOf(readJob(service));
-      expect(facts).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none", ...told });
+      expect(facts).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none", ...expectedFacts });
       expect(facts.message).toContain(JSON.stringify(problem.title));
     });
 

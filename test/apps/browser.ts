@@ -33,13 +33,13 @@ export interface Pages {
   readonly hostUrl: string;
   readonly sandboxUrl: string;
   /** Paths that anyone has asked these two origins for, but the two pages. */
-  readonly asked: readonly string[];
+  readonly unexpectedRequests: readonly string[];
   close(): Promise<void>;
 }
 
-async function serve(html: string, headers: Readonly<Record<string, string>>, asked: string[]) {
+async function serve(html: string, headers: Readonly<Record<string, string>>, unexpectedRequests: string[]) {
   const server = createServer((request, response) => {
-    if (request.url !== "/") asked.push(request.url ?? "");
+    if (request.url !== "/") unexpectedRequests.push(request.url ?? "");
     response.writeHead(request.url === "/" ? 200 : 404, { "content-type": "text/html; charset=utf-8", ...headers });
     response.end(request.url === "/" ? html : "");
   });
@@ -60,19 +60,19 @@ export async function openPages(): Promise<Pages> {
     logLevel: "warning",
   });
   const script = (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
-  const asked: string[] = [];
+  const unexpectedRequests: string[] = [];
   const host = await serve(
     `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>host</title><body style="margin:0"><script>${script}</script></body></html>`,
     {},
-    asked,
+    unexpectedRequests,
   );
-  const sandbox = await serve(SANDBOX, { "content-security-policy": CSP }, asked);
+  const sandbox = await serve(SANDBOX, { "content-security-policy": CSP }, unexpectedRequests);
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
   return {
     browser,
     hostUrl: host.url,
     sandboxUrl: sandbox.url,
-    asked,
+    unexpectedRequests,
     async close() {
       await browser.close();
       host.close();

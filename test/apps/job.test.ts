@@ -22,9 +22,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       service.clock.advance(600_000);
       await expectShown(host, "9 of 9 stages", "It has ended", "Output: dataset version");
       expect(host.calls.every(({ name }) => name === "show_job")).toBe(true);
-      const asked = host.calls.length;
+      const callCount = host.calls.length;
       await new Promise((resolve) => setTimeout(resolve, 2_500));
-      expect(host.calls.length).toBe(asked);
+      expect(host.calls.length).toBe(callCount);
       expect(host.complaints).toEqual([]);
     });
 
@@ -183,9 +183,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     const other = await draw("show_job", { jobId: (await runningJob(service)).id });
     await expectShown(other, "Updates by itself");
     await other.page.evaluate("window.tell.teardownResource({})");
-    const asked = other.calls.length;
+    const callCount = other.calls.length;
     await new Promise((resolve) => setTimeout(resolve, 2_500));
-    expect(other.calls.length).toBe(asked);
+    expect(other.calls.length).toBe(callCount);
     await expectShown(other, "Does not update by itself");
   });
 
@@ -220,9 +220,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       await expectShown(host, "Version");
       expect(await faultsIn(host)).toEqual([]);
     }
-    const asking = await draw("show_job", { jobId: retried.id });
-    await asking.button("Retry the job").click();
-    expect(await faultsIn(asking)).toEqual([]);
+    const viewOfRetry = await draw("show_job", { jobId: retried.id });
+    await viewOfRetry.button("Retry the job").click();
+    expect(await faultsIn(viewOfRetry)).toEqual([]);
   });
 
   test("the host's colors, fonts and language are the view's", async () => {

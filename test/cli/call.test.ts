@@ -159,9 +159,9 @@ describe("on an emulator", () => {
     const person = await personForTest(60_000);
     const jobId = await person.job(FILE.succeeds);
     const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
-    const asked = await person.type(...cancel);
-    expect(asked).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("--yes") });
-    expect(asked.stderr).toContain("Nothing was changed");
+    const cancelOutput = await person.type(...cancel);
+    expect(cancelOutput).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("--yes") });
+    expect(cancelOutput.stderr).toContain("Nothing was changed");
     expect(await person.executions("cancelMicJob")).toEqual(new Map());
     expect(await person.type(...cancel, "--yes")).toMatchObject({ code: 0 });
     expect([...(await person.executions("cancelMicJob")).values()]).toEqual([1]);
@@ -189,13 +189,13 @@ test("progress says nothing within a second, then at most once a second, and not
   onTestFinished(() => void vi.useRealTimers());
   const written: string[] = [];
   const progress = createProgress({ write: (text) => written.push(text) });
-  const say = (message: string) => progress.report({ progress: 1, message });
-  say("quick");
+  const reportProgress = (message: string) => progress.report({ progress: 1, message });
+  reportProgress("quick");
   expect(written).toEqual([]);
   vi.advanceTimersByTime(1_000);
-  for (const message of ["a", "b", "c"]) say(message);
+  for (const message of ["a", "b", "c"]) reportProgress(message);
   vi.advanceTimersByTime(3_000);
-  say("d");
+  reportProgress("d");
   progress.end();
   vi.advanceTimersByTime(3_000);
   expect(written).toEqual(["quick\n", "c\n"]);
@@ -227,9 +227,9 @@ describe(onTerminals("on a terminal"), () => {
       expect(refused.screen()).toContain("nothing was sent");
     }
     expect(await person.executions("cancelMicJob")).toEqual(new Map());
-    const agreed = onTerminal(person.env, cancel);
-    await agreed.answer("Type yes", `yes${ENTER}`);
-    expect(await agreed.exit).toBe(0);
+    const confirmed = onTerminal(person.env, cancel);
+    await confirmed.answer("Type yes", `yes${ENTER}`);
+    expect(await confirmed.exit).toBe(0);
     expect([...(await person.executions("cancelMicJob")).values()]).toEqual([1]);
   });
 });

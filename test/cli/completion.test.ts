@@ -37,11 +37,11 @@ describe(needs("bash"), () => {
 
   test.skipIf(!has("bash"))("completes what is typed", async () => {
     const script = await scriptOf("bash");
-    const asked = cases.map(
+    const completionCommands = cases.map(
       ([line]) =>
         `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMPREPLY=(); _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`,
     );
-    const { stdout, stderr } = spawnSync("bash", ["-c", [script, ...asked].join("\n")]);
+    const { stdout, stderr } = spawnSync("bash", ["-c", [script, ...completionCommands].join("\n")]);
     expect(stderr.toString()).toBe("");
     expect(stdout.toString().split("\n").slice(0, -1)).toEqual(cases.map(([, words]) => words.join(" ")));
   });
@@ -70,8 +70,8 @@ describe(needs("fish"), () => {
 describe(needs("pwsh"), () => {
   test.skipIf(!has("pwsh"))("completes what is typed", async () => {
     const script = await scriptOf("powershell");
-    const asked = "(TabExpansion2 'mic-mcp call get_j' 18).CompletionMatches.CompletionText";
-    const { stdout } = spawnSync("pwsh", ["-NoProfile", "-Command", `${script}\n${asked}`]);
+    const completionCommand = "(TabExpansion2 'mic-mcp call get_j' 18).CompletionMatches.CompletionText";
+    const { stdout } = spawnSync("pwsh", ["-NoProfile", "-Command", `${script}\n${completionCommand}`]);
     expect(stdout.toString().trim()).toBe("get_job");
   });
 });

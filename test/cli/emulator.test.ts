@@ -88,10 +88,10 @@ test("mic-mcp serve --emulator needs no configuration and keeps a workspace of i
   const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
   expect(connection.instructions()).toContain("emulator");
   // Files by id and name; the names alone cost little.
-  const told = /files \(M4_FILE\): (.*)\.$/m.exec(connection.instructions() ?? "")?.[1] ?? "";
-  const files = told.split(", ").map((file) => /^(dev(?:sign)?file_\w{32}) (.+)$/.exec(file)?.slice(1) ?? []);
+  const listedFiles = /files \(M4_FILE\): (.*)\.$/m.exec(connection.instructions() ?? "")?.[1] ?? "";
+  const files = listedFiles.split(", ").map((file) => /^(dev(?:sign)?file_\w{32}) (.+)$/.exec(file)?.slice(1) ?? []);
   expect(files.map(([, name]) => name)).toContain("lgd-districts.csv (divisions)");
-  expect(countTokens(told) - countTokens(files.map(([id]) => id).join(", "))).toBeLessThanOrEqual(70);
+  expect(countTokens(listedFiles) - countTokens(files.map(([id]) => id).join(", "))).toBeLessThanOrEqual(70);
   const complete = (typed: string) =>
     connection.complete({ type: "ref/prompt", name: "run_job" }, "referenceId", typed);
   expect(await complete("dev")).toEqual(files.map(([id]) => id));

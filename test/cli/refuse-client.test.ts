@@ -30,10 +30,10 @@ describe("a server with a wrong setting", () => {
     [["serve", "--port", "1"], {}, "belong to serve --http"],
     [[], { MIC_CLIENT_ID: "alone" }, "belong together"],
     [[], { MIC_BASE_URL: "service.example" }, "MIC_BASE_URL takes"],
-  ])("says so for %j, %j", async (args, env, told) => {
+  ])("says so for %j, %j", async (args, env, expectedOutput) => {
     const program = start(args, { env });
     program.send(request(1, "initialize"));
-    expect(await program.next()).toMatchObject({ id: 1, error: { message: expect.stringContaining(told) } });
+    expect(await program.next()).toMatchObject({ id: 1, error: { message: expect.stringContaining(expectedOutput) } });
     expect(await program.exit).toMatchObject({ code: 2 });
   });
 

@@ -77,8 +77,8 @@ test.skipIf(CHROMIUM === undefined)(
     const env = { ...emulatorEnv(service.emulator), MIC_WORKSPACE_ID: service.emulator.workspaceId };
     const page = await pages().browser.newPage();
     onTestFinished(() => page.close());
-    const asked: string[] = [];
-    page.on("request", (request) => asked.push(request.url()));
+    const requestedPaths: string[] = [];
+    page.on("request", (request) => requestedPaths.push(request.url()));
     const wanted = [
       { words: ["job", job.id], shown: /INPUT_ROWS_INVALID[\s\S]*Version \d+/ },
       { words: ["divisions"], shown: /36 of 36[\s\S]*Andhra Pradesh/ },
@@ -90,7 +90,7 @@ test.skipIf(CHROMIUM === undefined)(
       await page.goto(url);
       await expect.poll(() => page.locator("main").innerText()).toMatch(shown);
       expect(await page.getByRole("button", { name: /retry|cancel|update/i }).count()).toBe(0);
-      expect(asked.splice(0)).toEqual([url]);
+      expect(requestedPaths.splice(0)).toEqual([url]);
     }
   },
 );

@@ -95,9 +95,9 @@ describe("NAME=VALUE", () => {
     ["list_jobs", ["unretried=1"], "unretried takes true or false"],
     ["list_jobs", ["states=[1"], "states takes a JSON list"],
     ["submit_job", ["parameterValues=none"], "parameterValues takes a JSON object"],
-  ])("of %s: %j is wrong usage", (name, pairs, told) => {
+  ])("of %s: %j is wrong usage", (name, pairs, expectedError) => {
     expect(() => typedArguments(pairs, schemaOf(name))).toThrow(UsageError);
-    expect(() => typedArguments(pairs, schemaOf(name))).toThrow(told);
+    expect(() => typedArguments(pairs, schemaOf(name))).toThrow(expectedError);
   });
 
   test("is read as the tool's schema has each", () => {

@@ -110,10 +110,10 @@ test("when the API asks every request to wait a second, geography commands wait 
 }, async () => {
   const ended = GEOGRAPHY.map(async (words) => {
     const stub = await stubForTest();
-    const asked = new Set<string>();
+    const requested = new Set<string>();
     stub.respond(({ target }) => {
-      if (asked.has(target)) return catalogueAnswer(target);
-      asked.add(target);
+      if (requested.has(target)) return catalogueAnswer(target);
+      requested.add(target);
       return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "1" });
     });
     await expectEnds([{ words, code: 0 }], { env: { MIC_BASE_URL: stub.baseUrl } });

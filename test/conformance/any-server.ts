@@ -50,9 +50,9 @@ export async function failuresOf(url: string, revision: string, scenario: string
   // Skipped by the suite is what the server does not declare, such as lists that change.
   const failed = notFine(verdict).filter(({ id, status }) => status !== "SKIPPED" && !NEEDS_TOOLS.includes(id));
   const hasSeen = verdict.checks.some(({ status }) => status === "SUCCESS");
-  const isAsked = scenariosOf(verdict).join() === scenario;
+  const isRequestedScenario = scenariosOf(verdict).join() === scenario;
   return [
-    ...failed.map(({ id, says }) => `${scenario} (${revision}), ${id}: ${says}`),
-    ...(hasSeen && isAsked ? [] : [`${scenario} (${revision}) saw nothing: ${verdict.output.slice(-500)}`]),
+    ...failed.map(({ id, message }) => `${scenario} (${revision}), ${id}: ${message}`),
+    ...(hasSeen && isRequestedScenario ? [] : [`${scenario} (${revision}) saw nothing: ${verdict.output.slice(-500)}`]),
   ];
 }

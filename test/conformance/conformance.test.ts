@@ -5,8 +5,8 @@ import { ANY_SERVER, failuresOf, notFine, single } from "./any-server.ts";
 import { isInstalled } from "./suite.ts";
 import { startTasksFixture } from "./tasks-fixture.ts";
 
-const isAsked = process.env["CONFORMANCE"] !== undefined && isInstalled();
-const when = isAsked ? "" : " (skipped: npm run conformance installs the suite and runs this)";
+const isRequested = process.env["CONFORMANCE"] !== undefined && isInstalled();
+const when = isRequested ? "" : " (skipped: npm run conformance installs the suite and runs this)";
 
 const LIMIT_MS = 180_000;
 
@@ -24,7 +24,7 @@ const TASKS = [
 ];
 const SKILLS = ["sep-2640-skills-directory", "sep-2640-skills-enumeration", "sep-2640-skills-manifest"];
 
-describe.skipIf(!isAsked)(`the official suite${when}`, () => {
+describe.skipIf(!isRequested)(`the official suite${when}`, () => {
   test.each(Object.entries(ANY_SERVER))(
     "%s: mic-mcp serve --http does what holds for any server",
     { timeout: LIMIT_MS },

@@ -31,7 +31,7 @@ export interface Check {
   readonly scenario: string;
   readonly id: string;
   readonly status: string;
-  readonly says: string;
+  readonly message: string;
 }
 
 /** `server-<scenario>-<instant>`, the instant with dashes for colons. */
@@ -60,7 +60,7 @@ export async function runSuite(url: string, ...options: readonly string[]): Prom
           scenario: scenarioOf(name),
           id,
           status,
-          says: errorMessage ?? description,
+          message: errorMessage ?? description,
         }));
       }),
     );

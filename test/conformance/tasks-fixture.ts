@@ -22,7 +22,7 @@ import { noSubscriptions } from "../mcp/http/service.ts";
 
 interface WorkContext {
   /** Resolves with the client's answer. */
-  ask(request: InputRequest): Promise<unknown>;
+  askClient(request: InputRequest): Promise<unknown>;
   readonly signal: AbortSignal;
 }
 type Work = (context: WorkContext) => Promise<CallToolResult>;
@@ -47,12 +47,12 @@ function run(work: Work): Running {
     end ??= state;
     touch();
   };
-  const ask = (request: InputRequest) =>
+  const askClient = (request: InputRequest) =>
     new Promise<unknown>((answer) => {
       questions.set(randomUUID(), { request, answer });
       touch();
     });
-  work({ ask, signal: cancelled.signal }).then(
+  work({ askClient, signal: cancelled.signal }).then(
     (result) => finish({ status: "completed", result }),
     ({ message }: Error) => finish({ status: "failed", error: { code: ProtocolErrorCode.InternalError, message } }),
   );
@@ -95,13 +95,13 @@ function startTask(work: Work): CallToolResult {
   return taskAnswer(started.task);
 }
 
-const text = (said: string): CallToolResult => ({ content: [{ type: "text", text: said }] });
+const text = (textContent: string): CallToolResult => ({ content: [{ type: "text", text: textContent }] });
 const form = (message: string, properties: Record<string, { type: "string" } | { type: "boolean" }>) =>
   inputRequired.elicit({
     message,
     requestedSchema: { type: "object", properties, required: Object.keys(properties) },
   });
-const askName = () => form("What is your name?", { name: { type: "string" } });
+const requestName = () => form("What is your name?", { name: { type: "string" } });
 const confirmation = form("Really?", { confirm: { type: "boolean" } });
 
 type Args = Readonly<Record<string, unknown>>;
@@ -113,7 +113,7 @@ const longTool =
   async (args, context) => {
     if (isRequired) requireTasks(context);
     if (takesTasks(context)) return startTask(work(args));
-    return await work(args)({ ask: () => Promise.reject(new Error("no client")), signal: context.mcpReq.signal });
+    return await work(args)({ askClient: () => Promise.reject(new Error("no client")), signal: context.mcpReq.signal });
   };
 
 const tools: Readonly<Record<string, Tool>> = {
@@ -131,18 +131,18 @@ const tools: Readonly<Record<string, Tool>> = {
     await sleep(200);
     throw new Error("The job broke.");
   }),
-  confirm_delete: longTool(({ filename }) => async ({ ask }) => {
-    await ask(confirmation);
+  confirm_delete: longTool(({ filename }) => async ({ askClient }) => {
+    await askClient(confirmation);
     return text(`Deleted ${filename}.`);
   }),
-  multi_input: longTool(() => async ({ ask }) => {
-    await Promise.all([ask(askName()), ask(confirmation)]);
+  multi_input: longTool(() => async ({ askClient }) => {
+    await Promise.all([askClient(requestName()), askClient(confirmation)]);
     return text("Both answered.");
   }),
   async test_tool_with_task(_args, context) {
     requireTasks(context);
     const answer = acceptedContent(context.mcpReq.inputResponses, "user_name", z.object({ name: z.string() }));
-    if (answer === undefined) return inputRequired({ inputRequests: { user_name: askName() } });
+    if (answer === undefined) return inputRequired({ inputRequests: { user_name: requestName() } });
     return startTask(async () => text(`Hello, ${answer.name}!`));
   },
 };

@@ -89,9 +89,9 @@ export function judge(schema: z.ZodType) {
 }
 
 const shown = (value: unknown): string => {
-  const told =
+  const json =
     JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? `${part}n` : part)) ?? String(value);
-  return told.length <= 80 ? told : `${told.slice(0, 60)}… (${told.length} characters)`;
+  return json.length <= 80 ? json : `${json.slice(0, 60)}… (${json.length} characters)`;
 };
 
 const check = (name: string, value: unknown, faults: readonly string[]) =>
@@ -181,8 +181,8 @@ export function objectUnderTest(
       title: string | Rules,
       proof: Rules | TestFunction = typeof title === "string" ? isExactlyItsFields : title,
     ): void {
-      const told = typeof title === "string" ? title : Object.keys(title).join(", ");
-      proves(ids, told, typeof proof === "function" ? proof : fields(proof));
+      const testTitle = typeof title === "string" ? title : Object.keys(title).join(", ");
+      proves(ids, testTitle, typeof proof === "function" ? proof : fields(proof));
     },
   };
 }

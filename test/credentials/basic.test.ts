@@ -90,10 +90,10 @@ const clientOf = ({ baseUrl }: Stub, credentials: ClientCredentials) => clientFo
 const readOperation = (service: Service) =>
   service.call(getMicPublicOperation, { path: { operationId: operation.id } }, within(10_000));
 
-for (const [said, refusal] of Object.entries(REFUSALS))
+for (const [description, refusal] of Object.entries(REFUSALS))
   proves(
     ["5/assumes-no-basic-form", "5/token-basic"],
-    `a service that takes the pair as it stands is found out by its ${said}, once`,
+    `a service that takes the pair as it stands is found out by its ${description}, once`,
     async () => {
       const stub = await serviceThat("takes it as it stands", special, refusal);
       const service = clientOf(stub, special);

@@ -157,8 +157,8 @@ for (const { name, missing, start } of balancers)
       for (const path of ["/readyz", "/healthz"])
         expect((await fetch(`${balancer.url}${path}`)).status, path).toBe(404);
       expect((await fetch(`${balancer.url}/downloads/a-ticket-to-read`)).status).toBe(200);
-      await expect.poll(() => balancer.said()).toMatch(/\bGET\b.*\b200\b/);
-      expect(balancer.said()).not.toContain("a-ticket-to-read");
+      await expect.poll(() => balancer.output()).toMatch(/\bGET\b.*\b200\b/);
+      expect(balancer.output()).not.toContain("a-ticket-to-read");
     });
 
     test("lets the parts of a stream through as they come", async () => {
@@ -188,7 +188,7 @@ test.skipIf(haproxyMissing !== undefined)(
     onTestFinished(() => balancer.stop());
     await expect.poll(async () => (await post(balancer.url)) === "200 fine" && leaving.posts() > 0).toBe(true);
     status = 503;
-    await expect.poll(() => balancer.said()).toMatch(/instances\/instance1 is DOWN/);
+    await expect.poll(() => balancer.output()).toMatch(/instances\/instance1 is DOWN/);
     const before = leaving.posts();
     for (let calls = 1; calls <= 6; calls++) expect(await post(balancer.url)).toBe("200 fine");
     expect(leaving.posts()).toBe(before);

@@ -35,8 +35,8 @@ describe("the systemd unit", () => {
       const path = join(await folderForTest(), "mic-mcp@.service");
       // The program has to be there.
       writeFileSync(path, unit.replace("/usr/bin/mic-mcp", process.execPath));
-      const said = execFileSync("sh", ["-c", `systemd-analyze verify --man=no ${path} 2>&1`], { encoding: "utf8" });
-      expect(said.split("\n").filter((line) => line.includes("mic-mcp"))).toEqual([]);
+      const output = execFileSync("sh", ["-c", `systemd-analyze verify --man=no ${path} 2>&1`], { encoding: "utf8" });
+      expect(output.split("\n").filter((line) => line.includes("mic-mcp"))).toEqual([]);
     },
   );
 

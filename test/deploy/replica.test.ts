@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
-import { askPostgres, postgresBin, postgresMissing, postgresUser } from "../support/postgres.ts";
+import { postgresBin, postgresMissing, postgresUser, queryPostgres } from "../support/postgres.ts";
 import { ended } from "../support/process.ts";
 
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
@@ -44,10 +44,10 @@ function place() {
   };
 }
 
-const ask = (port: number, sql: string) => askPostgres(`postgres://mic@127.0.0.1:${port}/postgres`, sql);
+const queryPort = (port: number, sql: string) => queryPostgres(`postgres://mic@127.0.0.1:${port}/postgres`, sql);
 
 const answers = (port: number) =>
-  ask(port, "SELECT 1").then(
+  queryPort(port, "SELECT 1").then(
     () => true,
     () => false,
   );
@@ -79,9 +79,11 @@ test.skipIf(postgresMissing !== undefined)(`a commit waits for the replica${skip
     PRIMARY_PORT: String(port),
   });
   await expect
-    .poll(() => ask(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
+    .poll(() => queryPort(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
     .toEqual([{ application_name: "replica", sync_state: "sync" }]);
-  await ask(port, "CREATE TABLE told (what TEXT)");
+  await queryPort(port, "CREATE TABLE told (what TEXT)");
   await expect.poll(() => answers(replicaPort)).toBe(true);
-  await expect.poll(() => ask(replicaPort, "SELECT count(*)::int AS n FROM told").catch(() => "")).toEqual([{ n: 0 }]);
+  await expect
+    .poll(() => queryPort(replicaPort, "SELECT count(*)::int AS n FROM told").catch(() => ""))
+    .toEqual([{ n: 0 }]);
 });

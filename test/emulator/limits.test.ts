@@ -14,7 +14,11 @@ const paths = [
 const LIMITED = "PLAYGROUND_RATE_LIMITED";
 
 /** Asks all endpoints in turn, `count` times in all, and gives the statuses. */
-async function ask(service: Service, count: number, headers: Record<string, string> = {}): Promise<readonly number[]> {
+async function sendRequests(
+  service: Service,
+  count: number,
+  headers: Record<string, string> = {},
+): Promise<readonly number[]> {
   const answers = await Promise.all(
     Array.from({ length: count }, (_, at) => service.send({ path: paths[at % 3] ?? "", headers })),
   );
@@ -29,7 +33,7 @@ proves(
   "600 requests a minute over all endpoints together, then 429 until Retry-After has passed",
   async () => {
     const service = await serviceForTest();
-    expect(countOf(await ask(service, 600), 200)).toBe(600);
+    expect(countOf(await sendRequests(service, 600), 200)).toBe(600);
     for (const path of paths) {
       const refused = await service.send({ path });
       expectPlaygroundError(refused, 429, LIMITED);
@@ -46,7 +50,7 @@ test("the rate holds in every minute, for malformed requests too, and not for th
   const service = await serviceForTest();
   const { workspaceId } = service.emulator;
   const jobApi = () => service.call(operations.getMicPublicCapabilities, { query: { workspaceId } });
-  await ask(service, 600);
+  await sendRequests(service, 600);
   service.clock.advance(60_000);
   const malformed = await Promise.all(
     Array.from({ length: 610 }, () => service.send({ path: `${paths[0]}?unknown=1` })),
@@ -62,7 +66,7 @@ proves.skipIf(process.platform !== "linux")(
   "each connected peer has its own 600 (needs Linux)",
   async () => {
     const service = await serviceForTest({ host: "127.0.0.1" });
-    await ask(service, 601);
+    await sendRequests(service, 601);
     const { port } = new URL(service.emulator.baseUrl);
     const status = await new Promise((resolve, reject) => {
       request({ host: "127.0.0.1", port, path: paths[0], localAddress: "127.0.0.2", agent: false }, (response) => {
@@ -81,25 +85,25 @@ proves(
   "30 a minute per reported address where the edge is trusted, each address for itself",
   async () => {
     const service = await serviceForTest({ trustReportedAddress: true });
-    const statuses = await ask(service, 32, from("203.0.113.5"));
+    const statuses = await sendRequests(service, 32, from("203.0.113.5"));
     expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([30, 2]);
-    expect(countOf(await ask(service, 30, from("203.0.113.6")), 200)).toBe(30);
-    expect(countOf(await ask(service, 30, from("2001:db8::1")), 200)).toBe(30);
+    expect(countOf(await sendRequests(service, 30, from("203.0.113.6")), 200)).toBe(30);
+    expect(countOf(await sendRequests(service, 30, from("2001:db8::1")), 200)).toBe(30);
     const refused = await service.send({ path: paths[2] ?? "", headers: from("203.0.113.5") });
     expectPlaygroundError(refused, 429, LIMITED);
     const seconds = Number(refused.headers["retry-after"]);
     expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60).toBe(true);
     service.clock.advance(seconds * 1000);
-    expect(countOf(await ask(service, 1, from("203.0.113.5")), 200)).toBe(1);
+    expect(countOf(await sendRequests(service, 1, from("203.0.113.5")), 200)).toBe(1);
   },
 );
 
 proves("8/reported-address-trusted", "a reported address counts for nothing unless the edge is trusted", async () => {
   const service = await serviceForTest();
-  expect(countOf(await ask(service, 60, from("203.0.113.5")), 200)).toBe(60);
+  expect(countOf(await sendRequests(service, 60, from("203.0.113.5")), 200)).toBe(60);
 });
 
 proves("8/reported-address-trusted", "where the edge reports no address, only the hard rate holds", async () => {
   const service = await serviceForTest({ trustReportedAddress: true });
-  expect(countOf(await ask(service, 60), 200)).toBe(60);
+  expect(countOf(await sendRequests(service, 60), 200)).toBe(60);
 });

@@ -74,13 +74,15 @@ proves(
     const approved = [offer.expiresAt, input.expiresAt ?? offer.expiresAt].map((one) => Date.parse(one));
     const untilMs = Math.min(...approved);
     own.clock.advance(untilMs - own.clock.now() - 3_600_000);
-    const ask = (expiresAtMs: number) =>
+    const requestPermission = (expiresAtMs: number) =>
       own.call(operations.requestMicSharedFileProcessing, {
         body: { ...processingBody(own, offer, input.id), expiresAt: new Date(expiresAtMs).toISOString() },
       });
-    expect((await ask(untilMs - 1)).status).toBe(201);
+    expect((await requestPermission(untilMs - 1)).status).toBe(201);
     for (const late of [untilMs + 1, untilMs + 1000, Date.parse("9999-12-31T23:59:59Z")])
-      expect(expectProblem(await ask(late), 422).fieldErrors.map(({ pointer }) => pointer)).toEqual(["/expiresAt"]);
+      expect(expectProblem(await requestPermission(late), 422).fieldErrors.map(({ pointer }) => pointer)).toEqual([
+        "/expiresAt",
+      ]);
   },
 );
 

@@ -7,7 +7,10 @@ import { at, expectProblem, parseJson } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, jobBody, last, oneInputOffer, processingBody, registerInput } from "./work.ts";
 
-async function ask(service: Service, change: Readonly<Record<string, unknown>> = {}): Promise<ProcessingRequest> {
+async function requestProcessing(
+  service: Service,
+  change: Readonly<Record<string, unknown>> = {},
+): Promise<ProcessingRequest> {
   const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
   const { data } = await service.ok(operations.requestMicSharedFileProcessing, {
     body: { ...processingBody(service, offer, input.id), ...change },
@@ -39,7 +42,7 @@ const newestJobs = async (service: Service) => {
 proves("1/permission-reviewed-before-job", "a new request is not approved yet and starts no job", async () => {
   const service = await serviceForTest();
   const before = await newestJobs(service);
-  const request = await ask(service);
+  const request = await requestProcessing(service);
   expect(request).toMatchObject({ state: "SUBMITTED", revision: 1, reviewHash: null, reasonCode: null });
   await watch(service, request.id);
   expect(await newestJobs(service)).toEqual(before);
@@ -50,7 +53,7 @@ proves(
   "it is reviewed: SUBMITTED, REVIEWABLE, APPROVED, each a revision later",
   async () => {
     const service = await serviceForTest();
-    const request = await ask(service);
+    const request = await requestProcessing(service);
     const readings = await watch(service, request.id);
     const states = readings.map(({ state }) => state).filter((state, index, all) => state !== all[index - 1]);
     expect(states).toEqual(["SUBMITTED", "REVIEWABLE", "APPROVED"]);
@@ -80,11 +83,11 @@ proves(
       registerInput(service, FILE.succeeds),
       registerInput(service, FILE.quarantined),
     ]);
-    const asked = [
+    const requests = [
       [{ ...processingBody(service, offer, clean.id), purpose: "Marketing to households" }, "PURPOSE_NOT_ALLOWED"],
       [processingBody(service, offer, infected.id), "SOURCE_NOT_ELIGIBLE"],
     ] as const;
-    for (const [body, reasonCode] of asked) {
+    for (const [body, reasonCode] of requests) {
       const { data } = await service.ok(operations.requestMicSharedFileProcessing, { body });
       const decided = last(await watch(service, data.id));
       expect(decided).toMatchObject({ state: "REJECTED", reasonCode });
@@ -95,7 +98,7 @@ proves(
 
 proves("3/processing-request-state", "a permission ends with its expiry: REVOKED", async () => {
   const service = await serviceForTest();
-  const request = await ask(service);
+  const request = await requestProcessing(service);
   const approved = last(await watch(service, request.id));
   expect(approved.state).toBe("APPROVED");
   service.clock.advance(Date.parse(approved.expiresAt) - service.clock.now() - 1);
@@ -156,7 +159,7 @@ proves(
   "a revision up to 2^63-1 goes over the wire as an integer, digit by digit",
   async () => {
     const service = await serviceForTest();
-    const request = await ask(service);
+    const request = await requestProcessing(service);
     const answer = await service.call(operations.getMicSharedFileProcessingRequest, {
       path: { requestId: request.id },
     });

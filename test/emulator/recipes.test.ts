@@ -115,20 +115,20 @@ proves(
       for (const values of spoiled(makeValue(offer.recipe.parameters))) {
         const key = nextKey();
         const answer = await submit(offer, values, key);
-        const told = `${offer.recipe.name} ${JSON.stringify(values)}: ${answer.text}`;
+        const description = `${offer.recipe.name} ${JSON.stringify(values)}: ${answer.text}`;
         const isObject = typeof values === "object" && values !== null && !Array.isArray(values);
         if (isObject && fits(values)) {
-          expect(answer.status, told).toBe(202);
+          expect(answer.status, description).toBe(202);
           continue;
         }
         refused += 1;
-        expect(answer.status, told).toBe(isObject ? 422 : 400);
+        expect(answer.status, description).toBe(isObject ? 422 : 400);
         const { fieldErrors } = expectProblem(answer, isObject ? 422 : 400);
         expect(
           fieldErrors.every(({ pointer }) => pointer.startsWith("/parameterValues")),
-          told,
+          description,
         ).toBe(true);
-        expect(fieldErrors.length, told).toBeGreaterThan(0);
+        expect(fieldErrors.length, description).toBeGreaterThan(0);
         expect(await service().executions(key)).toBe(0);
       }
       expect(refused).toBeGreaterThan(3);

@@ -57,8 +57,8 @@ test("50 jobs are retried once each, though the server is killed in the middle",
   expect(await retries()).toBeLessThan(50);
   await service.admin("DELETE", "faults");
 
-  const told = await (await inside()).call("retry_jobs", { ...args, reason: "Worded otherwise" });
-  const rows = Rows.parse(told.structured?.["results"]);
+  const result = await (await inside()).call("retry_jobs", { ...args, reason: "Worded otherwise" });
+  const rows = Rows.parse(result.structured?.["results"]);
   expect(rows.map(({ jobId }) => jobId)).toEqual(jobIds);
   expect(new Set(rows.map(({ outcome }) => outcome))).toEqual(new Set(["retried"]));
   expect(new Set(rows.map(({ newJobId }) => newJobId)).size).toBe(50);
@@ -124,9 +124,9 @@ for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough 
       service.clock.advance(60_000);
 
       const second = await inside();
-      const told = await second.call("run_job", { ...args, waitSeconds: 0 });
-      expect(told.error, told.text).toBeUndefined();
-      const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(told.structured?.["data"]);
+      const result = await second.call("run_job", { ...args, waitSeconds: 0 });
+      expect(result.error, result.text).toBeUndefined();
+      const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(result.structured?.["data"]);
       expect([await executed(service, REGISTER), await executed(service, SUBMIT)]).toEqual([1, 1]);
       // Nothing is left that would have to be settled.
       for (const state of ["in_progress", "unknown"])
@@ -150,8 +150,8 @@ test("run_job submits no second job if the file has been registered again since"
   const { workspaceId } = args;
   const anew = { workspaceId, inputKind: "M4_FILE", referenceId: input?.referenceId, idempotencyKey: "once-more" };
   expect((await second.call("register_input", anew)).error).toBeUndefined();
-  const told = await second.call("run_job", { ...args, waitSeconds: 0 });
-  expect(told.error, told.text).toBeUndefined();
+  const result = await second.call("run_job", { ...args, waitSeconds: 0 });
+  expect(result.error, result.text).toBeUndefined();
   expect([await executed(service, REGISTER), await executed(service, SUBMIT)]).toEqual([2, 1]);
 });
 

@@ -71,10 +71,10 @@ test.each([
   for (const { tool, idempotencyKey, state, nextStep } of actions) {
     expect(state, tool).toBe("unknown");
     expect(nextStep).toMatchObject({ tool: "resolve_actions", arguments: { idempotencyKey } });
-    const told = await next.call(nextStep?.tool ?? "", nextStep?.arguments ?? {});
-    expect(told.error, told.text).toBeUndefined();
-    expect(told.structured).toMatchObject({ results: [{ tool, idempotencyKey, outcome: "resolved" }] });
-    made.set(idempotencyKey, Resolved.parse(told.structured).results[0]?.resourceId);
+    const result = await next.call(nextStep?.tool ?? "", nextStep?.arguments ?? {});
+    expect(result.error, result.text).toBeUndefined();
+    expect(result.structured).toMatchObject({ results: [{ tool, idempotencyKey, outcome: "resolved" }] });
+    made.set(idempotencyKey, Resolved.parse(result.structured).results[0]?.resourceId);
     expect(await service.executions(idempotencyKey), tool).toBe(1);
   }
   const settled = Object((await next.call("list_actions", {})).structured).actions;

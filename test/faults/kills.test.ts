@@ -12,7 +12,7 @@ import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { example, makeWorld } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
-import { ACCEPT, legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { ACCEPT, connectLegacyClient, createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { callMessage, initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
 import { executed } from "../mcp/tasks/bench.ts";
 import { manualClock } from "../support/emulator.ts";
@@ -87,7 +87,7 @@ interface Way {
   sendToProcess(env: Environment, args: object): Promise<() => Promise<unknown>>;
 }
 
-const speakerOf = { legacy: legacySpeaker, modern: async (url: string) => modernSpeaker(url) };
+const speakerOf = { legacy: connectLegacyClient, modern: async (url: string) => createModernClient(url) };
 
 const over = (revision: "legacy" | "modern"): Way => ({
   async open(env) {
@@ -103,7 +103,7 @@ const over = (revision: "legacy" | "modern"): Way => ({
         const headers = { accept: ACCEPT, "content-type": "application/json" };
         const call = callMessage(2, TOOL, args);
         if (revision === "legacy")
-          return { url, headers: { ...headers, ...(await legacySpeaker(url)).headers }, messages: [call] };
+          return { url, headers: { ...headers, ...(await connectLegacyClient(url)).headers }, messages: [call] };
         const _meta = {
           "io.modelcontextprotocol/protocolVersion": "2026-07-28",
           "io.modelcontextprotocol/clientInfo": { name: "deaf", version: "1" },

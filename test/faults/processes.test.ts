@@ -60,9 +60,9 @@ class Wish {
   committed = () => expect.poll(() => this.executions(), { interval: 5, timeout: 10_000 }).toBe(1);
 
   /** Done once, told as done, every request the same command; gives how it was told. */
-  async expectDone(told: CallResult): Promise<{ key: string; replayed: boolean }> {
-    expect(told.error, told.text).toBeUndefined();
-    const { idempotencyKey = "", replayed = false } = told.action ?? {};
+  async expectDone(result: CallResult): Promise<{ key: string; replayed: boolean }> {
+    expect(result.error, result.text).toBeUndefined();
+    const { idempotencyKey = "", replayed = false } = result.action ?? {};
     const requests = await this.requests();
     expect(new Set(requests.map((each) => each.idempotencyKey))).toEqual(new Set([idempotencyKey]));
     expect(new Set(requests.map((each) => each["bodySha256"])).size).toBe(1);
@@ -106,8 +106,8 @@ test(
       await server.kill();
       const before = server.received(n);
       const next = await insideOn(env);
-      const told = await next.call(TOOL, n % 2 === 0 ? wish.arguments : wish.retyped);
-      const { key, replayed } = await wish.expectDone(told);
+      const result = await next.call(TOOL, n % 2 === 0 ? wish.arguments : wish.retyped);
+      const { key, replayed } = await wish.expectDone(result);
       if (before) expect({ key: before.action?.idempotencyKey, replayed }).toEqual({ key, replayed: true });
       const another = await next.call(TOOL, wish.arguments);
       expect(await wish.expectDone(another), `killed after ${waitMs} ms`).toEqual({ key, replayed: true });
@@ -171,8 +171,8 @@ for (const { name, fault: what, until, end, isReplayed } of endings)
       const listed = await next.call("list_actions", { state: "unknown" });
       expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", attempts: 1 }]);
     }
-    const told = await wish.expectDone(await next.call(TOOL, wish.retyped));
-    if (isReplayed) expect(told.replayed).toBe(true);
+    const outcome = await wish.expectDone(await next.call(TOOL, wish.retyped));
+    if (isReplayed) expect(outcome.replayed).toBe(true);
   });
 
 test("killed between the answer and writing it down", patient, async () => {
@@ -188,8 +188,8 @@ test("killed between the answer and writing it down", patient, async () => {
   await server.kill();
   await database.query("ROLLBACK");
   await database.close();
-  const told = await (await insideOn({ MIC_STATE_DIR: stateDir })).call(TOOL, wish.arguments);
-  expect(await wish.expectDone(told)).toMatchObject({ replayed: true });
+  const result = await (await insideOn({ MIC_STATE_DIR: stateDir })).call(TOOL, wish.arguments);
+  expect(await wish.expectDone(result)).toMatchObject({ replayed: true });
 });
 
 test("a call that was cancelled is the same action when it is made again", patient, async () => {
@@ -224,8 +224,8 @@ function sharing(environment: () => Promise<Readonly<Record<string, string>>>): 
       const wish = new Wish();
       // Else neither is told before both have asked.
       await fault(delay(200));
-      const tolds = await Promise.all([one.call(TOOL, wish.arguments), other.call(TOOL, wish.retyped)]);
-      const [first, second] = [await wish.expectDone(tolds[0]), await wish.expectDone(tolds[1])];
+      const results = await Promise.all([one.call(TOOL, wish.arguments), other.call(TOOL, wish.retyped)]);
+      const [first, second] = [await wish.expectDone(results[0]), await wish.expectDone(results[1])];
       expect(first.key).toBe(second.key);
       expect([first.replayed, second.replayed].sort()).toEqual([false, true]);
       expect(await wish.requests()).toHaveLength(1);

@@ -25,7 +25,7 @@ const WINDOW_MS = DEDUPLICATION_WINDOW_MS;
 interface Step {
   readonly who: 0 | 1;
   /** Without a key, with the key that the agent read last, or with a new key of the agent's own. */
-  readonly ask: "keyless" | "keyed" | "own";
+  readonly keyMode: "keyless" | "keyed" | "own";
   readonly order: number;
   readonly strikes: readonly (typeof STRIKES)[number][];
   readonly journal: JournalStrike | undefined;
@@ -39,7 +39,7 @@ interface Step {
 
 const step: fc.Arbitrary<Step> = fc.record({
   who: fc.constantFrom(0 as const, 1 as const),
-  ask: fc.oneof(
+  keyMode: fc.oneof(
     { weight: 6, arbitrary: fc.constant("keyless" as const) },
     { weight: 3, arbitrary: fc.constant("keyed" as const) },
     { weight: 1, arbitrary: fc.constant("own" as const) },
@@ -116,11 +116,11 @@ class Model {
   }
 
   /** Which action a call with this outcome was about. */
-  identify(askedKey: string | undefined, observed: string | undefined, call: Span): Intent {
-    const byKey = this.#intents.find(({ key }) => key !== undefined && key === (askedKey ?? observed));
-    if (askedKey !== undefined) {
-      if (observed !== undefined) expect(observed).toBe(askedKey);
-      return byKey ?? this.#begin(askedKey, call);
+  identify(requestedKey: string | undefined, observed: string | undefined, call: Span): Intent {
+    const byKey = this.#intents.find(({ key }) => key !== undefined && key === (requestedKey ?? observed));
+    if (requestedKey !== undefined) {
+      if (observed !== undefined) expect(observed).toBe(requestedKey);
+      return byKey ?? this.#begin(requestedKey, call);
     }
     const known = this.#intents.filter(({ key }) => key !== undefined);
     const live = known.filter((each) => this.#isLive(each, call) === "yes");
@@ -209,13 +209,14 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     }
   };
 
-  async function play({ who, ask, order, strikes, journal, answer, twin, jumpMs }: Step): Promise<readonly Call[]> {
+  async function play({ who, keyMode, order, strikes, journal, answer, twin, jumpMs }: Step): Promise<readonly Call[]> {
     await world.arrive();
     world.clock.advance(jumpMs);
     replaceCrashed();
-    const asked = ask === "own" ? `own-${owner}-${++ownKeys}` : ask === "keyed" ? model.lastKey : undefined;
+    const requestedKey =
+      keyMode === "own" ? `own-${owner}-${++ownKeys}` : keyMode === "keyed" ? model.lastKey : undefined;
     const fromMs = world.clock.now();
-    const key = asked !== undefined && { idempotencyKey: asked };
+    const key = requestedKey !== undefined && { idempotencyKey: requestedKey };
     const args = { ...Object(shuffled(meant, order)), ...key };
     const script = { tool: TOOLS[what], arguments: args, owner, strikes, journal };
     const plain = { ...script, arguments: { ...meant, ...key }, strikes: [], journal: undefined };
@@ -223,13 +224,13 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     const calls = await Promise.all([machines[who].call(script), ...(twin === "none" ? [] : [other.call(plain)])]);
     machines[who].calm();
     const span = { fromMs, toMs: world.clock.now() };
-    for (const call of calls) await judge(call, asked, answer, calls.length > 1, journal !== undefined, span);
+    for (const call of calls) await judge(call, requestedKey, answer, calls.length > 1, journal !== undefined, span);
     return calls;
   }
 
   async function judge(
     { outcome, sent }: Call,
-    asked: string | undefined,
+    requestedKey: string | undefined,
     fate: Step["answer"],
     hasTwin: boolean,
     isStruck: boolean,
@@ -241,7 +242,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
       keys.add(outcome.facts.idempotencyKey);
     expect(keys.size, "one call is about one action").toBeLessThanOrEqual(1);
     const [observed] = keys;
-    const intent = model.identify(asked, observed, span);
+    const intent = model.identify(requestedKey, observed, span);
     const { facts } = outcome.kind === "failure" ? outcome : { facts: undefined };
 
     if (facts?.kind === "internal") {
@@ -282,7 +283,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
   for (const machine of machines) machine.calm();
   const plain: Step = {
     who: 0,
-    ask: "keyless",
+    keyMode: "keyless",
     order: 1,
     strikes: [],
     journal: undefined,
@@ -291,13 +292,13 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     jumpMs: 60_000,
   };
   const answers: string[] = [];
-  for (const each of [plain, { ...plain, ask: "keyed", who: 1 }, { ...plain, who: 1 }] satisfies readonly Step[])
+  for (const each of [plain, { ...plain, keyMode: "keyed", who: 1 }, { ...plain, who: 1 }] satisfies readonly Step[])
     for (const { outcome } of await play(each)) {
       const facts = outcome.kind === "failure" ? outcome.facts : undefined;
       const key = outcome.kind === "value" ? outcome.key : facts?.sideEffect === "done" && facts.idempotencyKey;
       const isTooOld = facts !== undefined && /more than 20 h ago/.test(facts.message);
       expect(key || isTooOld, `in the end there is an answer: ${JSON.stringify(outcome)}`).toBeTruthy();
-      if (key && each.ask === "keyless") answers.push(key);
+      if (key && each.keyMode === "keyless") answers.push(key);
     }
   expect(new Set(answers).size, "the same call is the same action").toBeLessThanOrEqual(1);
 

@@ -93,15 +93,15 @@ proves("7.2/assumes-no-statuses-or-codes", "a refusal is told as it came, whatev
   const { stub, connection } = session();
   const codes = ["¡no!", "IDEMPOTENCY_KEY_REUSED", "NOT_FOUND", "VERSION_CONFLICT", "RATE_LIMITED", "SUCCESS"];
   for (const status of [400, 402, 404, 405, 409, 410, 418, 422, 423, 425, 451, 499]) {
-    const told = [];
+    const kinds = [];
     for (const code of codes) {
       stub.expect(answer(status, { ...problem, code, status: 599, retryable: false }));
       const { error } = await connection.callTool("get_job", { jobId: job.id });
       expect(error).toMatchObject({ status, code, retryable: false, sideEffect: "none", requestId: problem.requestId });
-      told.push(error?.kind);
+      kinds.push(error?.kind);
     }
     // The status alone says what kind it is.
-    expect(new Set(told).size, `${status}: ${told}`).toBe(1);
+    expect(new Set(kinds).size, `${status}: ${kinds}`).toBe(1);
   }
 });
 

@@ -36,11 +36,11 @@ proves(
   "newest first, reading ends behind a whole page that is older, and says so",
   async () => {
     const { stub, connection } = await sessionForTest();
-    const asked = serveJobs(stub, () => newestFirst);
+    const requestedPages = serveJobs(stub, () => newestFirst);
     const { structured } = await connection.callTool("list_jobs", args);
     const { data, read, summary, nextStep } = Found.parse(structured);
     expect(data.map(({ id }) => id)).toEqual(young);
-    expect(asked).toHaveLength(2);
+    expect(requestedPages).toHaveLength(2);
     expect(read).toEqual({ jobs: 200, complete: false });
     expect(summary).toContain(`the last page was created before ${createdSince}`);
     expect(nextStep).toBeUndefined();

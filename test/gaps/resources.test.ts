@@ -165,8 +165,8 @@ proves(
     }
     // Nor is one that was asked for taken as given.
     stub.expect(answer(200, { ...recipeList, page: { limit: 5, nextCursor: null, hasMore: false } }));
-    const asked = await connection.callTool("list_recipes", { workspaceId: "micws_1", limit: 50 });
-    expect(asked.structured).toMatchObject({ page: { limit: 5 } });
+    const result = await connection.callTool("list_recipes", { workspaceId: "micws_1", limit: 50 });
+    expect(result.structured).toMatchObject({ page: { limit: 5 } });
     expect(stub.requests.at(-1)?.target).toContain("limit=50");
   },
 );
@@ -191,14 +191,14 @@ const windows = [
   ["DAY", "ENTITLEMENT"],
   ["ENTITLEMENT", "DAY"],
 ] as const;
-for (const [asked, told] of windows)
-  proves("4.2/usage-window-told", `usage by ${told} is no usage by ${asked}, and says so`, async () => {
+for (const [requested, returned] of windows)
+  proves("4.2/usage-window-told", `usage by ${returned} is no usage by ${requested}, and says so`, async () => {
     const { stub, connection } = session();
-    stub.expect(answer(200, enveloped({ ...usageSummary, window: told })));
-    const { structured, text } = await connection.callTool("get_usage", { workspaceId: "micws_1", window: asked });
-    expect(stub.requests[0]?.target).toContain(`window=${asked}`);
-    expect(structured?.["data"]).toMatchObject({ window: told });
-    for (const window of [asked, told]) expect(structured?.["summary"]).toContain(window);
+    stub.expect(answer(200, enveloped({ ...usageSummary, window: returned })));
+    const { structured, text } = await connection.callTool("get_usage", { workspaceId: "micws_1", window: requested });
+    expect(stub.requests[0]?.target).toContain(`window=${requested}`);
+    expect(structured?.["data"]).toMatchObject({ window: returned });
+    for (const window of [requested, returned]) expect(structured?.["summary"]).toContain(window);
     expect(text.startsWith(String(structured?.["summary"]))).toBe(true);
   });
 

@@ -30,7 +30,7 @@ function found(query: string, country?: Country) {
 }
 
 const coverage = { statesTotal: 36, statesRead: 36, complete: true, unread: [] };
-const said = (query: string, country?: Country): string => findingText(find(query, country), coverage, "", []);
+const formatFinding = (query: string, country?: Country): string => findingText(find(query, country), coverage, "", []);
 
 /** The emulator's country with some districts called otherwise. */
 const respelled = (names: Readonly<Record<string, string>>): Country =>
@@ -93,7 +93,7 @@ describe("a query is read before it is matched", () => {
 
   test("a state that has no such district is told, and where there is one", () => {
     expect(answer("Lucknow, Bihar")).toMatchObject({ ambiguous: true, matches: [{ stateCode: "UP", match: "exact" }] });
-    expect(said("Lucknow, Bihar")).toBe(
+    expect(formatFinding("Lucknow, Bihar")).toBe(
       'Bihar (BR) has no district like "Lucknow"; elsewhere there is Lucknow in Uttar Pradesh (UP): 5 mandals.',
     );
   });
@@ -125,10 +125,10 @@ describe("names have kinds", () => {
 
   test("a former name says until when, a seat that it is one", () => {
     expect(found("Allahabad")).toMatchObject({ since: 2018 });
-    expect(said("Allahabad")).toBe(
+    expect(formatFinding("Allahabad")).toBe(
       '"Allahabad" is a former name (until 2018) of Prayagraj in Uttar Pradesh (UP): 8 mandals.',
     );
-    expect(said("Panaji")).toBe('"Panaji" is the seat of North Goa in Goa (GA): 5 mandals.');
+    expect(formatFinding("Panaji")).toBe('"Panaji" is the seat of North Goa in Goa (GA): 5 mandals.');
   });
 
   test("a city names its district, but nobody said that it is meant", () => {
@@ -136,7 +136,7 @@ describe("names have kinds", () => {
       matches: [{ name: "Gautam Buddha Nagar", match: "seat", kind: "city" }],
       ambiguous: true,
     });
-    expect(said("Noida")).toMatch(/^"Noida" is a city in Gautam Buddha Nagar/);
+    expect(formatFinding("Noida")).toMatch(/^"Noida" is a city in Gautam Buddha Nagar/);
   });
 
   test("a slip in a former name is a guess, and says which name it is like", () => {
@@ -155,8 +155,8 @@ describe("names have kinds", () => {
   });
 
   test("two spellings of one name in one list are both told", () => {
-    const twins: ListedDistrict = { stateCode: "UP", code: "9999", name: "Hatras", mandalCount: 1 };
-    expect(answer("Hathras", knownCountry([...emulated, twins]))).toMatchObject({
+    const duplicate: ListedDistrict = { stateCode: "UP", code: "9999", name: "Hatras", mandalCount: 1 };
+    expect(answer("Hathras", knownCountry([...emulated, duplicate]))).toMatchObject({
       ambiguous: true,
       matches: [{ match: "exact" }, { name: "Hatras" }],
     });
@@ -168,13 +168,13 @@ describe("the record is followed to names of the list alone", () => {
     const older = respelled({ Prayagraj: "Allahabad" });
     expect(found("Allahabad", older)).toMatchObject({ match: "exact" });
     expect(found("Prayagraj", older)).toMatchObject({ name: "Allahabad", match: "alias", kind: "later" });
-    expect(said("Prayagraj", older)).toContain('"Prayagraj" is a later name (since 2018) of Allahabad');
+    expect(formatFinding("Prayagraj", older)).toContain('"Prayagraj" is a later name (since 2018) of Allahabad');
   });
 
   test("where the district is not listed, its other names say nothing, and its seat says so", () => {
     for (const query of ["Allahabad", "Prayagraj"])
       expect(answer(query, without("Prayagraj")).matches.every(({ match }) => match === "similar")).toBe(true);
-    expect(said("Panaji", without("North Goa"))).toBe(
+    expect(formatFinding("Panaji", without("North Goa"))).toBe(
       '"Panaji" is the seat of North Goa in Goa (GA), which is not in the list.',
     );
   });
@@ -209,7 +209,7 @@ describe("the record is followed to names of the list alone", () => {
     ["with a word behind it", (name) => `${name} District`],
   ])("the record's former names find 98 in a hundred of a list %s", (_, write) => {
     const country = knownCountry(emulated.map((district) => ({ ...district, name: write(district.name) })));
-    const asked = [...recordedDistricts().values()]
+    const formerNames = [...recordedDistricts().values()]
       .flat()
       .flatMap(({ name: district, names }) =>
         emulated
@@ -218,12 +218,12 @@ describe("the record is followed to names of the list alone", () => {
             names.flatMap(({ kind, name }) => (kind === "former" ? [{ name, district, stateCode }] : [])),
           ),
       );
-    const missed = asked.filter(({ name, district, stateCode }) => {
+    const missed = formerNames.filter(({ name, district, stateCode }) => {
       const { matches } = answer(`${name}, ${stateCode}`, country);
       return matches[0]?.match === "similar" || !matches.some((match) => match.name === write(district));
     });
-    expect(asked.length).toBeGreaterThan(300);
-    expect(missed.length / asked.length, JSON.stringify(missed)).toBeLessThanOrEqual(0.02);
+    expect(formerNames.length).toBeGreaterThan(300);
+    expect(missed.length / formerNames.length, JSON.stringify(missed)).toBeLessThanOrEqual(0.02);
   });
 });
 
@@ -237,7 +237,7 @@ test.each([
   ["لکھنؤ", /in letters that are not read.*Devanagari/],
 ])("a miss says what the name is: %s", (query, text) => {
   const country = without("Hansi");
-  expect(said(query, country)).toMatch(text);
+  expect(formatFinding(query, country)).toMatch(text);
   const { matches, ambiguous } = answer(query, country);
   expect(matches.some(({ match }) => match !== "similar") && !ambiguous).toBe(false);
 });
@@ -247,7 +247,7 @@ test("any text at all can be asked for, and folding what is folded changes nothi
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 2, maxLength: 80 }), (query) => {
       for (const { score } of answer(query, country).matches) expect(score).toBeLessThanOrEqual(1);
-      expect(said(query, country).length).toBeGreaterThan(0);
+      expect(formatFinding(query, country).length).toBeGreaterThan(0);
       expect(fold(fold(query))).toBe(fold(query));
     }),
     { numRuns: 400 },
@@ -266,9 +266,9 @@ describe("a state", () => {
     ["UK", "UT", "Uttarakhand"],
     ["CG", "CT", "Chhattisgarh"],
   ])("%s and %s are one, whichever the list has", (code, other, name) => {
-    for (const asked of [code, other, code.toLowerCase(), other.toLowerCase(), name, name.toUpperCase()]) {
-      expect(nameOf(asked)).toBe(name);
-      expect(nameOf(asked, recoded(code, other))).toBe(name);
+    for (const stateText of [code, other, code.toLowerCase(), other.toLowerCase(), name, name.toUpperCase()]) {
+      expect(nameOf(stateText)).toBe(name);
+      expect(nameOf(stateText, recoded(code, other))).toBe(name);
     }
   });
 

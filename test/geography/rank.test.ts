@@ -37,7 +37,7 @@ async function read(catalogue: readonly FakeState[], needs: NeedsOf, calls: numb
   const time = virtualTime();
   const fake = fakePlayground(catalogue, time);
   const geography = createGeography({ service: fake.service, perMinute: 3, timing: time });
-  const ask = () =>
+  const gather = () =>
     time.during(
       geography.gather(
         {
@@ -50,12 +50,12 @@ async function read(catalogue: readonly FakeState[], needs: NeedsOf, calls: numb
         { signal: new AbortController().signal, deadlineAt: time.now() + 45_000 },
       ),
     );
-  let gathered = await ask();
+  let gathered = await gather();
   const isSure = (): boolean => needs(gathered.country.states.value.states, gathered.country).rows.length === 0;
   for (let call = 1; call < calls && !isSure(); call++) {
     // As long as an answer says at most.
     await time.pass(61_000);
-    gathered = await ask();
+    gathered = await gather();
   }
   geography.close();
   return { ...gathered, requests: fake.requests.length, states: gathered.country.states.value.states };

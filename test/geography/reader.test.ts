@@ -24,8 +24,8 @@ function setUp(perMinute = 28) {
   const progress: number[] = [];
   const readAll = (waitMs: number, signal?: AbortSignal): Promise<Gathered> =>
     readCountry(geography, { now: time.now, waitMs, signal, onProgress: (read) => void progress.push(read) });
-  const asked = () => fake.requests.map(({ state }) => state);
-  return { time, fake, geography, context, readAll, progress, asked };
+  const requestedStates = () => fake.requests.map(({ state }) => state);
+  return { time, fake, geography, context, readAll, progress, asked: requestedStates };
 }
 
 const largestFirst = wholeCountry.toSorted((a, b) => mandalsOf(b) - mandalsOf(a)).map(({ code }) => code);
@@ -95,10 +95,10 @@ test("a service that says 429 again and again is left alone until the next quest
 });
 
 test("largest states come first", async () => {
-  const { time, asked, readAll } = setUp(10);
+  const { time, asked: requestedStates, readAll } = setUp(10);
   await time.during(readAll(0));
   await time.pass(1000);
-  expect(asked().slice(1)).toEqual(largestFirst.slice(0, 9));
+  expect(requestedStates().slice(1)).toEqual(largestFirst.slice(0, 9));
 });
 
 test("time up: the answer has what is there, and the rest is read in the background", async () => {
@@ -118,7 +118,7 @@ test("time up: the answer has what is there, and the rest is read in the backgro
 });
 
 test("tries a 502 once more and a 400 never, and reads the other states", async () => {
-  const { time, fake, asked, readAll } = setUp(600);
+  const { time, fake, asked: requestedStates, readAll } = setUp(600);
   fake.faults.set("AC", [refusal(502), refusal(502)]);
   fake.faults.set("AD", [refusal(502)]);
   fake.faults.set("AE", [refusal(400)]);
@@ -130,8 +130,8 @@ test("tries a 502 once more and a 400 never, and reads the other states", async 
       { states: ["AE"], reason: "HTTP 400" },
     ],
   });
-  expect(asked().filter((state) => state === "AE")).toHaveLength(1);
-  for (const code of ["AC", "AD"]) expect(asked().filter((state) => state === code)).toHaveLength(2);
+  expect(requestedStates().filter((state) => state === "AE")).toHaveLength(1);
+  for (const code of ["AC", "AD"]) expect(requestedStates().filter((state) => state === code)).toHaveLength(2);
   expect(coverage(await time.during(readAll(20_000))).complete).toBe(true);
 });
 
@@ -175,11 +175,11 @@ test("who gives up waiting does not take the answer from the others; the last on
 });
 
 test("states are kept ten minutes, districts six hours", async () => {
-  const { time, fake, asked, readAll } = setUp(600);
+  const { time, fake, asked: requestedStates, readAll } = setUp(600);
   await time.during(readAll(20_000));
   await time.pass(STATES_FRESH_MS + 1);
   await time.during(readAll(20_000));
-  expect(asked().filter((state) => state === "")).toHaveLength(2);
+  expect(requestedStates().filter((state) => state === "")).toHaveLength(2);
   expect(fake.requests).toHaveLength(38);
   await time.pass(DISTRICTS_FRESH_MS);
   await time.during(readAll(20_000));

@@ -99,8 +99,10 @@ test("other names have a year only if an act, not mere usage, ended them; no sea
     if (since !== "") expectYear(since, 1947, row);
     if (kind !== "former" || COLONIAL.has(source)) expect(since, textOf(row)).toBe("");
   }
-  const told = new Set(names.map(({ state, district, name }) => key(state, district, fold(name ?? ""))));
-  expect(seats.filter(({ state, district, seat }) => told.has(key(state, district, fold(seat ?? ""))))).toEqual([]);
+  const recordedNames = new Set(names.map(({ state, district, name }) => key(state, district, fold(name ?? ""))));
+  expect(
+    seats.filter(({ state, district, seat }) => recordedNames.has(key(state, district, fold(seat ?? "")))),
+  ).toEqual([]);
 });
 
 describe("new districts", () => {

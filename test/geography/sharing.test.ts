@@ -277,48 +277,48 @@ describe("processes that run at once", () => {
   });
 });
 
-const Logged = z.array(z.looseObject({ path: z.string(), status: z.number() }));
+const RequestLog = z.array(z.looseObject({ path: z.string(), status: z.number() }));
 const Coverage = z.looseObject({ statesRead: z.int(), complete: z.boolean() });
-const Answered = z.looseObject({ coverage: Coverage });
+const RankingAnswer = z.looseObject({ coverage: Coverage });
 type Coverage = z.infer<typeof Coverage>;
 
 /** What the first minute allows is there after a moment; the thorough run kills a server first, and waits for the second minute. */
-async function askColdServers(shared: Readonly<Record<string, string>>): Promise<void> {
+async function rankOnColdServers(shared: Readonly<Record<string, string>>): Promise<void> {
   const emulator = await emulatorForTest({ requestsPerPeer: 30 });
   const start = async () =>
     startServer({ env: { ...emulatorEnv(emulator), MIC_STATE_DIR: await newStateDir(), ...shared } });
   const servers = await Promise.all(Array.from({ length: 3 }, start));
   const question = { level: "district", by: "mandalCount", order: "asc", limit: 1, waitSeconds: isThorough ? 25 : 5 };
-  const ask = async (server: Server) =>
-    Answered.parse((await server.call("rank_divisions", question)).structured).coverage;
-  const asked = async () => {
+  const rank = async (server: Server) =>
+    RankingAnswer.parse((await server.call("rank_divisions", question)).structured).coverage;
+  const apiRequests = async () => {
     const response = await fetch(`${emulator.baseUrl}/__emulator/requests`);
-    return Logged.parse(await response.json()).filter(({ path }) => path.startsWith("/api/"));
+    return RequestLog.parse(await response.json()).filter(({ path }) => path.startsWith("/api/"));
   };
   if (isThorough) {
     const mortal = await start();
     mortal.send("rank_divisions", question, 1);
-    while ((await asked()).length < 3) await sleep(5);
+    while ((await apiRequests()).length < 3) await sleep(5);
     await mortal.kill();
   }
   const startedAt = performance.now();
   const isEnough = ({ complete, statesRead }: Coverage) => (isThorough ? complete : statesRead >= 10);
-  while (!(await Promise.all(servers.map(ask))).every(isEnough)) {
+  while (!(await Promise.all(servers.map(rank))).every(isEnough)) {
     expect(performance.now() - startedAt).toBeLessThan(150_000);
     await sleep(5_000);
   }
-  const requests = await asked();
+  const requests = await apiRequests();
   // Nobody counts the requests that the killed server had in flight.
   const lost = isThorough ? CONCURRENCY : 0;
   expect(requests.filter(({ status }) => status !== 200).length).toBeLessThanOrEqual(lost);
   expect(requests.length - new Set(requests.map(({ path }) => path)).size).toBeLessThanOrEqual(2 * lost);
   // A server that starts with the next chat knows as much.
-  expect(isEnough(await ask(await start()))).toBe(true);
-  if (isThorough) expect(await asked()).toHaveLength(requests.length);
+  expect(isEnough(await rank(await start()))).toBe(true);
+  if (isThorough) expect(await apiRequests()).toHaveLength(requests.length);
 }
 
 test("cold servers with one state folder read the country once between them", async () => {
-  await askColdServers({ MIC_STATE_DIR: await newStateDir() });
+  await rankOnColdServers({ MIC_STATE_DIR: await newStateDir() });
 }, 200_000);
 
 describe.skipIf(postgresMissing !== undefined)(
@@ -347,7 +347,7 @@ describe.skipIf(postgresMissing !== undefined)(
     });
 
     test("read it once as servers, too", async () => {
-      await askColdServers({ MIC_JOURNAL_URL: await server.database() });
+      await rankOnColdServers({ MIC_JOURNAL_URL: await server.database() });
     }, 200_000);
 
     test("answer alone without the database", async () => {

@@ -41,7 +41,7 @@ const client = (name: ClientName): Pick<Client, "name" | "missing" | "isProgram"
 /** Each client takes it in its own way. */
 const bearer = (token: string) => `Bearer ${token}`;
 
-function mustSay(what: RegExp, { stdout, stderr }: { readonly stdout: string; readonly stderr: string }): void {
+function requireOutput(what: RegExp, { stdout, stderr }: { readonly stdout: string; readonly stderr: string }): void {
   if (!what.test(stdout)) throw new Error(`the client said: ${stdout}${stderr}`);
 }
 
@@ -55,8 +55,8 @@ const claudeCode: Client = {
     const { token } = { token: undefined, ...target };
     const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
     const args = target.kind === "http" ? header : target.args;
-    mustSay(/^Added/m, await run(home, ...program, "mcp", "add", ...how, ...args));
-    mustSay(/^mic: .*Connected$/m, await run(home, ...program, "mcp", "list"));
+    requireOutput(/^Added/m, await run(home, ...program, "mcp", "add", ...how, ...args));
+    requireOutput(/^mic: .*Connected$/m, await run(home, ...program, "mcp", "list"));
   },
 };
 
@@ -77,7 +77,7 @@ const geminiCli: Client = {
     await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
     const { stdout, stderr } = await run(home, ...programOf("Gemini CLI"), "mcp", "list");
     // It writes its list to either, as it finds a terminal or not.
-    mustSay(/^. mic: .*Connected$/m, { stdout: stdout + stderr, stderr: "" });
+    requireOutput(/^. mic: .*Connected$/m, { stdout: stdout + stderr, stderr: "" });
   },
 };
 
@@ -160,14 +160,17 @@ const inspector = (era: "legacy" | "modern"): Client => ({
     await inspect("--method", "resources/read", "--uri", "mic://geography/states");
     if (era === "legacy") return;
     // Ends with a code of its own where a skill is not what its digest says.
-    mustSay(/"outcome": ?"verified"/, { stdout: await inspect("--method", "skills/list", "--verify"), stderr: "" });
+    requireOutput(/"outcome": ?"verified"/, {
+      stdout: await inspect("--method", "skills/list", "--verify"),
+      stderr: "",
+    });
     // Many at once are many for one server only where they share one.
     if (target.kind === "stdio") return;
     const loaded = await inspect(
       ...["--method", "tools/call", "--tool-name", "list_states"],
       ...["--load", "--load-requests", String(LOAD), "--load-concurrency", "10"],
     );
-    mustSay(new RegExp(`"ok": ?${LOAD}\\b`), { stdout: loaded, stderr: "" });
+    requireOutput(new RegExp(`"ok": ?${LOAD}\\b`), { stdout: loaded, stderr: "" });
   },
 });
 

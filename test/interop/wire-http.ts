@@ -20,28 +20,29 @@ function messagesIn(body: string, type = ""): readonly Message[] {
 }
 
 export async function tapHttp(upstream: string): Promise<HttpTap> {
-  const noted: { readonly asked: readonly Message[]; readonly told: () => readonly Message[] }[] = [];
+  const noted: { readonly requestMessages: readonly Message[]; readonly responseMessages: () => readonly Message[] }[] =
+    [];
 
   function pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const url = new URL(incoming.url ?? "/", upstream);
-    const asked: Buffer[] = [];
-    const told: Buffer[] = [];
+    const requestChunks: Buffer[] = [];
+    const responseChunks: Buffer[] = [];
     const headers = { ...incoming.headers, host: url.host };
     const onward = request(url, { method: incoming.method, headers }, (answer) => {
       noted.push({
-        asked: messagesIn(Buffer.concat(asked).toString(), incoming.headers["content-type"]),
+        requestMessages: messagesIn(Buffer.concat(requestChunks).toString(), incoming.headers["content-type"]),
         // A stream may still be going on.
-        told: () => messagesIn(Buffer.concat(told).toString(), answer.headers["content-type"]),
+        responseMessages: () => messagesIn(Buffer.concat(responseChunks).toString(), answer.headers["content-type"]),
       });
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.on("data", (chunk: Buffer) => told.push(chunk));
+      answer.on("data", (chunk: Buffer) => responseChunks.push(chunk));
       answer.on("error", () => outgoing.destroy());
       answer.pipe(outgoing);
     });
     onward.on("error", () => outgoing.destroy());
     // A client that goes away is seen by the server.
     outgoing.on("close", () => onward.destroy());
-    incoming.on("data", (chunk: Buffer) => asked.push(chunk));
+    incoming.on("data", (chunk: Buffer) => requestChunks.push(chunk));
     incoming.pipe(onward);
   }
 
@@ -53,10 +54,10 @@ export async function tapHttp(upstream: string): Promise<HttpTap> {
   return {
     url: `http://127.0.0.1:${address.port}${pathname}`,
     exchanges: () =>
-      noted.flatMap(({ asked, told }) =>
+      noted.flatMap(({ requestMessages, responseMessages }) =>
         pair([
-          ...asked.map((message) => ({ from: "client", ...message })),
-          ...told().map((message) => ({ from: "server", ...message })),
+          ...requestMessages.map((message) => ({ from: "client", ...message })),
+          ...responseMessages().map((message) => ({ from: "server", ...message })),
         ]),
       ),
     async close() {

@@ -20,7 +20,7 @@ import { answer } from "../support/stub.ts";
 const STAGES = ["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"];
 
 /** What a success says beside its data; fails the test on a failure. */
-async function told({ stub, connection }: Session, body: unknown, tool: string, args: object, status = 200) {
+async function expectSuccess({ stub, connection }: Session, body: unknown, tool: string, args: object, status = 200) {
   stub.expect(answer(status, body));
   const { isError, text, structured, meta } = await connection.callTool(tool, { ...args });
   expect(isError, text).toBe(false);
@@ -47,7 +47,7 @@ proves(
     ] as const)
       for (const [state, failure, isRight] of failures) {
         const data = { ...resource, state, failure };
-        const { text, structured, drift } = await told(session, enveloped(data), tool, args);
+        const { text, structured, drift } = await expectSuccess(session, enveloped(data), tool, args);
         expect(structured).toMatchObject({ data: { state, failure }, summary: expect.stringContaining(state) });
         expect(drift, `${tool} ${state}`).toEqual(
           isRight
@@ -70,7 +70,9 @@ proves("7.2/failure-when-failed", "in a list it is named by its item, in a resou
     { ...job, state: "FAILED" },
     { ...job, state: "FAILED", failure: problem },
   ];
-  const { drift, structured } = await told(session, { ...jobList, data }, "list_jobs", { workspaceId: "micws_1" });
+  const { drift, structured } = await expectSuccess(session, { ...jobList, data }, "list_jobs", {
+    workspaceId: "micws_1",
+  });
   expect(drift).toEqual([
     "/data/1/failure: a Problem, though the state is RUNNING",
     "/data/2/failure: null, though the state is FAILED",
@@ -88,7 +90,7 @@ proves(
     const session = await sessionForTest();
     const args = { jobId: job.id, ...retryJob, idempotencyKey: "letter-key-1" };
     const made = enveloped({ ...job, retryOfBatchId: job.id, failure: problem });
-    const first = await told(session, made, "retry_job", args, 202);
+    const first = await expectSuccess(session, made, "retry_job", args, 202);
     expect(first.drift).toEqual(["/data/failure: a Problem, though the state is RUNNING"]);
     session.stub.expect(answer(200, made));
     const again = await session.connection.callTool("retry_job", args);
@@ -113,7 +115,10 @@ proves(
     const cases = [...inOrder.map((names) => [names, undefined] as const), ...outOfOrder];
     for (const [names, wrong] of cases) {
       const data = { ...job, stages: names.map((name) => ({ ...stage, stage: name })) };
-      const { structured, drift } = await told(session, enveloped(data), "get_job", { jobId: job.id, view: "full" });
+      const { structured, drift } = await expectSuccess(session, enveloped(data), "get_job", {
+        jobId: job.id,
+        view: "full",
+      });
       expect(structured).toMatchObject({ data: { stages: data.stages } });
       const named = [`/data/stages: ${wrong} is out of the contract's order, or there twice`];
       expect(drift, names.join()).toEqual(wrong === undefined ? undefined : named);
@@ -129,7 +134,7 @@ proves("4.2/has-more", "hasMore says whether more remain; a cursor that says oth
   ] as const) {
     const given = list.page.nextCursor;
     const call = `${tool} ${JSON.stringify({ workspaceId: "micws_1", cursor: given })}`;
-    for (const [nextCursor, hasMore, says, contradiction] of [
+    for (const [nextCursor, hasMore, expectedText, contradiction] of [
       [given, true, `Next: ${call} (the next page)`, undefined],
       [null, false, "No more.", undefined],
       [null, true, "More remain, but the service gives no cursor", "/page: hasMore is true, though nextCursor is null"],
@@ -141,8 +146,8 @@ proves("4.2/has-more", "hasMore says whether more remain; a cursor that says oth
       ],
     ] as const) {
       const body = { ...list, page: { ...list.page, nextCursor, hasMore } };
-      const { text, structured, drift } = await told(session, body, tool, { workspaceId: "micws_1" });
-      expect(text).toContain(says);
+      const { text, structured, drift } = await expectSuccess(session, body, tool, { workspaceId: "micws_1" });
+      expect(text).toContain(expectedText);
       expect(structured?.["page"]).toEqual(body.page);
       expect(drift).toEqual(contradiction === undefined ? undefined : [contradiction]);
     }
@@ -160,7 +165,7 @@ proves("9/playground-document-version", "a document of another version than the 
     [{}, named],
   ] as const) {
     const document = { ...openApiDocument, info };
-    const result = await told(session, document, "get_geography_openapi", {});
+    const result = await expectSuccess(session, document, "get_geography_openapi", {});
     expect(result.structured).toEqual({ ...document, summary: "OpenAPI 3.1.1: 1 path." });
     expect(result.drift).toEqual(drift);
   }
@@ -179,15 +184,15 @@ proves("3/retry-carries-earlier-job", "an answer that is no retry of this job is
       retryable: false,
       idempotencyKey: args.idempotencyKey,
     });
-    for (const said of ["/data/retryOfBatchId", JSON.stringify(earlier), "made-7", "zz1", "new key", "list_jobs"])
-      expect(failed.text).toContain(said);
+    for (const expected of ["/data/retryOfBatchId", JSON.stringify(earlier), "made-7", "zz1", "new key", "list_jobs"])
+      expect(failed.text).toContain(expected);
     // Under its key the same is told again, and nothing is sent.
     const again = await connection.callTool("retry_job", args);
     expect(again.error).toMatchObject({ kind: "contract_violation", sideEffect: "done" });
   }
   const right = enveloped({ ...job, id: "made-8", retryOfBatchId: "zz1" });
   const lastArgs = { jobId: "zz1", ...retryJob, idempotencyKey: "letter-retry-right" };
-  const { structured } = await told(session, right, "retry_job", lastArgs, 202);
+  const { structured } = await expectSuccess(session, right, "retry_job", lastArgs, 202);
   expect(structured).toMatchObject({ data: { id: "made-8", retryOfBatchId: "zz1" } });
 });
 
@@ -198,5 +203,5 @@ test("what nothing contradicts has no drift", async () => {
     ["get_operation", { operationId: operation.id }, enveloped(operation)],
     ["get_recipe", { versionId: recipeOffer.recipe.versionId }, micEnveloped(recipeOffer)],
   ] as const)
-    expect((await told(session, body, tool, args)).drift).toBeUndefined();
+    expect((await expectSuccess(session, body, tool, args)).drift).toBeUndefined();
 });

@@ -15,7 +15,7 @@ proves(
   "an instant past by more than the clocks may differ is refused unsent, any other is the service's to judge",
   async () => {
     const { stub, connection } = await sessionForTest();
-    const ask = (expiresAt: string, purpose = createProcessingRequest.purpose) =>
+    const requestProcessing = (expiresAt: string, purpose = createProcessingRequest.purpose) =>
       connection.callTool("request_file_processing", { ...createProcessingRequest, expiresAt, purpose });
     const past = [
       "2020-01-01T00:00:00Z",
@@ -24,7 +24,7 @@ proves(
       inMs(-SLACK_MS - 1).replace("Z", "999Z"),
     ];
     for (const expiresAt of past) {
-      const { error, text } = await ask(expiresAt);
+      const { error, text } = await requestProcessing(expiresAt);
       expect(error, text).toMatchObject({
         kind: "invalid_arguments",
         sideEffect: "none",
@@ -39,7 +39,7 @@ proves(
     for (const expiresAt of [inMs(-SLACK_MS + 60_000), inMs(0), inMs(60_000), "9999-12-31T23:59:59.999999Z"]) {
       stub.expect(accepted);
       // Another purpose, since the expiry is a note: the same request would be a replay.
-      expect((await ask(expiresAt, `Purpose until ${expiresAt}`)).isError, expiresAt).toBe(false);
+      expect((await requestProcessing(expiresAt, `Purpose until ${expiresAt}`)).isError, expiresAt).toBe(false);
       expect(stub.requests.at(-1)?.body.toString()).toContain(`"expiresAt":"${expiresAt}"`);
     }
   },

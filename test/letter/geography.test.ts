@@ -39,7 +39,7 @@ proves("7.1/upstream-status-preserved", "an upstream's error is told as that, wh
 });
 
 const { contract } = statesResponse;
-const saysNo: readonly (readonly [string, Step])[] = [
+const unknownStateAnswers: readonly (readonly [string, Step])[] = [
   ["400", refused(400, "INVALID_PLAYGROUND_REQUEST")],
   ["400 without a body", answer(400)],
   ["404", refused(404, "INVALID_PLAYGROUND_REQUEST")],
@@ -54,7 +54,7 @@ proves(
   ["4.1/state-required", "4.1/assumes-no-answer-to-unknown-state"],
   "no such state is said, whatever is answered, only of a code that the states list does not have",
   async () => {
-    for (const [what, step] of saysNo) {
+    for (const [what, step] of unknownStateAnswers) {
       const { stub, connection } = await sessionForTest();
       districtsAnswered(stub, step);
       const unknown = await connection.callTool("list_districts", { state: "ZZ" });

@@ -23,11 +23,11 @@ proves("4.1/openapi", "an OpenAPI document with int64 bounds is told, its number
   stub.expect(answer(200, body));
   const { isError, structured, text } = await connection.callTool("get_geography_openapi");
   expect(isError, text).toBe(false);
-  const told = JSON.stringify(document)
+  const expected = JSON.stringify(document)
     .replaceAll('"MAX"', `"${MAX_INT64}"`)
     .replace('"HUGE"', `"more than ${Number.MAX_VALUE}"`);
   const { summary, ...shown } = structured ?? {};
-  expect(shown).toEqual(JSON.parse(told));
+  expect(shown).toEqual(JSON.parse(expected));
   const [first, rest = ""] = text.split("\n");
   expect(first).toBe(summary);
   expect(JSON.parse(rest)).toEqual(shown);
@@ -111,9 +111,9 @@ test("an id with a lone surrogate is told, and no resource is linked", async () 
   expect(links).toEqual(["mic://jobs/job-1"]);
   for (const id of ["\ud800", "job-\udc00-1", "\udc00\ud800"]) {
     stub.expect(answer(200, JSON.stringify(enveloped({ ...job, id }))));
-    const told = await connection.callTool("get_job", { jobId: job.id });
-    expect(told.isError, told.text).toBe(false);
-    expect(told.structured).toMatchObject({ data: { id } });
-    expect(told.links).toEqual([]);
+    const result = await connection.callTool("get_job", { jobId: job.id });
+    expect(result.isError, result.text).toBe(false);
+    expect(result.structured).toMatchObject({ data: { id } });
+    expect(result.links).toEqual([]);
   }
 });

@@ -36,8 +36,8 @@ proves(
     expect(failed.text).toContain(`larger than ${MAX_BYTES} bytes`);
     expect(failed.text).not.toMatch(/breaks (the|its) contract/);
     expect(failed.error?.next).toMatch(/smaller limit/);
-    const told = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 10 });
-    expect(told.structured).toMatchObject({ data: Array.from({ length: 10 }, () => ({ state: "FAILED" })) });
+    const result = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 10 });
+    expect(result.structured).toMatchObject({ data: Array.from({ length: 10 }, () => ({ state: "FAILED" })) });
   },
 );
 

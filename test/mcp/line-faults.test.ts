@@ -15,38 +15,38 @@ async function server() {
     },
     outbound: (message) => message,
   });
-  const heard: JSONRPCMessage[] = [];
+  const received: JSONRPCMessage[] = [];
   const errors: string[] = [];
   transport.onmessage = (message) => {
     if ("params" in message && message.params?.["bad"] === true)
       throw new RangeError("Maximum call stack size exceeded");
-    heard.push(message);
+    received.push(message);
   };
   transport.onerror = ({ message }) => errors.push(message);
   await transport.start();
-  let said = "";
+  let written = "";
   stdout.on("data", (chunk: Buffer) => {
-    said += chunk;
+    written += chunk;
   });
   const answers = (): unknown[] =>
-    said
+    written
       .split("\n")
       .slice(0, -1)
       .map((text) => JSON.parse(text));
-  return { stdin, heard, errors, answers };
+  return { stdin, heard: received, errors, answers };
 }
 
 test("a request is refused under its id, which is then free again", async () => {
-  const { stdin, heard, errors, answers } = await server();
+  const { stdin, heard: received, errors, answers } = await server();
   stdin.write(line({ id: 1, method: "tools/call", params: { bad: true } }));
   stdin.write(line({ id: 1, method: "tools/call", params: {} }));
-  await expect.poll(() => heard).toHaveLength(1);
+  await expect.poll(() => received).toHaveLength(1);
   await expect.poll(answers).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.any(String) } }]);
   expect(errors).toHaveLength(1);
 });
 
 test("a notification is dropped, and a batch loses only what was at fault", async () => {
-  const { stdin, heard, answers } = await server();
+  const { stdin, heard: received, answers } = await server();
   stdin.write(line({ method: "notifications/message", params: { bad: true } }));
   const batch = [
     { jsonrpc: "2.0", id: 1, method: "ping" },
@@ -54,6 +54,6 @@ test("a notification is dropped, and a batch loses only what was at fault", asyn
     { jsonrpc: "2.0", id: 3, method: "ping" },
   ];
   stdin.write(`${JSON.stringify(batch)}\n`);
-  await expect.poll(() => heard).toHaveLength(2);
+  await expect.poll(() => received).toHaveLength(2);
   await expect.poll(answers).toMatchObject([{ id: 2, error: { code: -32603 } }]);
 });

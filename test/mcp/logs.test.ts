@@ -28,7 +28,7 @@ async function failTwice(): Promise<void> {
   expect(answer.ok).toBe(true);
 }
 
-const Told = z.looseObject({
+const RegisterResult = z.looseObject({
   action: z.object({ idempotencyKey: z.string(), attempts: z.int(), replayed: z.boolean() }),
   meta: z.looseObject({ requestId: z.string() }),
 });
@@ -48,7 +48,7 @@ describe.each(eras)("of a %s client", (era: Era) => {
     const connection: Connection = await connectionForTest(era, { env });
     await failTwice();
     const { structured } = await connection.callTool("register_input", register(eras.indexOf(era)));
-    const { action, meta } = Told.parse(structured);
+    const { action, meta } = RegisterResult.parse(structured);
     await connection.callTool("get_job", { jobId: "no-such-job" });
     await connection.close();
 

@@ -5,7 +5,7 @@ import { createJob, job, micEnveloped } from "../contract/samples.ts";
 import { serveHttpInside } from "../support/inside.ts";
 import { insideServer } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
-import { resultOf, type Speaker, speakers } from "./http/raw.ts";
+import { clientFactories, type McpTestClient, resultOf } from "./http/raw-client.ts";
 
 type Call = (id: number, tool: string, args: object) => Promise<unknown>;
 
@@ -15,9 +15,9 @@ async function overStdio(stub: Stub): Promise<Call> {
 }
 
 const overHttp =
-  (era: keyof typeof speakers) =>
+  (era: keyof typeof clientFactories) =>
   async (stub: Stub): Promise<Call> => {
-    const client: Speaker = await speakers[era](await serveHttpInside(stubEnv(stub)));
+    const client: McpTestClient = await clientFactories[era](await serveHttpInside(stubEnv(stub)));
     return (id, tool, args) => resultOf(client.call(id, tool, args), id);
   };
 

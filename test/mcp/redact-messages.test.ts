@@ -63,9 +63,9 @@ test("a secret that is a word of the protocol leaves the protocol whole", () => 
     const exit = exitFor(word);
     const answer = exit(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { text: `a ${word} b` } }));
     expect(JSON.parse(answer)).toEqual({ jsonrpc: "2.0", id: 1, result: { text: "a [redacted] b" } });
-    const told = { jsonrpc: "2.0", method: "notifications/progress", params: { progress: 1, message: word } };
-    expect(JSON.parse(exit(JSON.stringify(told)))).toEqual({
-      ...told,
+    const notification = { jsonrpc: "2.0", method: "notifications/progress", params: { progress: 1, message: word } };
+    expect(JSON.parse(exit(JSON.stringify(notification)))).toEqual({
+      ...notification,
       params: { progress: 1, message: "[redacted]" },
     });
   }

@@ -85,12 +85,12 @@ proves("5/secret-stays-in-server", "whatever the service says of a secret is tak
   stub.respondToToken(() => answer(200, { access_token: TOKEN, token_type: "Bearer" }));
   stub.respond((request) => {
     const [, number = ""] = /\/jobs\/j(\d)/.exec(request.target) ?? [];
-    const say = echoing[Number(number)] ?? (() => answer(400, "the test expected no such request"));
-    return say(echoOf(request), request.method === "POST" ? 202 : 200);
+    const respond = echoing[Number(number)] ?? (() => answer(400, "the test expected no such request"));
+    return respond(echoOf(request), request.method === "POST" ? 202 : 200);
   });
   const connections = await Promise.all(bothEras.map((era) => serve(era, stub.baseUrl)));
   // All at once: what proves nothing of an action is asked for again and again.
-  const saying = connections.flatMap(({ callTool }) =>
+  const reads = connections.flatMap(({ callTool }) =>
     echoing.map(async (_, number) => {
       const jobId = `j${number}`;
       const read = await callTool("get_job", { jobId });
@@ -100,7 +100,7 @@ proves("5/secret-stays-in-server", "whatever the service says of a secret is tak
       expectClean("retry_job", (await callTool("retry_job", { jobId, retryMode: "RESTART", reason: "again" })).raw);
     }),
   );
-  await Promise.all(saying);
+  await Promise.all(reads);
   expect(stub.tokenRequests.length).toBeGreaterThan(0);
   for (const { stderr } of connections) expectClean("stderr", stderr());
 });

@@ -108,11 +108,11 @@ const VOICES: readonly ((id: string) => string)[] = [
 ];
 
 /** Each text is one of the server's own; `said` collects them. */
-export const voiceTexts = (meeting: number, said: Set<string>): Texts => {
+export const voiceTexts = (meeting: number, serverLines: Set<string>): Texts => {
   const texts = numbered((place) => VOICES[(place + meeting) % VOICES.length]?.(`${meeting}-${place}`) ?? "");
   return (at, maxChars) => {
     const text = texts(at, maxChars);
-    said.add(text);
+    serverLines.add(text);
     return text;
   };
 };
@@ -219,9 +219,9 @@ export function success(
   const body = mapTexts(plain, (text, at) => {
     const maxChars = roomAt(endpoint, schema, plain, at);
     if (maxChars === 0) return text;
-    const said = texts(`${endpoint.id}${at}`, maxChars);
+    const replacement = texts(`${endpoint.id}${at}`, maxChars);
     // Nothing can be asked for by an id with half a character: there is no UTF-8 for it.
-    return at.endsWith("/id") ? said.replace(/\p{Surrogate}/gu, "") : said;
+    return at.endsWith("/id") ? replacement.replace(/\p{Surrogate}/gu, "") : replacement;
   });
   if (!schema.safeParse(body).success) throw new Error(`what ${endpoint.id} answers breaks the contract`);
   const extra = endpoint.id === "getPlaygroundOpenApi" ? {} : { [texts(`${endpoint.id} drift`)]: 1 };
@@ -242,7 +242,7 @@ export const REFUSALS = ["bare", "wrapped", "told by a gateway", "no token", "no
 
 export function refusal(form: (typeof REFUSALS)[number], texts: Texts, status: number): Step {
   const { fieldError, problem } = samples;
-  const said = {
+  const body = {
     ...problem,
     code: texts("code"),
     title: texts("title"),
@@ -257,9 +257,9 @@ export function refusal(form: (typeof REFUSALS)[number], texts: Texts, status: n
   };
   switch (form) {
     case "bare":
-      return answer(status, said);
+      return answer(status, body);
     case "wrapped":
-      return answer(status, { error: said });
+      return answer(status, { error: body });
     case "told by a gateway":
       return answer(status, { message: texts("message") }, { "x-request-id": inHeader(texts("x-request-id")) });
     case "no token":

@@ -70,13 +70,13 @@ let tokens = 0;
 let meetings = 0;
 
 /** Whole texts of the API that are written like the server's own lines. */
-let said = new Set<string>();
+let serverLines = new Set<string>();
 
 /** No id comes again, and no action. Without a pool each text of the API is a line of the server. */
 function meet(pool: readonly string[] | undefined, now: Turn): void {
   meetings++;
-  said = new Set();
-  const hostile = pool === undefined ? voiceTexts(meetings, said) : hostileTexts(meetings, pool);
+  serverLines = new Set();
+  const hostile = pool === undefined ? voiceTexts(meetings, serverLines) : hostileTexts(meetings, pool);
   texts = { plain: plainTexts(meetings), hostile };
   turn = now;
 }
@@ -126,7 +126,7 @@ function expectLines(text: string): void {
   for (const line of text.split("\n")) {
     for (const cell of line.split("\t")) {
       expectSentence(cell);
-      expect(said, text).not.toContain(cell);
+      expect(serverLines, text).not.toContain(cell);
     }
   }
 }
@@ -187,21 +187,25 @@ const required = ({ pathFields, queryFields, bodyFields, key }: OperationRow): A
 };
 
 /** Arguments for each tool; what an agent writes is text from outside, too. */
-const jobTools: Readonly<Record<string, (say: Texts) => Args>> = {
+const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   ...Object.fromEntries(jobOperations.map((row) => [row.tool, () => required(row)])),
   register_input: () => ({ ...samples.createInput, idempotencyKey: `key-${meetings}` }),
-  get_input: (say) => ({ inputId: say("an input's id") }),
-  download_asset: (say) => ({ assetId: say("an asset's id") }),
+  get_input: (textFor) => ({ inputId: textFor("an input's id") }),
+  download_asset: (textFor) => ({ assetId: textFor("an asset's id") }),
   submit_job: () => ({ ...samples.createJob, idempotencyKey: `"${CANARY}" ${meetings}` }),
-  get_job: (say) => ({ jobId: say("a job's id") }),
-  cancel_job: (say) => ({ jobId: say("a job's id"), reason: say("a reason"), idempotencyKey: `the key ${meetings}` }),
-  retry_job: (say) => ({
-    jobId: say("a job's id"),
+  get_job: (textFor) => ({ jobId: textFor("a job's id") }),
+  cancel_job: (textFor) => ({
+    jobId: textFor("a job's id"),
+    reason: textFor("a reason"),
+    idempotencyKey: `the key ${meetings}`,
+  }),
+  retry_job: (textFor) => ({
+    jobId: textFor("a job's id"),
     retryMode: "RESTART",
-    reason: say("a reason"),
+    reason: textFor("a reason"),
     idempotencyKey: `another key ${meetings}`,
   }),
-  get_operation: (say) => ({ operationId: say("an operation's id") }),
+  get_operation: (textFor) => ({ operationId: textFor("an operation's id") }),
   request_file_processing: () => ({
     ...samples.createProcessingRequest,
     expiresAt: "2099-01-01T00:00:00Z",
@@ -217,23 +221,23 @@ const jobTools: Readonly<Record<string, (say: Texts) => Args>> = {
     waitSeconds: 0,
     idempotencyKey: `"${CANARY}" run ${meetings}`,
   }),
-  retry_jobs: (say) => ({
-    jobIds: [say("a job's id"), say("another job's id")],
+  retry_jobs: (textFor) => ({
+    jobIds: [textFor("a job's id"), textFor("another job's id")],
     retryMode: "RESTART",
-    reason: say("a reason"),
+    reason: textFor("a reason"),
     waitSeconds: 0,
   }),
-  wait_for_jobs: (say) => ({ jobIds: [say("a job's id"), say("another job's id")], waitSeconds: 0 }),
+  wait_for_jobs: (textFor) => ({ jobIds: [textFor("a job's id"), textFor("another job's id")], waitSeconds: 0 }),
 };
 
 /** What one job meets is told in its row. */
 const ofMany: ReadonlySet<string> = new Set(["retry_jobs", "wait_for_jobs"]);
 
-const geographyTools: Readonly<Record<string, (say: Texts) => Args>> = {
+const geographyTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   get_geography_openapi: () => ({}),
   list_states: () => ({}),
   list_districts: () => ({ state: "TG" }),
-  find_district: (say) => ({ name: say("listPlaygroundDistricts/districts/1/name"), limit: 3 }),
+  find_district: (textFor) => ({ name: textFor("listPlaygroundDistricts/districts/1/name"), limit: 3 }),
   rank_divisions: () => ({ level: "district", by: "mandalCount" }),
 };
 
@@ -246,9 +250,9 @@ const readsOne: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
 
 /** What an agent may write: a reason holds no control characters, and a path no lone surrogates. */
 const asArgument =
-  (say: Texts): Texts =>
+  (textFor: Texts): Texts =>
   (at, maxChars) =>
-    say(at, maxChars)
+    textFor(at, maxChars)
       .replace(/\p{Surrogate}/gu, "")
       .replace(at.endsWith("reason") ? /\p{Cc}/gu : /$^/, "");
 
@@ -266,7 +270,7 @@ const aTurn = (): Turn => {
   return now;
 };
 
-const argsFor = (args: (say: Texts) => Args) => (side: Side) => args(asArgument(texts[side]));
+const argsFor = (args: (textFor: Texts) => Args) => (side: Side) => args(asArgument(texts[side]));
 
 test("every tool is tried", async () => {
   const tools = await connections.plain().listTools();
@@ -277,7 +281,7 @@ test("every tool is tried", async () => {
 describe("whatever the service says", () => {
   test("in the resources of jobs, the tools' answers keep their shape, and the data is exact", async () => {
     const succeeded = new Set<string>();
-    const told = fc.asyncProperty(attacks, turns, async (pool, now) => {
+    const property = fc.asyncProperty(attacks, turns, async (pool, now) => {
       meet(pool, now);
       for (const [tool, args] of Object.entries(jobTools)) {
         const { hostile } = await callBoth(tool, argsFor(args));
@@ -292,7 +296,7 @@ describe("whatever the service says", () => {
       expect(hostilely?.map(shapeOf)).toEqual(plainly?.map(shapeOf));
       for (const question of hostilely ?? []) expectSentence(question);
     });
-    await fc.assert(told, { seed: SEED, numRuns: 8 });
+    await fc.assert(property, { seed: SEED, numRuns: 8 });
     expect([...succeeded].sort()).toEqual(Object.keys(jobTools).sort());
   }, 60_000);
 
@@ -493,9 +497,9 @@ describe("whatever a client says", () => {
 describe("what a person sees at a terminal", () => {
   test("the log and doctor hold no escapes", async () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
-    const say = hostileTexts(0, pool);
+    const textFor = hostileTexts(0, pool);
     for (const form of ["bare", "no token"] as const) {
-      refuse = () => refusal(form, say, 422);
+      refuse = () => refusal(form, textFor, 422);
       const { stdout } = await run(["doctor"], { env: environmentOf("hostile") });
       expect(unwanted(stdout, "\n"), stdout).toEqual([]);
       for (const line of stdout.split("\n")) expectSentence(line);
@@ -504,9 +508,9 @@ describe("what a person sees at a terminal", () => {
   });
 
   /** A command to copy, with double quotes instead of those of a shell. */
-  const inQuotes = (text: string): string => text.replace(/'[^'\n]*'/g, (said) => JSON.stringify(said));
+  const inQuotes = (text: string): string => text.replace(/'[^'\n]*'/g, (quoted) => JSON.stringify(quoted));
 
-  const commands: readonly (readonly [name: string, args: (say: Texts) => readonly string[]])[] = [
+  const commands: readonly (readonly [name: string, args: (textFor: Texts) => readonly string[]])[] = [
     ["list_states", () => ["call", "list_states"]],
     ["list_districts", () => ["call", "list_districts", "state=TG"]],
     ["find_district", () => ["call", "find_district", "name=Adilabad"]],
@@ -514,7 +518,7 @@ describe("what a person sees at a terminal", () => {
     ["list_recipes", () => ["call", "list_recipes", `workspaceId=${workspaceId}`]],
     ["list_jobs", () => ["call", "list_jobs", `workspaceId=${workspaceId}`]],
     ["list_jobs, whole", () => ["call", "list_jobs", `workspaceId=${workspaceId}`, "view=full"]],
-    ["get_job", (say) => ["call", "get_job", `jobId=${say("a job's id")}`]],
+    ["get_job", (textFor) => ["call", "get_job", `jobId=${textFor("a job's id")}`]],
     ["wait_for_jobs", () => ["call", "wait_for_jobs", 'jobIds=["x","y"]', "waitSeconds=0"]],
   ];
 

@@ -147,12 +147,12 @@ const ServerJson = z.strictObject({
 });
 
 test("server.json has the form of the registry and names what there is", async () => {
-  const said = ServerJson.parse(await jsonOf("server.json"));
+  const serverJson = ServerJson.parse(await jsonOf("server.json"));
   const packageJson = JSON.parse(await readFile("package.json", "utf8"));
   const sha256 = createHash("sha256")
     .update(await readFile(made("mic-mcp.mcpb")))
     .digest("hex");
-  expect(said).toMatchObject({
+  expect(serverJson).toMatchObject({
     name: packageJson.mcpName,
     description: packageJson.description,
     version,
@@ -161,7 +161,7 @@ test("server.json has the form of the registry and names what there is", async (
 });
 
 test("every part says the same version", async () => {
-  const said = await Promise.all(
+  const reportedServerInfo = await Promise.all(
     [
       ["plugin", "mic", ".claude-plugin", "plugin.json"],
       ["plugin", "mic", ".codex-plugin", "plugin.json"],
@@ -170,7 +170,7 @@ test("every part says the same version", async () => {
       ["server.json"],
     ].map((path) => jsonOf(...path)),
   );
-  for (const each of said) expect(each).toMatchObject({ version });
+  for (const each of reportedServerInfo) expect(each).toMatchObject({ version });
   expect(await readdir(made("npm"))).toEqual([`mic-mcp-${version}.tgz`]);
   expect(await readFile("CHANGELOG.md", "utf8")).toContain(version);
 });

@@ -18,7 +18,7 @@ export interface Balancer {
   kill(): Promise<void>;
   start(): Promise<void>;
   /** What it wrote: its log. */
-  said(): string;
+  output(): string;
   stop(): Promise<void>;
 }
 
@@ -62,14 +62,14 @@ async function balance(
   log: () => string = () => "",
 ): Promise<Balancer> {
   let running: Running | undefined;
-  let saidBefore = "";
+  let previousOutput = "";
   const start = async (): Promise<void> => {
     running = launchProcess(command, { cwd: folder });
     await listening(port, running);
   };
   const kill = async (): Promise<void> => {
     await running?.kill();
-    saidBefore += running?.said() ?? "";
+    previousOutput += running?.output() ?? "";
     running = undefined;
   };
   await start();
@@ -77,7 +77,7 @@ async function balance(
     url: `http://127.0.0.1:${port}`,
     kill,
     start,
-    said: () => saidBefore + (running?.said() ?? "") + log(),
+    output: () => previousOutput + (running?.output() ?? "") + log(),
     async stop() {
       // In good order, as an operator would.
       await running?.kill("SIGTERM");

@@ -34,7 +34,7 @@ export interface Instance {
   isReady(): Promise<boolean>;
   /** Of the process that runs now; 0 without one. */
   pid(): number;
-  said(): string;
+  output(): string;
 }
 
 export interface Fleet {
@@ -59,7 +59,7 @@ const LOOK_EVERY_MS = 50;
 /** A minute or more: what never comes is no start. */
 const MAX_LOOKS = 1200;
 
-const saidAt = (url: string): Promise<string> =>
+const describeReadiness = (url: string): Promise<string> =>
   fetch(`${url}/readyz`).then(
     async (answer) => `${answer.status} ${await answer.text()}`,
     (error: unknown) => String(error),
@@ -80,9 +80,9 @@ function instanceOn(port: number, index: number, home: string, options: FleetOpt
   const isWrapped = options.isolated === true && namespacesMissing === undefined;
   const url = `http://127.0.0.1:${port}`;
   let running: Running | undefined;
-  let saidBefore = "";
+  let previousOutput = "";
   const gone = (): void => {
-    saidBefore = running?.said() ?? saidBefore;
+    previousOutput = running?.output() ?? previousOutput;
     running = undefined;
   };
   return {
@@ -104,15 +104,16 @@ function instanceOn(port: number, index: number, home: string, options: FleetOpt
       });
       running = started;
       for (let looks = 1; !(await answers(url)); looks++) {
-        if (!started.isRunning()) throw new Error(`an instance has ended: ${started.said()}`);
-        if (looks > MAX_LOOKS) throw new Error(`an instance is not ready: ${await saidAt(url)}; ${started.said()}`);
+        if (!started.isRunning()) throw new Error(`an instance has ended: ${started.output()}`);
+        if (looks > MAX_LOOKS)
+          throw new Error(`an instance is not ready: ${await describeReadiness(url)}; ${started.output()}`);
         await sleep(LOOK_EVERY_MS);
       }
     },
     signal: (name) => running?.signal(name),
     isReady: () => answers(url),
     pid: () => running?.target() ?? 0,
-    said: () => running?.said() ?? saidBefore,
+    output: () => running?.output() ?? previousOutput,
   };
 }
 

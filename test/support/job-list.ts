@@ -14,7 +14,7 @@ export const hourlyJobs = (count: number, of: (index: number) => object = () => 
     ...of(index),
   }));
 
-export interface AskedPage {
+export interface RequestedPage {
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
 }
@@ -24,18 +24,20 @@ export function serveJobs(
   stub: Stub,
   jobs: () => readonly ListedJob[],
   instead: (request: number) => Step | undefined = () => undefined,
-): readonly AskedPage[] {
-  const asked: AskedPage[] = [];
+): readonly RequestedPage[] {
+  const requestedPages: RequestedPage[] = [];
   stub.respond(({ target }) => {
     const query = new URL(target, "http://service.example").searchParams;
     const cursor = query.get("cursor") ?? undefined;
     const limit = query.has("limit") ? Number(query.get("limit")) : undefined;
-    asked.push({ limit, cursor });
+    requestedPages.push({ limit, cursor });
     const from = cursor === undefined ? 0 : Number(cursor.slice("at ".length));
     const until = from + (limit ?? 25);
     const hasMore = until < jobs().length;
     const page = { nextCursor: hasMore ? `at ${until}` : null, hasMore };
-    return instead(asked.length) ?? answer(200, { data: jobs().slice(from, until), meta: { requestId: "r" }, page });
+    return (
+      instead(requestedPages.length) ?? answer(200, { data: jobs().slice(from, until), meta: { requestId: "r" }, page })
+    );
   });
-  return asked;
+  return requestedPages;
 }

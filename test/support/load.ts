@@ -20,9 +20,9 @@ export interface Caller {
 
 export interface LoadCounts {
   /** Things wanted and told as done. */
-  told: number;
+  succeeded: number;
   /** Wanted, and not told when patience was over. */
-  untold: number;
+  timedOut: number;
   /** Requests that agents made. */
   calls: number;
   /** Those that got no answer of the protocol. */
@@ -110,7 +110,7 @@ interface Work {
   readonly counts: LoadCounts;
   readonly spans: Load["spans"];
   /** Ids told so far, and for which wish of whom. */
-  readonly told: Map<string, string>;
+  readonly wishById: Map<string, string>;
   readonly reading: number;
   readonly isOver: () => boolean;
   readonly patienceEndsAt: () => number;
@@ -130,24 +130,24 @@ async function readSomething(agent: Agent, id: string | undefined, { chance, cou
 
 /** What was made, once somebody says so. */
 async function fulfil(agent: Agent, wish: string, args: Readonly<Record<string, unknown>>, work: Work) {
-  const { counts, spans, told, chance } = work;
+  const { counts, spans, wishById, chance } = work;
   for (;;) {
     const startedAt = performance.now();
     const result = await agent.call("register_input", args);
     const made = result && !result.isError ? Made.parse(result.structured).data.id : undefined;
     if (made === undefined) {
       if (Date.now() > work.patienceEndsAt()) {
-        counts.untold += 1;
+        counts.timedOut += 1;
         return undefined;
       }
       await sleep(50 + chance.below(150));
       continue;
     }
     note(spans.actions, startedAt);
-    counts.told += 1;
+    counts.succeeded += 1;
     if (result?.action?.replayed) counts.replayed += 1;
-    if ((told.get(made) ?? wish) !== wish) counts.crossed += 1;
-    told.set(made, wish);
+    if ((wishById.get(made) ?? wish) !== wish) counts.crossed += 1;
+    wishById.set(made, wish);
     return made;
   }
 }
@@ -175,8 +175,8 @@ async function live(caller: Caller, wishes: number, work: Work): Promise<void> {
 
 export function startLoad({ callers, seed, reading = 0.3, wishes = Number.POSITIVE_INFINITY }: LoadOptions): Load {
   const counts: LoadCounts = {
-    told: 0,
-    untold: 0,
+    succeeded: 0,
+    timedOut: 0,
     calls: 0,
     broken: 0,
     refused: 0,
@@ -186,11 +186,11 @@ export function startLoad({ callers, seed, reading = 0.3, wishes = Number.POSITI
     why: new Set(),
   };
   const spans: Load["spans"] = { actions: [], reads: [] };
-  const told = new Map<string, string>();
+  const wishById = new Map<string, string>();
   let over = false;
   let patienceEndsAt = Number.POSITIVE_INFINITY;
   const work = {
-    ...{ counts, spans, told, reading },
+    ...{ counts, spans, wishById, reading },
     isOver: () => over,
     patienceEndsAt: () => patienceEndsAt,
   };

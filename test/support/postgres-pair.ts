@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
-import { askPostgres, endServer, postgresHere, signalAll, whenReady } from "./postgres.ts";
+import { endServer, postgresHere, queryPostgres, signalAll, whenReady } from "./postgres.ts";
 
 /** What the disk does is not what failovers are about. */
 const SETTINGS = [
@@ -62,13 +62,13 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
   let databases = 0;
 
   const url = ({ port }: PostgresNode, database = "postgres") => `postgres://mic@127.0.0.1:${port}/${database}`;
-  const ask = (node: PostgresNode, sql: string) => askPostgres(url(node), sql);
+  const query = (node: PostgresNode, sql: string) => queryPostgres(url(node), sql);
   const others = () => nodes.filter((node) => node !== primary);
   const standbys = () => others().filter(({ server }) => server !== undefined);
 
   async function start(node: PostgresNode): Promise<void> {
     node.server = here.serve(node.data, node.port, [...SETTINGS, `cluster_name=${node.name}`]);
-    await whenReady(node.server, () => ask(node, "SELECT 1"));
+    await whenReady(node.server, () => query(node, "SELECT 1"));
   }
 
   async function end(node: PostgresNode, how: "SIGQUIT" | "SIGKILL"): Promise<void> {
@@ -78,8 +78,8 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
 
   async function set(node: PostgresNode, setting: string): Promise<void> {
     // Not to wait for a replica that this very setting is about.
-    await ask(node, `ALTER SYSTEM SET ${setting}`);
-    await ask(node, "SELECT pg_reload_conf()");
+    await query(node, `ALTER SYSTEM SET ${setting}`);
+    await query(node, "SELECT pg_reload_conf()");
   }
 
   async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
@@ -98,7 +98,7 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
   async function setSynchronous(is: boolean): Promise<void> {
     await set(primary, `synchronous_standby_names = ${is ? names() : "''"}`);
     await until("what commits wait for", async () => {
-      const [row] = await ask(primary, "SHOW synchronous_standby_names");
+      const [row] = await query(primary, "SHOW synchronous_standby_names");
       return (row?.["synchronous_standby_names"] !== "") === is;
     });
   }
@@ -115,14 +115,14 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
       await start(node);
     }
     await until("the replicas follow", async () => {
-      const rows = await ask(primary, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
+      const rows = await query(primary, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
       return rows.length === others().length;
     });
     await setSynchronous(true);
   }
 
   async function received(node: PostgresNode): Promise<number> {
-    const [row] = await ask(node, "SELECT (COALESCE(pg_last_wal_receive_lsn(), '0/0') - '0/0')::float8 AS bytes");
+    const [row] = await query(node, "SELECT (COALESCE(pg_last_wal_receive_lsn(), '0/0') - '0/0')::float8 AS bytes");
     return Number(row?.["bytes"]);
   }
 
@@ -133,10 +133,10 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
   return {
     async database() {
       const name = `journal${++databases}`;
-      await ask(primary, `CREATE DATABASE ${name}`);
+      await query(primary, `CREATE DATABASE ${name}`);
       return nodes.map((node) => url(node, name)).join(",");
     },
-    run: (sql) => ask(primary, sql),
+    run: (sql) => query(primary, sql),
     setSynchronous,
     signal(name) {
       if (primary.server) signalAll(primary.server, name);
@@ -144,7 +144,7 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
     async cutReplicas() {
       for (const node of standbys()) await set(node, `primary_conninfo = '${NOWHERE}'`);
       await until("the replicas are cut off", async () => {
-        return (await ask(primary, "SELECT 1 FROM pg_stat_replication")).length === 0;
+        return (await query(primary, "SELECT 1 FROM pg_stat_replication")).length === 0;
       });
     },
     async killPrimary() {
@@ -160,9 +160,9 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
       const left = rest.map(({ name }) => name).join(", ");
       await set(primary, `synchronous_standby_names = '${left === "" ? "" : `ANY 1 (${left})`}'`);
       for (const node of rest) await set(node, `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=mic'`);
-      await ask(primary, "SELECT pg_promote(true, 30)");
+      await query(primary, "SELECT pg_promote(true, 30)");
       await until("the promoted one takes writes", async () => {
-        const [row] = await ask(primary, "SELECT pg_is_in_recovery() AS yes");
+        const [row] = await query(primary, "SELECT pg_is_in_recovery() AS yes");
         return row?.["yes"] === false;
       });
     },

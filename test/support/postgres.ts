@@ -108,10 +108,10 @@ export async function endServer(server: ChildProcess, how: "SIGQUIT" | "SIGKILL"
 }
 
 /** When it answers. Throws what it last failed with where it does not, within ten seconds. */
-export async function whenReady(server: ChildProcess, ask: () => Promise<unknown>): Promise<void> {
+export async function whenReady(server: ChildProcess, probe: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
-      await ask();
+      await probe();
       return;
     } catch (error) {
       if (tries > 100 || server.exitCode !== null) throw error;
@@ -121,7 +121,7 @@ export async function whenReady(server: ChildProcess, ask: () => Promise<unknown
 }
 
 /** Runs one statement on a connection of its own. */
-export async function askPostgres(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+export async function queryPostgres(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const sql = postgres(url, { max: 1, fetch_types: false, connect_timeout: 10, onnotice: () => undefined });
   try {
     return await sql.unsafe<Readonly<Record<string, unknown>>[]>(text);
@@ -142,18 +142,19 @@ export async function startPostgres(settings: readonly string[] = CARELESS): Pro
   const start = () => here.serve(data, port, settings);
   let server = start();
   const url = (name: string) => `postgres://mic@127.0.0.1:${port}/${name}`;
-  const asked = async (sql: string): Promise<void> => void (await askPostgres(url("postgres"), sql));
-  const ready = () => whenReady(server, () => asked("SELECT 1"));
+  const runStatement = async (sql: string): Promise<void> => void (await queryPostgres(url("postgres"), sql));
+  const ready = () => whenReady(server, () => runStatement("SELECT 1"));
   await ready();
   let databases = 0;
   return {
     async database() {
       const name = `journal${++databases}`;
-      await asked(`CREATE DATABASE ${name}`);
+      await runStatement(`CREATE DATABASE ${name}`);
       return url(name);
     },
-    cut: () => asked("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
-    run: asked,
+    cut: () =>
+      runStatement("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
+    run: runStatement,
     signal: (name) => signalAll(server, name),
     async crash() {
       await endServer(server, "SIGKILL");

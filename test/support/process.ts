@@ -23,7 +23,7 @@ export interface Running {
   /** The process that does the work. */
   target(): number;
   /** What it wrote to stdout and stderr, its last 64 KiB. */
-  said(): string;
+  output(): string;
   isRunning(): boolean;
   signal(name: NodeJS.Signals): void;
   /** Gone when it resolves. */
@@ -48,13 +48,13 @@ export function launchProcess(
   { isWrapped = false, ...options }: SpawnOptions & { readonly isWrapped?: boolean },
 ): Running {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream?.on("data", (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-KEPT_CHARACTERS);
+      output = (output + chunk.toString()).slice(-KEPT_CHARACTERS);
     });
   child.on("error", (error) => {
-    said += error.message;
+    output += error.message;
   });
   const pid = child.pid ?? 0;
   const isRunning = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
@@ -68,7 +68,7 @@ export function launchProcess(
   };
   return {
     target,
-    said: () => said,
+    output: () => output,
     isRunning,
     signal,
     async kill(name = "SIGKILL") {
@@ -81,7 +81,7 @@ export function launchProcess(
 /** Resolves once somebody listens on the port; rejects, with what the program said, where it ends before. */
 export async function listening(port: number, running: Running): Promise<void> {
   for (;;) {
-    if (!running.isRunning()) throw new Error(`the program has ended: ${running.said()}`);
+    if (!running.isRunning()) throw new Error(`the program has ended: ${running.output()}`);
     const socket = connect(port, "127.0.0.1");
     const isThere = await new Promise<boolean>((resolve) => {
       socket.once("connect", () => resolve(true));

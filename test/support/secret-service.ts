@@ -48,9 +48,9 @@ const MISSING = [
 
 /** A describe block that is skipped, saying so, where the machine has no Secret Service to offer. */
 export function describeWithKeychain(name: string, body: () => void): void {
-  const told = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} missing here)`;
+  const title = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} missing here)`;
   // Each of these tests starts a dozen processes.
-  describe.skipIf(MISSING.length > 0)(told, { timeout: 60_000 }, body);
+  describe.skipIf(MISSING.length > 0)(title, { timeout: 60_000 }, body);
 }
 
 const PASSWORD = "the keyring's own password";

@@ -8,7 +8,7 @@ import { auditRow } from "../../src/teams/downloads/downloads.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, jobBodyFor } from "../emulator/work.ts";
-import { legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { connectLegacyClient, createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { AGENT } from "../support/identity-provider.ts";
 import { receiverForTest } from "../telemetry/receiver.ts";
@@ -68,12 +68,12 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const nobody = callerNamed("nobody");
     const client = await clientOf(nobody);
     expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "forbidden" });
-    const asked = Object.keys(calls).sort();
-    for (const tool of asked)
+    const refusedTools = Object.keys(calls).sort();
+    for (const tool of refusedTools)
       expect((await client.callTool(tool, calls[tool])).error, tool).toMatchObject({ kind: "forbidden" });
     await instance.audit.written();
     const row = { ...NOTHING, event: "refusal", caller: nobody.id, team: "", client: "agent", outcome: "forbidden" };
-    expect(await rows()).toEqual(asked.map((tool) => ({ ...row, tool })));
+    expect(await rows()).toEqual(refusedTools.map((tool) => ({ ...row, tool })));
     expect(JSON.stringify(await database.query("SELECT * FROM audit"))).not.toMatch(`${MARK}|a-key-of|micjob_`);
   });
 
@@ -152,12 +152,12 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
   test("an action, in either era, has the trace of the message or else of its request", async () => {
     const it = await scene();
     const headers = { ...(await it.bearer()), traceparent: traceparent(TRACES[0]) };
-    const modern = modernSpeaker(it.url, {}, headers);
+    const modern = createModernClient(it.url, {}, headers);
     const of = { name: "register_input", arguments: input(it, 1), _meta: { traceparent: traceparent(TRACES[1]) } };
     await resultOf(modern.request(1, "tools/call", of), 1);
-    await resultOf((await legacySpeaker(it.url, {}, headers)).call(2, "register_input", input(it, 2)), 2);
+    await resultOf((await connectLegacyClient(it.url, {}, headers)).call(2, "register_input", input(it, 2)), 2);
     const broken = { ...headers, traceparent: "00-nothing" };
-    await resultOf(modernSpeaker(it.url, {}, broken).call(3, "register_input", input(it, 3)), 3);
+    await resultOf(createModernClient(it.url, {}, broken).call(3, "register_input", input(it, 3)), 3);
     const row = { ...it.ann, event: "action", tool: "register_input", outcome: "succeeded" };
     const own = { key: expect.any(String), resource_id: expect.any(String) };
     await it.become(...[TRACES[1], TRACES[0], null].map((trace_id) => ({ ...row, ...own, trace_id })));
@@ -167,10 +167,10 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
   test("a refusal for lack of a scope is in it: the tool, or the method where none is named", async () => {
     const it = await scene();
     const reader = { ...(await it.bearer("mic:read")), traceparent: traceparent(TRACES[0]) };
-    const modern = modernSpeaker(it.url, {}, reader);
+    const modern = createModernClient(it.url, {}, reader);
     expect((await modern.call(1, "submit_job", { clientReference: MARK }).answer).status).toBe(403);
     expect((await modern.request(2, "tasks/cancel", { taskId: MARK }).answer).status).toBe(403);
-    const stranger = modernSpeaker(it.url, {}, await it.bearer("openid"));
+    const stranger = createModernClient(it.url, {}, await it.bearer("openid"));
     expect((await stranger.call(3, "list_jobs", {}).answer).status).toBe(403);
     expect((await modern.call(4, "list_jobs", {}).answer).status).toBe(200);
     const row = { ...NOTHING, ...it.ann, event: "refusal", outcome: "insufficient_scope" };
@@ -184,7 +184,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
 
   test("a download is in it: the asset, the client that the link was made for, and how it ended", async () => {
     const it = await scene();
-    const client = modernSpeaker(it.url, {}, await it.bearer());
+    const client = createModernClient(it.url, {}, await it.bearer());
     const [assetId = ""] = it.team.client.assetIds;
     const result = await resultOf(client.call(1, "download_asset", { assetId, fileName: MARK }), 1);
     const link = linkIn(result);
@@ -236,14 +236,14 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     await it.database.query("ALTER TABLE audit RENAME TO elsewhere");
     onTestFinished(async () => void (await it.database.query("ALTER TABLE elsewhere RENAME TO audit")));
     const [assetId = ""] = it.team.client.assetIds;
-    const reader = modernSpeaker(it.url, {}, await it.bearer("mic:read"));
+    const reader = createModernClient(it.url, {}, await it.bearer("mic:read"));
     expect((await reader.call(1, "submit_job", {}).answer).status).toBe(403);
     const result = await resultOf(reader.call(2, "download_asset", { assetId }), 2);
     const link = linkIn(result);
     expect((await fetch(link)).status).toBe(200);
     expect(await it.command(["teams", "add", it.team.name, "--claim", it.team.claim])).toContain("belongs to it");
-    const said = () => it.fleet.instances.map((instance) => instance.said()).join("");
-    await expect.poll(said).toMatch(/"event":"refusal".*a row of the audit was not written/);
-    await expect.poll(said).toMatch(/"event":"download".*a row of the audit was not written/);
+    const serverLogs = () => it.fleet.instances.map((instance) => instance.output()).join("");
+    await expect.poll(serverLogs).toMatch(/"event":"refusal".*a row of the audit was not written/);
+    await expect.poll(serverLogs).toMatch(/"event":"download".*a row of the audit was not written/);
   });
 });

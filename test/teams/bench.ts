@@ -8,7 +8,7 @@ import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
 import type { HttpServer } from "../../src/transports/http/listener.ts";
-import { modernSpeaker, type Speaker } from "../mcp/http/raw.ts";
+import { createModernClient, type McpTestClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";
 import {
@@ -28,7 +28,7 @@ export interface Deployment extends HttpServer {
   /** The headers of a request with a new token: alice's, unless `options` name another subject. */
   bearer(options?: TokenOptions): Promise<{ readonly authorization: string }>;
   /** A client of 2026-07-28 with such a token. */
-  as(options?: TokenOptions): Promise<Speaker>;
+  as(options?: TokenOptions): Promise<McpTestClient>;
   /** Calls of tools that began, and their callers. */
   readonly calls: readonly { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[];
   readonly log: readonly string[];
@@ -133,6 +133,6 @@ export async function deploymentForTest({
   const bearer: Deployment["bearer"] = async (token = {}) => ({
     authorization: `Bearer ${await provider.token(resource, token)}`,
   });
-  const as: Deployment["as"] = async (token) => modernSpeaker(server.url, {}, await bearer(token));
+  const as: Deployment["as"] = async (token) => createModernClient(server.url, {}, await bearer(token));
   return { ...server, provider, resource, bearer, as, calls, log, release: open };
 }

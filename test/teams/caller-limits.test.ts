@@ -1,6 +1,6 @@
 // Limits of one caller at an instance: beyond them 429 with Retry-After, for this caller only, before anything is done.
 import { expect, onTestFinished, test } from "vitest";
-import { legacySpeaker, type Message, post, resultOf } from "../mcp/http/raw.ts";
+import { connectLegacyClient, type Message, post, resultOf } from "../mcp/http/raw-client.ts";
 import { deploymentForTest } from "./bench.ts";
 
 const listening = { notifications: { toolsListChanged: true } };
@@ -33,7 +33,7 @@ test("a call beyond the rate is told when to call again, and another caller is s
 test("a notification counts as a call, except what ends a call or answers its question", async () => {
   const { url, bearer, pass } = await limited(6, 1);
   // initialize and notifications/initialized took two.
-  const session = await legacySpeaker(url, {}, await bearer());
+  const session = await connectLegacyClient(url, {}, await bearer());
   const statusOf = async (body: unknown) => (await post(url, body, session.headers).answer).status;
   const moved = note("notifications/roots/list_changed");
   expect([await statusOf(moved), await statusOf([moved, moved, moved])]).toEqual([202, 202]);
@@ -61,7 +61,7 @@ test("a refusal for a missing scope counts as a call, and is reported once for e
 
 test("each message of a batch counts as a call at the same time, and a call that ends frees its slot", async () => {
   const { url, bearer, calls, release } = await limited(1_000, 2);
-  const { headers } = await legacySpeaker(url, {}, await bearer());
+  const { headers } = await connectLegacyClient(url, {}, await bearer());
   const message = (id: number) => ({ ...note("tools/call", { name: "wait", arguments: {} }), id });
   const first = post(url, message(1), headers);
   await expect.poll(() => calls.length).toBe(1);

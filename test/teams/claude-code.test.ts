@@ -24,12 +24,12 @@ describe.skipIf(why !== undefined)(`Claude Code${skipped}`, () => {
     // It shows the page as a link, which ends with a bell.
     const page = new RegExp(`${provider.issuer}/auth\\?[^\\s\\u0007]+(?=\\u0007)`);
     await expect.poll(terminal.screen).toMatch(page);
-    const [asked = ""] = page.exec(terminal.screen()) ?? [];
-    expect(new URL(asked).searchParams.get("scope")?.split(" ")).toEqual(
+    const [authorizationUrl = ""] = page.exec(terminal.screen()) ?? [];
+    expect(new URL(authorizationUrl).searchParams.get("scope")?.split(" ")).toEqual(
       expect.arrayContaining(["mic:read", "mic:act"]),
     );
-    expect(new URL(asked).searchParams.get("resource")).toBe(url);
-    expect((await fetch(await provider.browse(new URL(asked)))).status).toBe(200);
+    expect(new URL(authorizationUrl).searchParams.get("resource")).toBe(url);
+    expect((await fetch(await provider.browse(new URL(authorizationUrl)))).status).toBe(200);
     expect(await terminal.exit, terminal.screen()).toBe(0);
 
     expect(await listed()).toMatch(/^mic: .*Connected$/m);

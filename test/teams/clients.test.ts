@@ -18,7 +18,7 @@ const identity = { name: "test", version: "1" };
 const modes = { legacy: "legacy", modern: { pin: "2026-07-28" } } as const;
 const look = { name: "look", arguments: {} };
 const act = { name: "act", arguments: {} };
-const said = (text: string) => ({ content: [{ type: "text", text }] });
+const textContent = (text: string) => ({ content: [{ type: "text", text }] });
 
 /** Connects as hosts do: where a sign-in is needed, again after it. */
 async function connected(
@@ -52,8 +52,8 @@ describe.each(Object.entries(KNOWN))("a client that is known %s", (_how, by) => 
     const person = personAt(provider, { by });
     const { client } = await connected(url, mode, person);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["look", "act", "wait"]);
-    expect(await client.callTool(look)).toMatchObject(said("look for alice"));
-    expect(person.asked).toEqual([expect.stringContaining("mic:read")]);
+    expect(await client.callTool(look)).toMatchObject(textContent("look for alice"));
+    expect(person.requestedScopes).toEqual([expect.stringContaining("mic:read")]);
     expect(calls).toMatchObject([{ caller: { subject: "alice", groups: ["red"], rights: new Set(["read"]) } }]);
   });
 });
@@ -67,9 +67,9 @@ describe.each(["legacy", "modern"] as const)("%s", (mode) => {
     await expect(client.callTool(act)).rejects.toThrow(UnauthorizedError);
     expect(calls.map(({ tool }) => tool)).toEqual(["look"]);
     await transport.finishAuth(await person.callback());
-    expect(await client.callTool(act)).toMatchObject(said("act for alice"));
+    expect(await client.callTool(act)).toMatchObject(textContent("act for alice"));
     expect(calls.map(({ tool }) => tool)).toEqual(["look", "act"]);
-    expect(person.asked.at(-1)?.split(" ").sort()).toEqual(expect.arrayContaining(["mic:act", "mic:read"]));
+    expect(person.requestedScopes.at(-1)?.split(" ").sort()).toEqual(expect.arrayContaining(["mic:act", "mic:read"]));
   });
 
   test("a program signs in for itself, and steps up by itself", async () => {
@@ -82,8 +82,8 @@ describe.each(["legacy", "modern"] as const)("%s", (mode) => {
       expectedIssuer: provider.issuer,
     });
     await client.connect(new Transport(new URL(url), { authProvider }));
-    expect(await client.callTool(look)).toMatchObject(said("look for robot"));
-    expect(await client.callTool(act)).toMatchObject(said("act for robot"));
+    expect(await client.callTool(look)).toMatchObject(textContent("look for robot"));
+    expect(await client.callTool(act)).toMatchObject(textContent("act for robot"));
     expect(calls).toMatchObject([
       { caller: { clientId: "robot", rights: new Set(["read"]) } },
       { caller: { clientId: "robot" } },
@@ -102,7 +102,7 @@ test("the older SDK signs in, lists and calls", async () => {
   onTestFinished(() => client.close());
   await client.connect(open());
   expect((await client.listTools()).tools).toHaveLength(3);
-  expect(await client.callTool(look)).toMatchObject(said("look for alice"));
+  expect(await client.callTool(look)).toMatchObject(textContent("look for alice"));
 });
 
 test("two people with the same client are two callers", async () => {

@@ -31,8 +31,8 @@ function noticeBoard(): Pick<Notices, "send" | "on"> {
     async send(channel, text) {
       for (const listener of listeners) listener(channel, text);
     },
-    on(wanted, hear) {
-      listeners.push((channel, text) => channel === wanted && hear(text));
+    on(wanted, callback) {
+      listeners.push((channel, text) => channel === wanted && callback(text));
       return () => undefined;
     },
   };

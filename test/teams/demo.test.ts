@@ -10,10 +10,10 @@ test.skipIf(deploymentMissing !== undefined)(
   { timeout: 240_000 },
   async () => {
     const args = ["--import", "tsx", "test/teams/demo.ts"];
-    const said = await new Promise<string>((resolve) => {
+    const output = await new Promise<string>((resolve) => {
       execFile(process.execPath, args, (_error, stdout, stderr) => resolve(stdout + stderr));
     });
-    expect(said).toContain("the service's own count: 1 job");
-    expect(said).toContain("Everything went as told");
+    expect(output).toContain("the service's own count: 1 job");
+    expect(output).toContain("Everything went as told");
   },
 );

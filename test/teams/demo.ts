@@ -6,7 +6,7 @@ import * as z from "zod/v4";
 import { escaped, json } from "../../src/core/outside.ts";
 import { type Deployment, deploymentMissing, startDeployment, type Team } from "../support/deployment.ts";
 import { executionsAt } from "../support/load.ts";
-import { askPostgres } from "../support/postgres.ts";
+import { queryPostgres } from "../support/postgres.ts";
 import { startPostgresPair } from "../support/postgres-pair.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import { personAt } from "./person.ts";
@@ -16,20 +16,20 @@ const LOOK_EVERY_MS = 50;
 const MAX_LOOKS = 600;
 
 let chapters = 0;
-const say = (text: string): void => void process.stdout.write(`${escaped(text).replace(/^(?=.)/gm, "   ")}\n`);
+const print = (text: string): void => void process.stdout.write(`${escaped(text).replace(/^(?=.)/gm, "   ")}\n`);
 const chapter = (title: string): void => void process.stdout.write(`\n${++chapters}. ${title}\n`);
 
 /** Prints a fact, or ends the demo if it does not hold. */
 function expect(holds: boolean, fact: string): void {
   if (!holds) throw new Error(`not as told: ${fact}`);
-  say(`ok ${fact}`);
+  print(`ok ${fact}`);
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
 interface Agent {
   call(tool: string, args: Arguments): Promise<CallResult>;
   /** Calls a tool that must succeed. */
-  ask<S extends z.ZodType>(schema: S, tool: string, args: Arguments): Promise<z.output<S>>;
+  callSuccessfully<S extends z.ZodType>(schema: S, tool: string, args: Arguments): Promise<z.output<S>>;
   close(): Promise<void>;
 }
 
@@ -49,20 +49,22 @@ async function signIn({ url, provider }: Deployment, name: string): Promise<Agen
   const { client, transport } = open();
   await client.connect(transport);
   const call: Agent["call"] = async (tool, args) => {
-    say(`${name}'s agent calls ${tool} ${json(args)}`);
+    print(`${name}'s agent calls ${tool} ${json(args)}`);
     const called = () => client.callTool({ name: tool, arguments: { ...args } });
     try {
       return readResult(await called());
     } catch (error) {
       isSignIn(error);
-      say(`  it takes more than ${person.asked.at(0)}: ${name} is asked to sign in for ${person.asked.at(-1)}`);
+      print(
+        `  it takes more than ${person.requestedScopes.at(0)}: ${name} is asked to sign in for ${person.requestedScopes.at(-1)}`,
+      );
       await transport.finishAuth(await person.callback());
       return readResult(await called());
     }
   };
   return {
     call,
-    async ask(schema, tool, args) {
+    async callSuccessfully(schema, tool, args) {
       const result = await call(tool, args);
       if (result.isError) throw new Error(result.text);
       return schema.parse(result.structured);
@@ -79,11 +81,14 @@ const Offers = z.looseObject({
 const Job = z.looseObject({ summary: z.string(), data: z.looseObject({ state: z.string() }) });
 
 async function prepareJob(agent: Agent, { client }: Team): Promise<Arguments> {
-  const { data } = await agent.ask(Offers, "list_recipes", {});
+  const { data } = await agent.callSuccessfully(Offers, "list_recipes", {});
   const recipe = data.find(({ name }) => name.startsWith("Normalize"));
   if (!recipe) throw new Error("no recipe to normalize divisions is offered");
-  const input = await agent.ask(Made, "register_input", { inputKind: "M4_FILE", referenceId: client.fileIds[0] });
-  say(input.summary);
+  const input = await agent.callSuccessfully(Made, "register_input", {
+    inputKind: "M4_FILE",
+    referenceId: client.fileIds[0],
+  });
+  print(input.summary);
   return {
     recipeVersionId: recipe.versionId,
     inputBindings: [{ port: recipe.ports, inputId: input.data.id }],
@@ -107,17 +112,17 @@ async function killedDuringRequest({ emulator, databaseUrl, fleet }: Deployment,
     if (looks > MAX_LOOKS) throw new Error("the API does not make the job");
     await sleep(LOOK_EVERY_MS);
   }
-  say("The API has made the job. Its answer does not come.");
+  print("The API has made the job. Its answer does not come.");
   const open = "SELECT owner FROM actions WHERE state = 'in_progress'";
-  const [action] = await askPostgres(databaseUrl.split(",")[0] ?? "", open);
+  const [action] = await queryPostgres(databaseUrl.split(",")[0] ?? "", open);
   const [, pid] = Owner.parse(JSON.parse(String(action?.["owner"])));
   const owner = fleet.instances.find((instance) => instance.pid() === pid);
   if (!owner) throw new Error(`no instance is the process ${pid}`);
-  say(`The journal has the action, written before it was sent, in the name of ${owner.name}.`);
+  print(`The journal has the action, written before it was sent, in the name of ${owner.name}.`);
   await owner.kill();
   expect(await isLost, `${owner.name} is dead (kill -9), and the agent has no answer`);
-  say("the agent repeats the call; the balancer gives it to the other instance");
-  const { data, action: replay } = await agent.ask(Submitted, "submit_job", job);
+  print("the agent repeats the call; the balancer gives it to the other instance");
+  const { data, action: replay } = await agent.callSuccessfully(Submitted, "submit_job", job);
   expect(replay.replayed, `it gets the job ${data.id}, under the key of its first call`);
   const jobs = (await executionsAt(emulator.baseUrl, SUBMISSION)) - before;
   expect(jobs === 1, `the service's own count: ${jobs} job`);
@@ -125,20 +130,20 @@ async function killedDuringRequest({ emulator, databaseUrl, fleet }: Deployment,
   return data.id;
 }
 
-async function tell(deployment: Deployment): Promise<void> {
+async function runDemo(deployment: Deployment): Promise<void> {
   const { url, provider, emulator, teams, fleet, databaseUrl, balancer } = deployment;
   const [team] = teams;
   if (!team) throw new Error("there is no team");
-  say(`API        ${emulator.baseUrl}, with a client for each of ${teams.length} teams`);
-  say(`database   ${databaseUrl.split(",").length} PostgreSQL servers, the second confirms each commit`);
-  say(`sign-in    ${provider.issuer} (oidc-provider)`);
-  say(`instances  ${fleet.instances.map((instance) => instance.url).join(", ")}`);
-  say(`haproxy    ${url}`);
+  print(`API        ${emulator.baseUrl}, with a client for each of ${teams.length} teams`);
+  print(`database   ${databaseUrl.split(",").length} PostgreSQL servers, the second confirms each commit`);
+  print(`sign-in    ${provider.issuer} (oidc-provider)`);
+  print(`instances  ${fleet.instances.map((instance) => instance.url).join(", ")}`);
+  print(`haproxy    ${url}`);
 
   chapter("The teams, with their secrets encrypted in PostgreSQL");
   for (const action of ["list", "check"])
     for (const line of (await deployment.command(["teams", action])).trimEnd().split("\n"))
-      say(line.replaceAll("\t", "  "));
+      print(line.replaceAll("\t", "  "));
 
   chapter("Alice signs in: her agent finds the provider, a browser opens, she may read");
   const bare = await fetch(url, { method: "POST", body: "{}" });
@@ -152,8 +157,8 @@ async function tell(deployment: Deployment): Promise<void> {
     chapter("The balancer is killed, too");
     await balancer.kill();
     await balancer.start();
-    const { data, summary } = await alice.ask(Job, "get_job", { jobId, waitSeconds: 45 });
-    say(summary);
+    const { data, summary } = await alice.callSuccessfully(Job, "get_job", { jobId, waitSeconds: 45 });
+    print(summary);
     expect(data.state === "SUCCEEDED", "the job has succeeded");
   } finally {
     await alice.close();
@@ -169,7 +174,7 @@ async function demo(): Promise<void> {
     const provider = { groupsOf: () => ["group-1"] };
     const databaseUrl = await postgres.database();
     const deployment = await startDeployment({ instances: 2, teams: 2, databaseUrl, provider });
-    await tell(deployment).finally(() => deployment.stop());
+    await runDemo(deployment).finally(() => deployment.stop());
   } finally {
     await postgres.stop();
   }

@@ -19,7 +19,7 @@ const INLINE = 1_000;
 
 const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
 
-const Linked = z.looseObject({ url: z.url(), expiresAt: z.iso.datetime(), fileName: z.string() });
+const LinkResult = z.looseObject({ url: z.url(), expiresAt: z.iso.datetime(), fileName: z.string() });
 const Blocks = z.object({ content: z.array(z.looseObject({ type: z.string() })) });
 const blocksOf = (raw: string) => Blocks.parse(JSON.parse(raw)).content;
 
@@ -57,7 +57,7 @@ describe("an asset", () => {
       answer(200, text, { "content-type": "text/csv", "content-disposition": 'attachment; filename="n.csv"' }),
     );
     const { structured, text: shown, raw } = await client.callTool("download_asset", { assetId: "a" });
-    const { url } = Linked.parse(structured);
+    const { url } = LinkResult.parse(structured);
     const facts = { fileName: "n.csv", contentType: "text/csv", bytes: Buffer.byteLength(text), sha256: sha256(text) };
     expect(structured).toEqual({
       summary: "n.csv is in this answer.",
@@ -89,7 +89,7 @@ describe("an asset", () => {
     const file = () => answer(200, bytes, { "content-type": contentType, "content-length": String(bytes.length) });
     stub.expect(file(), file());
     const { structured, text, raw } = await client.callTool("download_asset", { assetId: "b", fileName: "जिले.bin" });
-    const { url, expiresAt } = Linked.parse(structured);
+    const { url, expiresAt } = LinkResult.parse(structured);
     expect(structured).toEqual({
       summary: `"जिले.bin" can be downloaded by its link until ${expiresAt}.`,
       fileName: "जिले.bin",
@@ -297,7 +297,7 @@ describe("rows", () => {
     const house = await houseForTest({ teams: { "": env } });
     const client = await clientOf(house, "");
     const state = await client.callTool("list_districts", { state: "GA", saveAs: "goa.csv" });
-    const goa = Linked.parse(state.structured);
+    const goa = LinkResult.parse(state.structured);
     expect(goa).not.toHaveProperty("path");
     expect(state.text).toContain("in this answer");
     const csv = await (await download(goa.url)).text();
@@ -307,7 +307,7 @@ describe("rows", () => {
 
     const question = { level: "district", by: "mandalCount", waitSeconds: 45, saveAs: "all.csv" };
     const country = await client.callTool("rank_divisions", question);
-    const all = Linked.extend({ rows: z.int(), totalRows: z.int() }).parse(country.structured);
+    const all = LinkResult.extend({ rows: z.int(), totalRows: z.int() }).parse(country.structured);
     expect(all).not.toHaveProperty("sha256");
     expect(country.text).toContain(all.url);
     const response = await download(all.url);
@@ -324,7 +324,7 @@ describe("rows", () => {
     const house = await houseForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
     const client = await clientOf(house);
     const listed = await client.callTool("list_jobs", { workspaceId, saveAs: "jobs.csv" });
-    const { url, rows } = Linked.extend({ rows: z.int() }).parse(listed.structured);
+    const { url, rows } = LinkResult.extend({ rows: z.int() }).parse(listed.structured);
     expect(listed.structured).not.toHaveProperty("sha256");
     const idsIn = async () => (await (await download(url)).text()).trim().split("\r\n").slice(1);
     expect(await idsIn()).toHaveLength(rows);

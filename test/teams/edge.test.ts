@@ -1,7 +1,7 @@
 // The checks of every request to a public address (Host, Origin, proxies), the documents, and the headers of every response.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { ACCEPT, bytes, get, initializeMessage, post, send } from "../mcp/http/raw.ts";
+import { ACCEPT, bytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
 import { deploymentForTest, TEAM } from "./bench.ts";
 
 const PUBLIC = "https://mic.example.org";
@@ -46,8 +46,8 @@ describe("Origin", () => {
   test("of an allowed page may send what clients send, and read what they need; never with the browser's credentials", async () => {
     const { url } = await deployment();
     const page = { ...HOST, origin: APP };
-    const asking = { ...page, "access-control-request-method": "POST" };
-    const preflight = await send(url, { method: "OPTIONS", headers: asking }).answer;
+    const preflightHeaders = { ...page, "access-control-request-method": "POST" };
+    const preflight = await send(url, { method: "OPTIONS", headers: preflightHeaders }).answer;
     expect(preflight).toMatchObject({
       status: 204,
       headers: {

@@ -27,18 +27,18 @@ describe.skipIf(why !== undefined)(`the MCP Inspector${skipped}`, () => {
           PATH: home,
         });
         onTestFinished(() => void child.kill("SIGKILL"));
-        let said = "";
-        let printed = "";
+        let stderr = "";
+        let stdout = "";
         let isAway = false;
         child.stdin.end();
         child.stdout.setEncoding("utf8").on("data", (text: string) => {
-          printed += text;
+          stdout += text;
         });
         const signedIn = new Promise<void>((resolve, reject) => {
           child.once("close", () => resolve());
           child.stderr.setEncoding("utf8").on("data", (text: string) => {
-            said += text;
-            const [page] = new RegExp(`${provider.issuer}/auth\\?\\S+(?=\\s)`).exec(said) ?? [];
+            stderr += text;
+            const [page] = new RegExp(`${provider.issuer}/auth\\?\\S+(?=\\s)`).exec(stderr) ?? [];
             if (page === undefined || isAway) return;
             isAway = true;
             provider
@@ -50,8 +50,8 @@ describe.skipIf(why !== undefined)(`the MCP Inspector${skipped}`, () => {
         const closed = once(child, "close");
         await signedIn;
         const [code] = await closed;
-        expect(code, said).toBe(0);
-        return printed;
+        expect(code, stderr).toBe(0);
+        return stdout;
       }
 
       const listed = await inspect("--method", "tools/list");

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { callerId } from "../../src/teams/caller.ts";
-import { modernSpeaker } from "../mcp/http/raw.ts";
+import { createModernClient } from "../mcp/http/raw-client.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { AGENT, DEPLOYMENT } from "../support/identity-provider.ts";
 import { deploymentForTest } from "./bench.ts";
@@ -25,14 +25,17 @@ async function providerThatAnswers(answer: Readonly<Record<string, unknown>>): P
   return await listeningUrl(server);
 }
 
-const asking = { tokens: "introspection", client: DEPLOYMENT } as const;
+const introspectionOptions = { tokens: "introspection", client: DEPLOYMENT } as const;
 const ofAgent = { client_id: AGENT.id, scope: "mic:read mic:act" };
 
 /** Who calls with a token for which introspection answers so; or the status and the body of the refusal. */
 async function callerBy(answer: Readonly<Record<string, unknown>>) {
   const issuer = await providerThatAnswers({ aud: "the-audience", ...ofAgent, ...answer });
-  const { url, calls } = await deploymentForTest({ tokens: { ...asking, issuer }, audience: "the-audience" });
-  const { status, body } = await modernSpeaker(url, {}, { authorization: "Bearer the-token" }).call(1, "look", {})
+  const { url, calls } = await deploymentForTest({
+    tokens: { ...introspectionOptions, issuer },
+    audience: "the-audience",
+  });
+  const { status, body } = await createModernClient(url, {}, { authorization: "Bearer the-token" }).call(1, "look", {})
     .answer;
   const caller = calls[0]?.caller;
   return { issuer, status, body, subject: caller?.subject, id: caller?.id, clientId: caller?.clientId };

@@ -13,8 +13,8 @@ import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
 import { readResult } from "../support/results.ts";
 import { runs } from "../support/thorough.ts";
-import { ask } from "./asking.ts";
 import { addTeam, callerNamed, instanceForTest, keyLine, runtimeAt, urlOf } from "./deployment.ts";
+import { sendRequest } from "./send-request.ts";
 import { describeWithPostgres } from "./services.ts";
 
 const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runs(100, 1_000));
@@ -24,8 +24,8 @@ const PATIENCE = { timeout: 60_000 + PAIRS * 300 };
 const MARK = "only-ann-knows-this";
 const KEYS = ["ann-input-key-0001", "ann-job-key-0001", "ann-retry-key-0001"] as const;
 
-const Sent = z.array(z.object({ clientId: z.string().optional(), idempotencyKey: z.string().optional() }));
-const Told = z.looseObject({ taskId: z.string().optional(), requestState: z.string().optional() });
+const RequestLog = z.array(z.object({ clientId: z.string().optional(), idempotencyKey: z.string().optional() }));
+const PendingResult = z.looseObject({ taskId: z.string().optional(), requestState: z.string().optional() });
 
 describeWithPostgres("isolation", (postgres) => {
   /** Ann has worked; bob is of her team, cid of another. */
@@ -49,16 +49,16 @@ describeWithPostgres("isolation", (postgres) => {
     const failed = await retryableJob(service);
     const job = await jobArguments(service, FILE.succeeds);
     const input = { inputKind: "M4_FILE", referenceId: red.fileIds[1], alias: MARK, idempotencyKey: KEYS[0] };
-    const call = (name: string, args: object) => ask(ann.url, "tools/call", { name, arguments: args });
+    const call = (name: string, args: object) => sendRequest(ann.url, "tools/call", { name, arguments: args });
     const submitted = { ...job, clientReference: MARK, idempotencyKey: KEYS[1] };
     const begun = await call("submit_job", submitted);
-    const { taskId = "" } = Told.parse(begun.result);
-    const answers = [await call("register_input", input), begun, await ask(ann.url, "tasks/get", { taskId })];
+    const { taskId = "" } = PendingResult.parse(begun.result);
+    const answers = [await call("register_input", input), begun, await sendRequest(ann.url, "tasks/get", { taskId })];
     answers.push(await call("list_jobs", { limit: 1 }));
     const jobId = /"id":"([^"]+)"/.exec(JSON.stringify(answers.at(-1)?.result?.["structuredContent"]))?.[1] ?? "";
     const cancel = { name: "cancel_job", arguments: { jobId, reason: MARK } };
-    const cancelAnswer = await ask(ann.url, "tools/call", cancel);
-    const { requestState = "" } = Told.parse(cancelAnswer.result);
+    const cancelAnswer = await sendRequest(ann.url, "tools/call", cancel);
+    const { requestState = "" } = PendingResult.parse(cancelAnswer.result);
     const linked = JSON.stringify(await call("download_asset", { assetId: red.assetIds[0] }));
     const again = { jobId: failed.id, retryMode: "SAFE_RESUME", reason: MARK, idempotencyKey: KEYS[2] };
     const retried = await call("retry_job", again);
@@ -79,7 +79,8 @@ describeWithPostgres("isolation", (postgres) => {
     expect(taskId).not.toBe("");
     expect(requestState).not.toBe("");
     expect(links).toHaveLength(1);
-    const requests = async () => Sent.parse(await (await fetch(`${emulator.baseUrl}/__emulator/requests`)).json());
+    const requests = async () =>
+      RequestLog.parse(await (await fetch(`${emulator.baseUrl}/__emulator/requests`)).json());
     const ofTeam = async () => (await requests()).filter(({ clientId }) => clientId === red.clientId);
     return {
       runtimeFor,
@@ -177,12 +178,12 @@ describeWithPostgres("isolation", (postgres) => {
    */
   async function leaks({ runtimeFor }: Scene, claim: string, tries: readonly Attempt[], secrets: readonly string[]) {
     const { url, drain } = await serveOnHttp(await runtimeFor(`caller-${++callers}`, claim), "127.0.0.1", 0);
-    let said = "";
+    let sentParams = "";
     const found: string[] = [];
     for (const { method, params } of tries) {
-      said += JSON.stringify(params);
-      const answer = JSON.stringify(await ask(url, method, params));
-      found.push(...secrets.filter((secret) => answer.includes(secret) && !said.includes(secret)));
+      sentParams += JSON.stringify(params);
+      const answer = JSON.stringify(await sendRequest(url, method, params));
+      found.push(...secrets.filter((secret) => answer.includes(secret) && !sentParams.includes(secret)));
     }
     await drain(0, AbortSignal.abort());
     return found;
@@ -227,7 +228,7 @@ describeWithPostgres("isolation", (postgres) => {
 
   test("a key is its caller's: whoever says the same one makes an action of his own, and she still has hers", async () => {
     const { ann, bob, submitted, red, requests } = await scene();
-    const call = (url: string, args: object) => ask(url, "tools/call", { name: "submit_job", arguments: args });
+    const call = (url: string, args: object) => sendRequest(url, "tools/call", { name: "submit_job", arguments: args });
     const alone = await call(bob.url, { idempotencyKey: KEYS[1] });
     expect(JSON.stringify(alone)).not.toContain(MARK);
     const sent = async () =>
@@ -242,7 +243,7 @@ describeWithPostgres("isolation", (postgres) => {
     const again = await call(ann.url, submitted);
     expect(again.result).toMatchObject({ resultType: "task" });
     expect((await sent()).length).toBe(before + 1);
-    const own = await ask(bob.url, "tools/call", { name: "list_actions", arguments: {} });
+    const own = await sendRequest(bob.url, "tools/call", { name: "list_actions", arguments: {} });
     expect(own.result).toMatchObject({ structuredContent: { actions: [{ idempotencyKey: KEYS[1] }] } });
   });
 
@@ -251,14 +252,18 @@ describeWithPostgres("isolation", (postgres) => {
     const before = (await requests()).length;
     for (const { url } of [bob, cid]) {
       for (const method of ["tasks/get", "tasks/cancel"])
-        expect(await ask(url, method, { taskId })).toMatchObject({ error: { code: -32602 } });
-      const answered = { ...cancel, requestState, inputResponses: { confirm: { action: "accept", content: {} } } };
-      expect(await ask(url, "tools/call", answered)).toMatchObject({ error: { code: -32602 } });
+        expect(await sendRequest(url, method, { taskId })).toMatchObject({ error: { code: -32602 } });
+      const answeredByOther = {
+        ...cancel,
+        requestState,
+        inputResponses: { confirm: { action: "accept", content: {} } },
+      };
+      expect(await sendRequest(url, "tools/call", answeredByOther)).toMatchObject({ error: { code: -32602 } });
     }
     expect((await requests()).length).toBe(before);
-    expect(await ask(ann.url, "tasks/get", { taskId })).toMatchObject({ result: { status: "working" } });
-    const agreed = { ...cancel, requestState, inputResponses: { confirm: { action: "accept", content: {} } } };
-    expect(JSON.stringify(await ask(ann.url, "tools/call", agreed))).toContain(jobId);
+    expect(await sendRequest(ann.url, "tasks/get", { taskId })).toMatchObject({ result: { status: "working" } });
+    const confirmation = { ...cancel, requestState, inputResponses: { confirm: { action: "accept", content: {} } } };
+    expect(JSON.stringify(await sendRequest(ann.url, "tools/call", confirmation))).toContain(jobId);
   });
 
   test("who listens is told of his own team's resources alone", async () => {

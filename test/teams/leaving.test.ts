@@ -2,7 +2,7 @@
 // drains.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { get, resultOf } from "../mcp/http/raw.ts";
+import { get, resultOf } from "../mcp/http/raw-client.ts";
 import { deploymentForTest } from "./bench.ts";
 
 const LONG_MS = 600_000;

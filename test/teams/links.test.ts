@@ -1,7 +1,7 @@
 // Whether a download link still opens after its caller has lost the membership by which it was made.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { get, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { createModernClient, get, resultOf } from "../mcp/http/raw-client.ts";
 import type { Team } from "../support/deployment.ts";
 import { type Fleet, startFleet } from "../support/fleet.ts";
 import { describeWithDeployment } from "./services.ts";
@@ -29,9 +29,9 @@ describeWithDeployment("a download link of a deployment", { instances: 2, teams:
   async function linksOf(token: string, { client }: Team): Promise<readonly URL[]> {
     const made = await Promise.all(
       Object.values(places()).flatMap((origin) => {
-        const speaker = modernSpeaker(`${origin}/mcp`, {}, { host: host(), authorization: `Bearer ${token}` });
-        const asset = speaker.call(1, "download_asset", { assetId: client.assetIds[0] });
-        const rows = speaker.call(2, "list_jobs", { saveAs: "jobs.csv" });
+        const mcpClient = createModernClient(`${origin}/mcp`, {}, { host: host(), authorization: `Bearer ${token}` });
+        const asset = mcpClient.call(1, "download_asset", { assetId: client.assetIds[0] });
+        const rows = mcpClient.call(2, "list_jobs", { saveAs: "jobs.csv" });
         return [resultOf(asset, 1), resultOf(rows, 2)];
       }),
     );

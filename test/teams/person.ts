@@ -17,7 +17,7 @@ export interface Person extends OAuthClientProvider {
   /** What the browser brought back, once for each sign-in. */
   callback(): Promise<URLSearchParams>;
   /** Scopes that were asked for, in the order of sign-ins. */
-  readonly asked: readonly string[];
+  readonly requestedScopes: readonly string[];
 }
 
 export function personAt(provider: IdentityProvider, { who = "alice", by }: PersonOptions): Person {
@@ -27,7 +27,7 @@ export function personAt(provider: IdentityProvider, { who = "alice", by }: Pers
   let tokens: StoredOAuthTokens | undefined;
   let verifier = "";
   let back: Promise<URL> | undefined;
-  const asked: string[] = [];
+  const requestedScopes: string[] = [];
   return {
     redirectUrl: AGENT.redirectUrl,
     ...(typeof by === "object" && { clientMetadataUrl: by.url }),
@@ -55,13 +55,13 @@ export function personAt(provider: IdentityProvider, { who = "alice", by }: Pers
     },
     codeVerifier: () => verifier,
     redirectToAuthorization(url) {
-      asked.push(url.searchParams.get("scope") ?? "");
+      requestedScopes.push(url.searchParams.get("scope") ?? "");
       back = provider.browse(url, who);
     },
     async callback() {
       if (!back) throw new Error("nobody was sent to sign in");
       return (await back).searchParams;
     },
-    asked,
+    requestedScopes,
   };
 }

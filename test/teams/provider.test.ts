@@ -2,7 +2,7 @@
 // their tokens after a 401.
 import { generateKeyPair, SignJWT } from "jose";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { get, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { createModernClient, get, resultOf } from "../mcp/http/raw-client.ts";
 import { DEPLOYMENT } from "../support/identity-provider.ts";
 import { type DeploymentOptions, deploymentForTest, providerForTest } from "./bench.ts";
 
@@ -17,7 +17,7 @@ async function scene({ tokens, ...options }: DeploymentOptions = {}) {
   onTestFinished(() => void vi.useRealTimers());
   const deployment = await deploymentForTest({ ...options, tokens: { ...tokens, monotonicMs: () => aheadMs } });
   const { url, resource, provider } = deployment;
-  const call = (token: string) => modernSpeaker(url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {});
+  const call = (token: string) => createModernClient(url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {});
   return {
     ...deployment,
     call,
@@ -55,7 +55,7 @@ describe("a provider that is down at the start", () => {
   test("is not needed for the 401 of a request without a token", async () => {
     const { url, provider } = await scene();
     await provider.stop();
-    expect((await modernSpeaker(url).call(1, "look", {}).answer).status).toBe(401);
+    expect((await createModernClient(url).call(1, "look", {}).answer).status).toBe(401);
   });
 });
 

@@ -7,8 +7,8 @@ import { jobArguments } from "../mcp/tasks/bench.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
 import { type CallResult, readResult } from "../support/results.ts";
-import { ask } from "./asking.ts";
 import { addTeam, callerNamed, instanceForTest, keyLine, type Place, runtimeAt, urlOf } from "./deployment.ts";
+import { sendRequest } from "./send-request.ts";
 import { describeWithPostgres } from "./services.ts";
 
 const HOUR_MS = 3_600_000;
@@ -49,10 +49,10 @@ describeWithPostgres("a restored journal", (postgres) => {
   test("is told with a job that goes on as a task, and with its result", async () => {
     const { url, service, clock } = await clientWithGap(1);
     const job = await jobArguments(service, FILE.succeeds);
-    const { result } = await ask(url, "tools/call", { name: "submit_job", arguments: job });
+    const { result } = await sendRequest(url, "tools/call", { name: "submit_job", arguments: job });
     expect(result).toMatchObject({ resultType: "task", statusMessage: expect.stringMatching(SENTENCE) });
     clock.advance(DAY_MS);
-    const task = await ask(url, "tasks/get", { taskId: result?.["taskId"] });
+    const task = await sendRequest(url, "tasks/get", { taskId: result?.["taskId"] });
     expect(task.result).toMatchObject({ status: "completed", statusMessage: expect.stringMatching(SENTENCE) });
     expect(readResult(task.result?.["result"]).text).toMatch(SENTENCE);
   });

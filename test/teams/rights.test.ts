@@ -2,7 +2,7 @@
 // scopes to ask for.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { callerServiceOf } from "../../src/teams/commands/serve.ts";
-import { legacySpeaker, modernSpeaker, post, resultOf } from "../mcp/http/raw.ts";
+import { connectLegacyClient, createModernClient, post, resultOf } from "../mcp/http/raw-client.ts";
 import { composed } from "../support/composed.ts";
 import { deploymentForTest, TEAM } from "./bench.ts";
 
@@ -23,7 +23,7 @@ describe("with mic:read only", () => {
     const { as, url, bearer, calls } = await deploymentForTest();
     const modern = await as(READ);
     expect(challengeOf(await modern.call(1, "act", {}).answer)).toEqual(STEP_UP);
-    const { headers } = await legacySpeaker(url, {}, await bearer(READ));
+    const { headers } = await connectLegacyClient(url, {}, await bearer(READ));
     const act = { ...toolCall("act"), id: 1 };
     for (const body of [act, [{ ...toolCall("look"), id: 2 }, act], toolCall("act")])
       expect(challengeOf(await post(url, body, headers).answer)).toEqual(STEP_UP);
@@ -62,7 +62,7 @@ test("a team's path accepts tokens for itself and for the deployment, and names 
   const { url, provider, resource, calls } = await deploymentForTest();
   const at = async (path: string, audience: string) => {
     const authorization = `Bearer ${await provider.token(audience)}`;
-    return (await modernSpeaker(url + path, {}, { authorization }).call(1, "look", {}).answer).status;
+    return (await createModernClient(url + path, {}, { authorization }).call(1, "look", {}).answer).status;
   };
   const own = `${resource}/${TEAM}`;
   expect([await at(`/${TEAM}`, own), await at(`/${TEAM}`, resource), await at("", resource)]).toEqual([200, 200, 200]);
@@ -70,7 +70,7 @@ test("a team's path accepts tokens for itself and for the deployment, and names 
   expect([await at("", own), await at("/blue", own)]).toEqual([401, 401]);
   // The caller is authenticated, but there is no such team.
   expect(await at("/blue", resource)).toBe(404);
-  const { headers } = await modernSpeaker(own).call(1, "look", {}).answer;
+  const { headers } = await createModernClient(own).call(1, "look", {}).answer;
   expect(headers["www-authenticate"]).toContain(`/.well-known/oauth-protected-resource/mcp/${TEAM}"`);
 });
 

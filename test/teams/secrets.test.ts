@@ -118,7 +118,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const keys = `${keyLine("two")}\n${place.keys}`;
     const instance = await instanceForTest({ ...place, keys });
     const client = await clientOf(instance);
-    const said: string[] = [];
+    const messages: string[] = [];
     const teams = await teamsAt(place.url);
     const secrets = createSecrets({ encryption: createEncryption(readSecretKeys(keys)), now: Date.now });
     let isOver = false;
@@ -133,14 +133,14 @@ describeWithPostgres("secrets of teams", (postgres) => {
         if (error) failed.push(error);
       }
     })();
-    const changed = (team: string, what: string) => said.push(`${team}: ${what}`);
-    const say = (text: string) => said.push(text);
+    const recordChange = (team: string, what: string) => messages.push(`${team}: ${what}`);
+    const print = (text: string) => messages.push(text);
     const none = { baseUrl: undefined, issuer: undefined };
-    expect(await rotateKeys({ teams, secrets, firstKey: "two", changed, say, ...none })).toBe(0);
+    expect(await rotateKeys({ teams, secrets, firstKey: "two", recordChange, print, ...none })).toBe(0);
     isOver = true;
     await working;
     expect(failed).toEqual([]);
-    expect(said).toEqual(["red: keys rotated", expect.stringContaining("1 put there now")]);
+    expect(messages).toEqual(["red: keys rotated", expect.stringContaining("1 put there now")]);
     const later = await instanceForTest({ ...place, keys: keys.split("\n")[0] ?? "" });
     expect((await (await clientOf(later)).callTool("list_jobs")).isError).toBe(false);
   });

@@ -1,6 +1,6 @@
 // serve --teams as programs behind a balancer: teams are added while it serves, and what is missing or weak is not served over.
 import { describe, expect, test } from "vitest";
-import { modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { connectHttp, type Era, eras } from "../support/mcp.ts";
 import { describeWithDeployment } from "./services.ts";
@@ -40,7 +40,7 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     const [team] = teams;
     if (!team) throw new Error("there is a team");
     await command(["teams", "add", team.name, "--member", "dan"]);
-    const client = modernSpeaker(url, {}, { authorization: `Bearer ${await token("dan", [])}` });
+    const client = createModernClient(url, {}, { authorization: `Bearer ${await token("dan", [])}` });
     const listening = client.request(1, "subscriptions/listen", { notifications: { toolsListChanged: true } });
     await listening.message(({ method }) => method === "notifications/subscriptions/acknowledged");
     await command(["teams", "remove", team.name, "--member", "dan"]);
@@ -56,7 +56,7 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     if (!first || !second) throw new Error("there are two instances");
     const headers = { host: new URL(url).host, authorization: `Bearer ${await token("fay", teams.slice(0, 1))}` };
     const list = async () => {
-      const listing = modernSpeaker(`${first.url}/mcp`, {}, headers).request(1, "tools/list");
+      const listing = createModernClient(`${first.url}/mcp`, {}, headers).request(1, "tools/list");
       return Object(await resultOf(listing, 1)).tools.length;
     };
     expect(await list()).toBeGreaterThan(20);

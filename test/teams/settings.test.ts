@@ -89,14 +89,14 @@ describe("what is enough", () => {
 
 describe("what is not", () => {
   test("with nothing set, all that is missing is named, with what it is", () => {
-    const said = reasons({});
-    expect(said.map((line) => line.split(" ")[0])).toEqual([
+    const errors = reasons({});
+    expect(errors.map((line) => line.split(" ")[0])).toEqual([
       "MIC_PUBLIC_URL",
       "MIC_AUTH_ISSUER",
       "MIC_DATABASE_URL",
       "MIC_SECRET_KEYS_FILE",
     ]);
-    for (const line of said) expect(line).toMatch(/ is missing: .+\.$/);
+    for (const line of errors) expect(line).toMatch(/ is missing: .+\.$/);
   });
 
   test.each([
@@ -123,14 +123,18 @@ describe("what is not", () => {
     ["MIC_RESTORED_AT", "yesterday/today"],
     ["MIC_GEOGRAPHY_RATE", "many"],
   ])("%s=%s", (name, value) => {
-    const said = reasons({ ...ENOUGH, [name]: value });
-    expect(said).toEqual([expect.stringMatching(new RegExp(`^${name} takes .+\\.$`))]);
-    expect(said.join()).not.toContain(value);
+    const errors = reasons({ ...ENOUGH, [name]: value });
+    expect(errors).toEqual([expect.stringMatching(new RegExp(`^${name} takes .+\\.$`))]);
+    expect(errors.join()).not.toContain(value);
   });
 
   test("several at once are all named", () => {
-    const said = reasons({ ...ENOUGH, MIC_PUBLIC_URL: "x", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" });
-    expect(said.map((line) => line.split(" ")[0])).toEqual(["MIC_PUBLIC_URL", "MIC_CALLER_RATE", "MIC_GEOGRAPHY_RATE"]);
+    const errors = reasons({ ...ENOUGH, MIC_PUBLIC_URL: "x", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" });
+    expect(errors.map((line) => line.split(" ")[0])).toEqual([
+      "MIC_PUBLIC_URL",
+      "MIC_CALLER_RATE",
+      "MIC_GEOGRAPHY_RATE",
+    ]);
   });
 
   test.each([
@@ -165,9 +169,9 @@ describe("what is not", () => {
     ["both", { MIC_SECRET_KEYS: `first ${KEY}`, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set one of them/],
   ])("keys: %s", (_what, keys, reason) => {
     const { MIC_SECRET_KEYS: _, ...rest } = ENOUGH;
-    const said = reasons({ ...rest, ...keys });
-    expect(said).toEqual([expect.stringMatching(reason)]);
-    expect(said.join()).not.toContain("c2hvcnQ");
+    const errors = reasons({ ...rest, ...keys });
+    expect(errors).toEqual([expect.stringMatching(reason)]);
+    expect(errors.join()).not.toContain("c2hvcnQ");
   });
 
   test("what a token for serve --http is good for here is told", () => {

@@ -7,12 +7,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { legacySpeaker, modernSpeaker, post, resultOf, type Sent } from "../mcp/http/raw.ts";
+import { connectLegacyClient, createModernClient, post, resultOf, type Sent } from "../mcp/http/raw-client.ts";
 import { deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";
 import { executionsAt, OF_THE_LOAD } from "../support/load.ts";
-import { askPostgres } from "../support/postgres.ts";
+import { queryPostgres } from "../support/postgres.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, holdUntil, stubForTest } from "../support/stub.ts";
@@ -67,11 +67,11 @@ describeWithPostgres("an instance that stands still", (postgres) => {
     first.send("submit_job", createJob, 7);
     await expect.poll(() => stub.requests.length, { timeout: 20_000 }).toBe(1);
     const goOn = stop(first, way.cut);
-    const told = await second.call("submit_job", createJob);
-    const [owner] = await askPostgres(url, "SELECT owner, state, attempts FROM actions");
+    const callResult = await second.call("submit_job", createJob);
+    const [owner] = await queryPostgres(url, "SELECT owner, state, attempts FROM actions");
     open();
     goOn();
-    return { stub, url, first, second, told, owner };
+    return { stub, url, first, second, told: callResult, owner };
   }
 
   const stopped = () =>
@@ -87,10 +87,10 @@ describeWithPostgres("an instance that stands still", (postgres) => {
 
   test("is followed when its lease has stood still, under the same key, and changes nothing when it goes on", async () => {
     const [one, other] = await Promise.all([stopped(), cutOff()]);
-    for (const { stub, url, first, second, told, owner } of [one, other]) {
-      expect(told.error, told.text).toBeUndefined();
-      const { idempotencyKey } = told.action ?? {};
-      expect(told.action).toMatchObject({ replayed: false });
+    for (const { stub, url, first, second, told: callResult, owner } of [one, other]) {
+      expect(callResult.error, callResult.text).toBeUndefined();
+      const { idempotencyKey } = callResult.action ?? {};
+      expect(callResult.action).toMatchObject({ replayed: false });
       const late = await first.answerTo(7);
       expect(late.error, late.text).toBeUndefined();
       expect(late.action).toMatchObject({ idempotencyKey });
@@ -98,7 +98,7 @@ describeWithPostgres("an instance that stands still", (postgres) => {
       expect(again.action).toMatchObject({ idempotencyKey, replayed: true });
       const posts = stub.requests.filter(({ method }) => method === "POST");
       expect(new Set(posts.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([idempotencyKey]));
-      expect(await askPostgres(url, "SELECT owner, state, attempts FROM actions")).toEqual([owner]);
+      expect(await queryPostgres(url, "SELECT owner, state, attempts FROM actions")).toEqual([owner]);
       expect(owner).toMatchObject({ state: "succeeded" });
     }
   }, 180_000);
@@ -108,11 +108,14 @@ describeWithPostgres("an instance that stands still", (postgres) => {
 const PATIENCE_MS = 1_000;
 
 /** Of one client: through the balancer, and past it. */
-async function speakersFor(era: "legacy" | "modern", url: string, instanceUrl: string, headers: Headers) {
+async function createClients(era: "legacy" | "modern", url: string, instanceUrl: string, headers: Headers) {
   if (era === "modern")
-    return { speaker: modernSpeaker(url, {}, headers), directly: modernSpeaker(instanceUrl, {}, headers) };
-  const speaker = await legacySpeaker(url, {}, headers);
-  return { speaker, directly: { call: callIn(instanceUrl, speaker.headers) } };
+    return {
+      balancerClient: createModernClient(url, {}, headers),
+      directly: createModernClient(instanceUrl, {}, headers),
+    };
+  const balancerClient = await connectLegacyClient(url, {}, headers);
+  return { balancerClient, directly: { call: callIn(instanceUrl, balancerClient.headers) } };
 }
 type Headers = Readonly<Record<string, string>>;
 
@@ -134,27 +137,27 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
         const [still] = fleet.instances;
         const wishes = [...(teams[0]?.client.fileIds ?? [])];
         const headers = { authorization: `Bearer ${await deployment.token("ann", teams)}`, host: new URL(url).host };
-        const { speaker, directly } = await speakersFor(era, url, `${still?.url}/mcp`, headers);
+        const { balancerClient, directly } = await createClients(era, url, `${still?.url}/mcp`, headers);
         let id = 0;
-        let told = 0;
+        let callResult = 0;
         let gone = 0;
         /** As an agent does it whose host waits no longer than that: called until there is an answer. */
         async function insisting(name: string, args: object, onGone = () => {}): Promise<CallResult> {
           for (;;) {
             id += 1;
-            const sent = speaker.call(id, name, args);
+            const sent = balancerClient.call(id, name, args);
             const answer = await Promise.race([resultOf(sent, id), sleep(PATIENCE_MS)]);
             if (answer !== undefined) return readResult(answer);
             onGone();
             await sent.cut();
           }
         }
-        async function registerAndHear(referenceId: string): Promise<void> {
+        async function registerUntilAnswered(referenceId: string): Promise<void> {
           const made = await insisting("register_input", { inputKind: "M4_FILE", referenceId }, () => {
             gone += 1;
           });
           expect(made.error, made.text).toBeUndefined();
-          told += 1;
+          callResult += 1;
           // The agent names what was made: it has heard of it.
           const read = await insisting("get_input", { inputId: Object(made.structured).data.id });
           expect(read.error, read.text).toBeUndefined();
@@ -162,17 +165,17 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
 
         still?.signal("SIGSTOP");
         // Two at once: the balancer gives one of them to the instance that stands still.
-        await Promise.all(wishes.splice(0, 2).map(registerAndHear));
+        await Promise.all(wishes.splice(0, 2).map(registerUntilAnswered));
         expect(gone).toBeGreaterThan(0);
         still?.signal("SIGCONT");
         // What it had not read comes before whatever comes now, and what was begun of it is done soon.
         for (const referenceId of wishes.slice(0, 3)) {
           id += 1;
           await resultOf(directly.call(id, "register_input", { inputKind: "M4_FILE", referenceId }), id);
-          told += 1;
+          callResult += 1;
         }
         await sleep(PATIENCE_MS);
-        expect(await executionsAt(emulator.baseUrl, OF_THE_LOAD)).toBe(told);
+        expect(await executionsAt(emulator.baseUrl, OF_THE_LOAD)).toBe(callResult);
       },
     );
   },

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
-import { get, initializeMessage, legacySpeaker, post, send } from "../mcp/http/raw.ts";
+import { connectLegacyClient, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
 import { serveStatelessInside } from "../support/stateless.ts";
 import { answer, neverAnswer, stubForFile } from "../support/stub.ts";
 
@@ -41,7 +41,7 @@ describe("a request", () => {
   });
 
   test("for a subscription gets method not found", async () => {
-    const client = await legacySpeaker(await start());
+    const client = await connectLegacyClient(await start());
     const { messages } = await client.request(1, "resources/subscribe", { uri: "mic://jobs/job-1" }).answer;
     expect(messages[0]?.error?.code).toBe(-32601);
   });
@@ -77,7 +77,7 @@ test("notifications and responses get 202", async () => {
 });
 
 test("the end of its connection cancels a call, a notification does not", async () => {
-  const client = await legacySpeaker(await start());
+  const client = await connectLegacyClient(await start());
   stubOf().respond(() => neverAnswer);
   const call = client.call(1, "get_job", { jobId: "job-1" });
   await expect.poll(() => stubOf().requests.length).toBe(1);

@@ -1,14 +1,15 @@
 // Which access tokens are let in: anything else is told how to do better, and nothing of it reaches the service.
 import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, test } from "vitest";
-import { type Answer, bytes, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { type Answer, bytes, createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { AGENT, type IdentityProvider, type TokenOptions } from "../support/identity-provider.ts";
 import { type Deployment, deploymentForTest, TEAM } from "./bench.ts";
 
 const MINUTE = 60;
 
-const speaking = (url: string, token: string) => modernSpeaker(url, {}, { authorization: `Bearer ${token}` });
-const call = (url: string, token: string): Promise<Answer> => speaking(url, token).call(1, "look", {}).answer;
+const clientWithToken = (url: string, token: string) =>
+  createModernClient(url, {}, { authorization: `Bearer ${token}` });
+const call = (url: string, token: string): Promise<Answer> => clientWithToken(url, token).call(1, "look", {}).answer;
 
 const claimsOf = (provider: IdentityProvider, audience: string) => ({
   iss: provider.issuer,
@@ -61,10 +62,10 @@ const BAD: Readonly<Record<string, Made>> = {
 };
 
 describe("a bad token is 401, with the way to a better one", () => {
-  test.each(Object.entries(BAD))("%s", async (_what, made) => {
+  test.each(Object.entries(BAD))("%s", async (_what, createToken) => {
     const deployment = await deploymentForTest();
     const { url, calls, resource, provider } = deployment;
-    const { status, headers, body } = await call(url, await made(deployment));
+    const { status, headers, body } = await call(url, await createToken(deployment));
     expect([status, body]).toEqual([401, expect.stringContaining("invalid_token")]);
     const { origin } = new URL(resource);
     expect(headers["www-authenticate"]).toMatch(/^Bearer error="invalid_token"/);
@@ -74,7 +75,7 @@ describe("a bad token is 401, with the way to a better one", () => {
     );
     expect(calls).toEqual([]);
     // One that is good still comes in from there.
-    await resultOf(speaking(url, await provider.token(resource)).call(1, "look", {}), 1);
+    await resultOf(clientWithToken(url, await provider.token(resource)).call(1, "look", {}), 1);
     expect(calls).toHaveLength(1);
   });
 
@@ -109,7 +110,7 @@ test("a good token that was never used is accepted after 50 bad tokens from the 
   const { url, resource, provider, calls } = await deploymentForTest();
   const bad = Array.from({ length: 50 }, async (_, at) => (await call(url, `bad-token-${at}`)).status);
   expect(new Set(await Promise.all(bad))).toEqual(new Set([401]));
-  await resultOf(speaking(url, await provider.token(resource)).call(1, "look", {}), 1);
+  await resultOf(clientWithToken(url, await provider.token(resource)).call(1, "look", {}), 1);
   expect(calls).toHaveLength(1);
 });
 
@@ -137,7 +138,7 @@ describe("a good token", () => {
     const { aud, ...claims } = { aud: undefined, ...options.claims };
     const audiences = aud === undefined ? {} : { aud: [...aud, resource] };
     await resultOf(
-      speaking(url, await provider.token(resource, { ...options, claims: { ...claims, ...audiences } })).call(
+      clientWithToken(url, await provider.token(resource, { ...options, claims: { ...claims, ...audiences } })).call(
         1,
         "look",
         {},

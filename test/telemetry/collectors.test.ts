@@ -2,24 +2,24 @@
 import { expect, test } from "vitest";
 import { job } from "../contract/samples.ts";
 import { answer, refusingBaseUrl, stubForTest } from "../support/stub.ts";
+import { connectClient } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
-import { speak } from "./speak.ts";
 
 /** A batch goes out at once, and would be waited for ten minutes. */
 const EAGER = { OTEL_BSP_SCHEDULE_DELAY: "1", OTEL_EXPORTER_OTLP_TIMEOUT: "600000" };
 
-async function speaking(endpoint: string) {
+async function startClient(endpoint: string) {
   const stub = await stubForTest();
   stub.respond(() => answer(200, { data: job, meta: { requestId: "r-1" } }));
-  const spoken = await speak("stdio, modern", {
+  const client = await connectClient("stdio, modern", {
     MIC_BASE_URL: stub.baseUrl,
     MIC_CLIENT_ID: "id-1",
     MIC_CLIENT_SECRET: "secret-1",
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
     ...EAGER,
   });
-  const ask = () => spoken.call("get_job", { jobId: job.id });
-  return { ...spoken, ask };
+  const callGetJob = () => client.call("get_job", { jobId: job.id });
+  return { ...client, ask: callGetJob };
 }
 
 /** Lines on stderr about telemetry. */
@@ -27,27 +27,27 @@ const complaints = (stderr: string): readonly string[] =>
   stderr.split("\n").filter((line) => line.includes('"msg":"telemetry"'));
 
 test("one that is away: calls are answered, the end comes, and stderr says it once", async () => {
-  const { ask, end, program } = await speaking(await refusingBaseUrl());
-  for (let count = 0; count < 5; count++) expect(await ask()).toContain(job.id);
+  const { ask: callGetJob, end, program } = await startClient(await refusingBaseUrl());
+  for (let count = 0; count < 5; count++) expect(await callGetJob()).toContain(job.id);
   expect(await end()).toEqual({ code: 0, signal: null });
   expect(complaints(program.stderr()).length).toBeLessThanOrEqual(1);
 });
 
 test("one that never answers: calls are answered while it holds a batch, and the end comes without it", async () => {
   const receiver = await receiverForTest(() => undefined);
-  const { ask, end } = await speaking(receiver.endpoint);
-  await ask();
+  const { ask: callGetJob, end } = await startClient(receiver.endpoint);
+  await callGetJob();
   await expect.poll(() => receiver.requests()).toBeGreaterThan(0);
-  for (let count = 0; count < 5; count++) expect(await ask()).toContain(job.id);
+  for (let count = 0; count < 5; count++) expect(await callGetJob()).toContain(job.id);
   expect(await end()).toEqual({ code: 0, signal: null });
 });
 
 test("one that fails: calls are answered, and stderr says it once, without a word of the collector's", async () => {
   const receiver = await receiverForTest((response) => void response.writeHead(500).end("the collector's own words"));
-  const { ask, end, program } = await speaking(receiver.endpoint);
-  await ask();
+  const { ask: callGetJob, end, program } = await startClient(receiver.endpoint);
+  await callGetJob();
   await expect.poll(() => complaints(program.stderr())).toHaveLength(1);
-  for (let count = 0; count < 3; count++) expect(await ask()).toContain(job.id);
+  for (let count = 0; count < 3; count++) expect(await callGetJob()).toContain(job.id);
   expect(await end()).toEqual({ code: 0, signal: null });
   expect(complaints(program.stderr())).toHaveLength(1);
 });
@@ -56,7 +56,7 @@ test("a signal sends what is left", async () => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   stub.respond(() => answer(200, { data: job, meta: { requestId: "r-1" } }));
-  const { call, end } = await speak("stdio, older", {
+  const { call, end } = await connectClient("stdio, older", {
     MIC_BASE_URL: stub.baseUrl,
     MIC_CLIENT_ID: "id-1",
     MIC_CLIENT_SECRET: "secret-1",

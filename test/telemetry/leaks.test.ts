@@ -4,8 +4,8 @@ import { tools } from "../../tools/index.ts";
 import { job } from "../contract/samples.ts";
 import { folderForTest } from "../support/home.ts";
 import { answer, stubForTest } from "../support/stub.ts";
+import { connectClient, WAYS } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
-import { speak, WAYS } from "./speak.ts";
 
 /** Stands in everything that may not leave. */
 const MARK = "QqMarkQq";
@@ -35,7 +35,7 @@ test.each(WAYS)("%s: no mark in any byte that leaves", async (way) => {
       : answer(422, problem, { "content-type": "application/problem+json" });
   });
   const token = marked("http-token");
-  const { program, call, request, end } = await speak(way, {
+  const { program, call, request, end } = await connectClient(way, {
     MIC_BASE_URL: stub.baseUrl,
     MIC_CLIENT_ID: marked("client-id"),
     MIC_CLIENT_SECRET: marked("client-secret"),

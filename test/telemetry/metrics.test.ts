@@ -1,16 +1,16 @@
 // Metrics: what is counted, under how few names, and how they are scraped.
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { get } from "../mcp/http/raw.ts";
+import { get } from "../mcp/http/raw-client.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
+import { connectClient } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
-import { speak } from "./speak.ts";
 
 test("a thousand names that a client made up are one series", async () => {
   const receiver = await receiverForTest();
-  const { program, end } = await speak("stdio, older", { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+  const { program, end } = await connectClient("stdio, older", { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
   const ids = Array.from({ length: 1_000 }, (_, at) => 100 + at);
   for (const id of ids) program.send(callMessage(id, `tool_${id}`));
   await program.answersTo(ids);
@@ -24,7 +24,7 @@ test("a thousand names that a client made up are one series", async () => {
 test("actions are counted by how they stood, tokens by their fetches, and the outcome's way to the agent is timed", async () => {
   const receiver = await receiverForTest();
   const emulator = await emulatorForTest();
-  const { call, end } = await speak("stdio, modern", {
+  const { call, end } = await connectClient("stdio, modern", {
     ...emulatorEnv(emulator),
     MIC_WORKSPACE_ID: emulator.workspaceId,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
@@ -62,7 +62,7 @@ const SCRAPED = {
 };
 
 test("metrics can be scraped on a port of their own, in Prometheus' text format, by this machine", async () => {
-  const { call, program, end } = await speak("HTTP, older", SCRAPED);
+  const { call, program, end } = await connectClient("HTTP, older", SCRAPED);
   await call("list_actions", {});
   const [, url = ""] = /"url":"(http[^"]+\/metrics)"/.exec(program.stderr()) ?? [];
   const response = await fetch(url);
@@ -87,7 +87,7 @@ test("where the port is taken, the server serves and says so", async () => {
   onTestFinished(() => void taken.close());
   const address = taken.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const { call, program, end } = await speak("HTTP, modern", {
+  const { call, program, end } = await connectClient("HTTP, modern", {
     ...SCRAPED,
     OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
   });

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { asksForTelemetry } from "../../src/telemetry/port.ts";
 import { readTelemetry } from "../../src/telemetry/settings.ts";
+import { connectClient } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
-import { speak } from "./speak.ts";
 
 const OTLP = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
 
@@ -17,8 +17,8 @@ test.each([
   [{ OTEL_LOGS_EXPORTER: "none" }, false],
   [{ ...OTLP, OTEL_SDK_DISABLED: "TRUE" }, false],
   [{ OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" }, false],
-])("%j asks for it: %s", (environment, asked) => {
-  expect(asksForTelemetry(environment)).toBe(asked);
+])("%j asks for it: %s", (environment, expected) => {
+  expect(asksForTelemetry(environment)).toBe(expected);
 });
 
 describe("what is exported", () => {
@@ -45,9 +45,12 @@ describe("what is exported", () => {
   });
 
   test("Prometheus has an address of its own, where there is one process for all", () => {
-    const asked = { OTEL_METRICS_EXPORTER: "otlp,prometheus", OTEL_EXPORTER_PROMETHEUS_PORT: "9999" };
-    expect(readTelemetry(asked, { hasPort: true }).settings?.prometheus).toEqual({ host: "localhost", port: 9999 });
-    const onStdio = readTelemetry(asked, { hasPort: false });
+    const configured = { OTEL_METRICS_EXPORTER: "otlp,prometheus", OTEL_EXPORTER_PROMETHEUS_PORT: "9999" };
+    expect(readTelemetry(configured, { hasPort: true }).settings?.prometheus).toEqual({
+      host: "localhost",
+      port: 9999,
+    });
+    const onStdio = readTelemetry(configured, { hasPort: false });
     expect(onStdio.settings?.prometheus).toBeUndefined();
     expect(onStdio.settings?.metrics).toBe("http/protobuf");
     expect(onStdio.warnings.join()).toContain("no effect on stdio");
@@ -78,7 +81,7 @@ test.each(["stdio, modern", "HTTP, older"] as const)(
   "%s: with a wrong value the server serves, and says so",
   async (way) => {
     const receiver = await receiverForTest();
-    const { request, program, end } = await speak(way, {
+    const { request, program, end } = await connectClient(way, {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
       OTEL_TRACES_EXPORTER: "console",
     });
@@ -90,7 +93,7 @@ test.each(["stdio, modern", "HTTP, older"] as const)(
 );
 
 test("on stdio Prometheus has no effect, and stderr says what has", async () => {
-  const { request, program, end } = await speak("stdio, older", { OTEL_METRICS_EXPORTER: "prometheus" });
+  const { request, program, end } = await connectClient("stdio, older", { OTEL_METRICS_EXPORTER: "prometheus" });
   expect(await request("prompts/list", {})).toContain("run_job");
   await end();
   expect(program.stderr()).toContain("Use OTEL_METRICS_EXPORTER=otlp, or serve --http.");

@@ -6,8 +6,8 @@ import { initialize, start } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { answer, hangUp, stubForTest } from "../support/stub.ts";
+import { connectClient, WAYS } from "./client.ts";
 import { type Receiver, receiverForTest, type Span } from "./receiver.ts";
-import { speak, WAYS } from "./speak.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "00f067aa0ba902b7";
@@ -38,7 +38,10 @@ describe.each(WAYS)("%s", (way) => {
     const receiver = await receiverForTest();
     const stub = await stubForTest();
     stub.respond(() => found);
-    const { call, end } = await speak(way, env(receiver, stub.baseUrl, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol }));
+    const { call, end } = await connectClient(
+      way,
+      env(receiver, stub.baseUrl, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol }),
+    );
     // The third passes the SDK by.
     for (let count = 0; count < 3; count++)
       expect(
@@ -88,7 +91,7 @@ test.each(["HTTP, older", "HTTP, modern"] as const)("%s: the context of an HTTP 
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   stub.respond(() => found);
-  const { call, end } = await speak(way, env(receiver, stub.baseUrl));
+  const { call, end } = await connectClient(way, env(receiver, stub.baseUrl));
   const headers = { traceparent: `00-${OTHER_TRACE}-${PARENT}-01` };
   for (let count = 0; count < 3; count++)
     await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT }, headers });
@@ -128,10 +131,10 @@ test("each attempt has a span of its own, under one key and one body", async () 
     hangUp,
     answer(202, { data: { ...sample, id: "job-2", retryOfBatchId: "job-1" }, meta: { requestId: "r-1" } }),
   );
-  const { call, end } = await speak("stdio, modern", env(receiver, stub.baseUrl));
-  const said = await call("retry_job", { jobId: "job-1", retryMode: "SAFE_RESUME", reason: "again" });
+  const { call, end } = await connectClient("stdio, modern", env(receiver, stub.baseUrl));
+  const result = await call("retry_job", { jobId: "job-1", retryMode: "SAFE_RESUME", reason: "again" });
   await end();
-  expect(stub.requests, said).toHaveLength(3);
+  expect(stub.requests, result).toHaveLength(3);
   const one = <T>(values: readonly T[]) => new Set(values).size === 1;
   expect(one(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toBe(true);
   expect(one(stub.requests.map(({ body }) => body.toString()))).toBe(true);
@@ -154,7 +157,7 @@ test("a tool's failure, a refused request and an unknown outcome are errors, wit
   stub.respond(({ method }) =>
     method === "POST" ? answer(302, "", { location: "/elsewhere" }) : answer(404, "nothing like that here"),
   );
-  const { call, end } = await speak("stdio, older", env(receiver, stub.baseUrl, { MIC_LOG_LEVEL: "info" }));
+  const { call, end } = await connectClient("stdio, older", env(receiver, stub.baseUrl, { MIC_LOG_LEVEL: "info" }));
   await call("get_job", { jobId: "j" });
   await call("surely_no_tool", {});
   await call("cancel_job", { jobId: "j", reason: "r", resourceVersion: 1 }, {});
@@ -176,7 +179,7 @@ test("OTEL_PROPAGATORS=none: no context comes in, none goes out", async () => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   stub.respond(() => found);
-  const { call, end } = await speak("stdio, modern", env(receiver, stub.baseUrl, { OTEL_PROPAGATORS: "none" }));
+  const { call, end } = await connectClient("stdio, modern", env(receiver, stub.baseUrl, { OTEL_PROPAGATORS: "none" }));
   await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT } });
   await end();
   expect(named(receiver.spans(), "tools/call get_job")[0]?.parentSpanId).toBe("");
@@ -186,7 +189,7 @@ test("OTEL_PROPAGATORS=none: no context comes in, none goes out", async () => {
 test("prompts are named, and a resource's URI is not", async () => {
   const receiver = await receiverForTest();
   const emulator = await emulatorForTest();
-  const { request, end } = await speak("stdio, modern", env(receiver, emulator.baseUrl, emulatorEnv(emulator)));
+  const { request, end } = await connectClient("stdio, modern", env(receiver, emulator.baseUrl, emulatorEnv(emulator)));
   await request("prompts/get", { name: "run_job", arguments: {} });
   await request("prompts/get", { name: "no_such_prompt" });
   await request("resources/read", { uri: "mic://workspaces/w-secret/jobs/j-secret" });

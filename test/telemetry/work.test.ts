@@ -68,14 +68,14 @@ test("caller, team and client are on spans and lines, of metrics the team alone"
 
 test("who sends an HTTP request is known to what it brings, and to that alone", async () => {
   const { receiver, telemetry } = await received();
-  const ask = () =>
+  const recordOperation = () =>
     telemetry.of({ caller: "c-1" }).operation(
       operation,
       () => exchangeOf(telemetry),
       () => undefined,
     );
-  await telemetry.arrived({}, () => telemetry.named({ client: "app-1" }, ask));
-  await telemetry.arrived({}, ask);
+  await telemetry.arrived({}, () => telemetry.named({ client: "app-1" }, recordOperation));
+  await telemetry.arrived({}, recordOperation);
   await telemetry.close();
   expect(receiver.spans().map(({ attributes }) => [attributes["mic.caller"], attributes["mic.client"]])).toEqual([
     ["c-1", "app-1"],

@@ -11,7 +11,7 @@ const SECONDS_A_PAGE = 9;
 test("a call reads for 20 s at most", async () => {
   const stub = await stubForTest();
   let passedMs = 0;
-  const asked = serveJobs(
+  const requestedPages = serveJobs(
     stub,
     () => hourlyJobs(900),
     () => {
@@ -25,7 +25,7 @@ test("a call reads for 20 s at most", async () => {
   const wish = { workspaceId: "micws_1", filter: { states: ["FAILED"] as const }, isFull: false };
   const ports = { service, retries: createRetries(), actions: { about: async () => [] } };
   const found = await findJobs(wish, { context, report: () => undefined }, ports);
-  expect(asked).toHaveLength(3);
+  expect(requestedPages).toHaveLength(3);
   expect(found).toMatchObject({
     data: [],
     read: { jobs: 300, complete: false },

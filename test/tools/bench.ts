@@ -13,7 +13,7 @@ import { validCall } from "./catalogue.ts";
 export type Args = Readonly<Record<string, unknown>>;
 
 /** A tool's result when all went well. */
-export interface Told {
+export interface ToolSuccess {
   readonly structured: Readonly<Record<string, unknown>>;
   readonly text: string;
   /** The resource that it speaks of. */
@@ -124,7 +124,7 @@ export class Bench {
   }
 
   /** A call that succeeds, held to all that holds for every success. */
-  async ok(tool: string, args?: Args, options?: CallOptions): Promise<Told> {
+  async ok(tool: string, args?: Args, options?: CallOptions): Promise<ToolSuccess> {
     const result = await this.call(tool, args, options);
     expect(result.isError, result.text).toBe(false);
     expect(result.error).toBeUndefined();
@@ -147,11 +147,14 @@ export class Bench {
     expect(text.length, `${tool}'s text beside its JSON`).toBeLessThanOrEqual(Math.max(200, 1.2 * json.length));
     // The request id is for support, the contract's constant for programs: neither is a fact of the answer.
     const { meta: _meta, contract: _contract, page, ...facts } = structured;
-    const said = { ...facts, nextCursor: z.object({ nextCursor: z.string() }).safeParse(page).data?.nextCursor };
+    const expectedFacts = {
+      ...facts,
+      nextCursor: z.object({ nextCursor: z.string() }).safeParse(page).data?.nextCursor,
+    };
     // A table for people separates thousands.
     const plain = text.replace(/(?<=\d),(?=\d{3})/g, "");
-    const isSaid = (fact: string) => plain.includes(fact) || text.includes(JSON.stringify(fact).slice(1, -1));
-    const missing = factsIn(said).filter((fact) => !isSaid(fact));
+    const isMentioned = (fact: string) => plain.includes(fact) || text.includes(JSON.stringify(fact).slice(1, -1));
+    const missing = factsIn(expectedFacts).filter((fact) => !isMentioned(fact));
     expect(missing, `facts of ${tool} that its text leaves out`).toEqual([]);
   }
 
@@ -167,7 +170,7 @@ export class Bench {
     const { error, text } = result;
     if (error === undefined) throw new Error(`no _meta["mic-mcp/error"]: ${result.raw}`);
     expect(error.kind, text).toBe(kind);
-    const told = [
+    const requiredTexts = [
       error.message,
       error.kind,
       error.code ?? "",
@@ -178,7 +181,9 @@ export class Bench {
       ...(error.fieldErrors ?? []).slice(0, 20).flatMap(({ pointer, message }) => [pointer, message]),
     ];
     // The service's own words stand within quotes.
-    const missing = told.filter((fact) => !text.includes(fact) && !text.includes(JSON.stringify(fact).slice(1, -1)));
+    const missing = requiredTexts.filter(
+      (fact) => !text.includes(fact) && !text.includes(JSON.stringify(fact).slice(1, -1)),
+    );
     expect(missing, text).toEqual([]);
     return { ...error, text };
   }

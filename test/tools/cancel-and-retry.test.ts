@@ -140,8 +140,8 @@ inOneEra((bench) => {
     async () => {
       for (const retryMode of ["SAFE_RESUME", "RESTART"]) {
         const failed = await settledJob(bench().service, FILE.failsRetryably);
-        const told = await bench().ok("get_job", { jobId: failed.id });
-        expect(told.structured["nextStep"]).toMatchObject({ tool: "retry_job", arguments: { jobId: failed.id } });
+        const result = await bench().ok("get_job", { jobId: failed.id });
+        expect(result.structured["nextStep"]).toMatchObject({ tool: "retry_job", arguments: { jobId: failed.id } });
         const { structured } = await bench().ok("retry_job", { jobId: failed.id, retryMode, reason });
         expect(structured["data"]).toMatchObject({ retryOfBatchId: failed.id });
         expect(structured["summary"]).toContain(failed.id);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { listPlaygroundDistricts } from "../../src/contract/endpoints/playground.ts";
 import type { Progress } from "../support/mcp.ts";
 import type { Args, Bench } from "./bench.ts";
-import { changed, readCatalogue, rowsOf, tellInstead } from "./country.ts";
+import { changed, readCatalogue, replaceGeography, rowsOf } from "./country.ts";
 import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
 
@@ -98,7 +98,7 @@ inOneEra((bench, era) => {
         fallbackUsed: code === "LD" || code === "CH",
       }),
     });
-    await tellInstead(own, catalogue, mixed);
+    await replaceGeography(own, catalogue, mixed);
     const { structured, text } = await own.ok("rank_divisions", ALL);
     expect(structured["vintage"]).toMatchObject({
       sourceUpdatedAt: ["2026-05-25", "2026-06-01"],
@@ -118,10 +118,14 @@ inOneEra((bench, era) => {
         ]),
       ),
     };
-    await tellInstead(silent, catalogue, bare);
-    const told = await silent.ok("find_district", { name: "Nizamabad" });
-    expect(told.structured["vintage"]).toMatchObject({ sourceUpdatedAt: [], mixed: false, fallbackUsed: "not stated" });
-    expect(told.text).toContain("vintage not stated by the service");
+    await replaceGeography(silent, catalogue, bare);
+    const found = await silent.ok("find_district", { name: "Nizamabad" });
+    expect(found.structured["vintage"]).toMatchObject({
+      sourceUpdatedAt: [],
+      mixed: false,
+      fallbackUsed: "not stated",
+    });
+    expect(found.text).toContain("vintage not stated by the service");
   });
 
   test("totals that disagree are told, and neither is mended", async () => {
@@ -130,7 +134,7 @@ inOneEra((bench, era) => {
     const states = catalogue.states.states.map((state) =>
       state.code === "TG" ? { ...state, districtCount: 31, mandalCount: 612 } : state,
     );
-    await tellInstead(own, catalogue, { ...catalogue, states: { ...catalogue.states, states } });
+    await replaceGeography(own, catalogue, { ...catalogue, states: { ...catalogue.states, states } });
     const { structured } = await own.ok("rank_divisions", { ...TOP, states: ["TG"] });
     expect(structured).toMatchObject({
       totals: { districts: 33, mandals: 621 },
@@ -163,9 +167,9 @@ inOneEra((bench, era) => {
       },
     });
     expect(text).toContain("Not exact");
-    const asked = (await own.requests(listPlaygroundDistricts.id)).slice(before).map(({ path }) => path);
-    expect(asked.filter((path) => path.endsWith("=MH"))).toHaveLength(2);
-    expect(asked.filter((path) => path.endsWith("=GA"))).toHaveLength(1);
+    const requestedPaths = (await own.requests(listPlaygroundDistricts.id)).slice(before).map(({ path }) => path);
+    expect(requestedPaths.filter((path) => path.endsWith("=MH"))).toHaveLength(2);
+    expect(requestedPaths.filter((path) => path.endsWith("=GA"))).toHaveLength(1);
     await own.service.admin("DELETE", "geography");
     expect((await own.ok("rank_divisions", ALL)).structured).toMatchObject({
       exact: true,
@@ -221,7 +225,7 @@ inOneEra((bench, era) => {
       const own = await fresh();
       const catalogue = await readCatalogue(own);
       const { GA: _gone, ...districts } = catalogue.districts;
-      await tellInstead(own, catalogue, { ...catalogue, districts }, { unknownState });
+      await replaceGeography(own, catalogue, { ...catalogue, districts }, { unknownState });
       const { structured } = await own.ok("rank_divisions", { ...ALL, states: ["GA"] });
       if (unknownState === "refused")
         expect(structured).toMatchObject({ exact: false, coverage: { unread: [{ states: ["GA"] }] } });
@@ -251,7 +255,7 @@ inOneEra((bench, era) => {
       mandalCount: index,
     }));
     const { states: _states, ...metadata } = catalogue.states;
-    await tellInstead(own, catalogue, {
+    await replaceGeography(own, catalogue, {
       ...catalogue,
       districts: { ...catalogue.districts, GA: { ...metadata, state: "Goa", districts } },
     });

@@ -54,7 +54,7 @@ export function changed(
 }
 
 /** From now on the emulator answers with this catalogue; codes that it has not are known no longer. */
-export async function tellInstead(
+export async function replaceGeography(
   { service }: Bench,
   own: Catalogue,
   { states, districts }: Catalogue,

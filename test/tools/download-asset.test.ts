@@ -101,16 +101,16 @@ inOneEra((bench) => {
   test("giving up a download ends it and leaves nothing behind", async () => {
     const before = await files(bench());
     await bench().service.fault({ kind: "hang" }, { operationId: "getMicPublicAssetContent" });
-    const asked = async () => (await bench().requests("getMicPublicAssetContent")).length;
-    const askedBefore = await asked();
+    const countRequests = async () => (await bench().requests("getMicPublicAssetContent")).length;
+    const requestsBefore = await countRequests();
     const abort = new AbortController();
     const args = { assetId: firstAsset(bench()), fileName: "given-up.csv" };
     const gone = expect(bench().call(TOOL, args, { signal: abort.signal })).rejects.toThrow();
-    await expect.poll(asked).toBe(askedBefore + 1);
+    await expect.poll(countRequests).toBe(requestsBefore + 1);
     abort.abort();
     await gone;
     await bench().ok(TOOL, { ...args, fileName: "taken-up.csv" });
-    expect(await asked()).toBe(askedBefore + 2);
+    expect(await countRequests()).toBe(requestsBefore + 2);
     expect(await files(bench())).toEqual([...before, "taken-up.csv"].sort());
   });
 });

@@ -45,8 +45,8 @@ forEachEra((bench) => {
     await expect.poll(() => bench().service.executions(idempotencyKey)).toBe(1);
     abort.abort();
     await gone;
-    const told = await bench().ok("submit_job", { ...args, idempotencyKey });
-    expect(told.structured).toMatchObject({ action: { idempotencyKey, replayed: true } });
+    const result = await bench().ok("submit_job", { ...args, idempotencyKey });
+    expect(result.structured).toMatchObject({ action: { idempotencyKey, replayed: true } });
     expect(await bench().service.executions(idempotencyKey)).toBe(1);
   });
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { DistrictsResponse } from "../../src/contract/playground.ts";
 import type { Bench } from "./bench.ts";
-import { type Catalogue, readCatalogue, tellInstead } from "./country.ts";
+import { type Catalogue, readCatalogue, replaceGeography } from "./country.ts";
 import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
 
@@ -23,7 +23,7 @@ inOneEra(
     async function altered(change: (list: DistrictsResponse) => DistrictsResponse): Promise<Bench> {
       const own = await freshBench(bench(), era);
       const catalogue = await readCatalogue(own);
-      await tellInstead(own, catalogue, withGoa(catalogue, change));
+      await replaceGeography(own, catalogue, withGoa(catalogue, change));
       return own;
     }
 
@@ -49,8 +49,8 @@ inOneEra(
     });
 
     test("by name, the names that several districts bear are told in one call", async () => {
-      const told = await summary(bench(), { level: "district", by: "name", limit: 1 });
-      expect(told).toContain("Borne by several: Bilaspur (CG HP), Hamirpur (HP UP), Pratapgarh (RJ UP).");
+      const text = await summary(bench(), { level: "district", by: "name", limit: 1 });
+      expect(text).toContain("Borne by several: Bilaspur (CG HP), Hamirpur (HP UP), Pratapgarh (RJ UP).");
       expect(await summary(bench(), { level: "district", by: "name", states: ["GA"] })).toContain(
         "No name is borne twice.",
       );
@@ -111,7 +111,7 @@ inOneEra(
         code,
         { ...list, districts: list.districts.map((district, at) => ({ ...district, code: String(at + 1) })) },
       ]);
-      await tellInstead(own, catalogue, { ...catalogue, districts: Object.fromEntries(districts) });
+      await replaceGeography(own, catalogue, { ...catalogue, districts: Object.fromEntries(districts) });
       const { structured } = await own.ok("rank_divisions", { ...byMandals, limit: 1 });
       expect(structured).toMatchObject({ totalRows: 784, consistency: [] });
     });

@@ -61,11 +61,12 @@ inOneEra((bench) => {
     const { workspaceId } = bench();
     const jobs = await everyJob(bench());
     const [sent, all] = await (async () => {
-      let told: unknown;
+      let structured: unknown;
       const requests = await bench().sentDuring(async () => {
-        told = (await bench().ok("list_jobs", { workspaceId, states: ["FAILED", "PAUSED"], limit: 100 })).structured;
+        structured = (await bench().ok("list_jobs", { workspaceId, states: ["FAILED", "PAUSED"], limit: 100 }))
+          .structured;
       });
-      return [requests, Found.parse(told)] as const;
+      return [requests, Found.parse(structured)] as const;
     })();
     const wanted = jobs.filter(({ state }) => state === "FAILED" || state === "PAUSED");
     expect(idsOf(all.data)).toEqual(idsOf(wanted));
@@ -164,14 +165,14 @@ const failed = { state: "FAILED", processingState: "FAILED", failure: { ...probl
 test("a call reads 1,000 jobs at most, and the next one goes on behind them", async () => {
   const { stub, connection } = await sessionForTest();
   const jobs = hourlyJobs(1_250, (index) => (index % 400 === 399 ? failed : {}));
-  const asked = serveJobs(stub, () => jobs);
+  const requestedPages = serveJobs(stub, () => jobs);
   const first = found(await connection.callTool("list_jobs", { ...args, states: ["FAILED"] }));
   expect(first).toMatchObject({
     read: { jobs: 1_000, complete: false },
     page: { nextCursor: "at 1000", hasMore: true },
   });
   expect(idsOf(first.data)).toEqual(["job-399", "job-799"]);
-  expect(asked).toHaveLength(10);
+  expect(requestedPages).toHaveLength(10);
   expect(first.nextStep?.arguments).toEqual({ ...args, states: ["FAILED"], cursor: "at 1000" });
   const second = found(await connection.callTool("list_jobs", first.nextStep?.arguments ?? {}));
   expect(second).toMatchObject({ read: { jobs: 250, complete: true }, data: [{ id: "job-1199" }] });
@@ -200,7 +201,7 @@ test("a page that fails behind others ends the reading, and nothing that was rea
 test("jobs that come while a page is read again are neither lost nor told twice", async () => {
   const { stub, connection } = await sessionForTest();
   const jobs = [...hourlyJobs(60, () => failed)];
-  const asked = serveJobs(
+  const requestedPages = serveJobs(
     stub,
     () => jobs,
     (request) => {
@@ -209,7 +210,7 @@ test("jobs that come while a page is read again are neither lost nor told twice"
     },
   );
   const first = found(await connection.callTool("list_jobs", { ...args, states: ["FAILED"], limit: 10 }));
-  expect(asked.map(({ limit }) => limit)).toEqual([100, 10]);
+  expect(requestedPages.map(({ limit }) => limit)).toEqual([100, 10]);
   expect(idsOf(first.data)).toEqual(["new-0", "new-1", ...idsOf(hourlyJobs(8, () => failed))]);
   expect(first.page.nextCursor).toBe("at 10");
 });
@@ -224,7 +225,7 @@ proves(
       fieldErrors: Array.from({ length: 20 }, () => ({ pointer: "/a", code: "c", message: "ज़".repeat(60) })),
     };
     const jobs = hourlyJobs(30, () => ({ ...failed, failure: { ...long, retryable: true } }));
-    const asked = serveJobs(stub, () => jobs);
+    const requestedPages = serveJobs(stub, () => jobs);
     for (const filter of [{}, { states: ["FAILED"] }]) {
       const ids: string[] = [];
       for (let next: Args | undefined = { ...args, ...filter, view: "full" }; next; ) {
@@ -240,7 +241,7 @@ proves(
       }
       expect(ids).toEqual(jobs.map(({ id }) => id));
     }
-    expect(asked.length).toBeGreaterThan(4);
+    expect(requestedPages.length).toBeGreaterThan(4);
   },
 );
 

@@ -2,13 +2,13 @@
 import { expect, test } from "vitest";
 import { operations, type PostId, postIds } from "../operations.ts";
 import { proves } from "../proves.ts";
-import type { Bench, Told } from "./bench.ts";
+import type { Bench, ToolSuccess } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
 
 // Section 4.2, written out again: what a key of our own making has to meet, whatever the operation.
 const GRAMMARS = [/^\P{Cc}{8,160}$/u, /^[A-Za-z0-9._:/-]{1,128}$/, /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.:-]{7,127}$/];
 
-const keyOf = ({ structured }: Told): string => String(Object(structured["action"]).idempotencyKey);
+const keyOf = ({ structured }: ToolSuccess): string => String(Object(structured["action"]).idempotencyKey);
 
 async function keysSent(bench: Bench, id: PostId): Promise<readonly (string | undefined)[]> {
   return (await bench.requests(id)).map(({ idempotencyKey }) => idempotencyKey);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { State } from "../../src/contract/playground.ts";
 import type { Args, Bench } from "./bench.ts";
-import { type Catalogue, changed, type Row, readCatalogue, rowsOf, tellInstead } from "./country.ts";
+import { type Catalogue, changed, type Row, readCatalogue, replaceGeography, rowsOf } from "./country.ts";
 import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
 
@@ -64,7 +64,7 @@ class Analyst {
     this.#vintage = catalogue.states.sourceUpdatedAt;
   }
 
-  async #ask(tool: string, args: Args): Promise<unknown> {
+  async #call(tool: string, args: Args): Promise<unknown> {
     this.calls += 1;
     const { structured } = await this.#bench.ok(tool, args);
     const { vintage } = Shared.parse(structured);
@@ -72,10 +72,11 @@ class Analyst {
     return structured;
   }
 
-  find = async (name: string, more: Args = {}) => Found.parse(await this.#ask("find_district", { name, ...more }));
-  rankStates = async (args: Args) => RankedStates.parse(await this.#ask("rank_divisions", { level: "state", ...args }));
+  find = async (name: string, more: Args = {}) => Found.parse(await this.#call("find_district", { name, ...more }));
+  rankStates = async (args: Args) =>
+    RankedStates.parse(await this.#call("rank_divisions", { level: "state", ...args }));
   rankDistricts = async (args: Args) =>
-    RankedDistricts.parse(await this.#ask("rank_divisions", { level: "district", ...args }));
+    RankedDistricts.parse(await this.#call("rank_divisions", { level: "district", ...args }));
 
   async listStates() {
     this.calls += 1;
@@ -231,8 +232,13 @@ const others: readonly (readonly [question: string, answer: (analyst: Analyst) =
     "Which district of India has the most sub-districts, and which is second?",
     async (a) => {
       const { rows } = await a.rankDistricts({ by: "mandalCount", limit: 2 });
-      const told = rows.map(({ mandalCount }) => mandalCount);
-      return [told, a.top(a.rows, 2), told, rows.map(({ districtCode }) => a.row(districtCode).mandalCount)];
+      const mandalCounts = rows.map(({ mandalCount }) => mandalCount);
+      return [
+        mandalCounts,
+        a.top(a.rows, 2),
+        mandalCounts,
+        rows.map(({ districtCode }) => a.row(districtCode).mandalCount),
+      ];
     },
   ],
   [
@@ -283,8 +289,8 @@ async function answerAll(analyst: Analyst): Promise<void> {
   for (const [question, { name, ...more }, codes] of aboutOne) {
     const { ambiguous, matches } = await analyst.find(name, more);
     expect(ambiguous, question).toBe(codes.length > 1);
-    const meant = matches.slice(0, codes.length).map(({ match: _match, score: _score, ...place }) => place);
-    expect(new Set(meant), question).toEqual(new Set(places(codes.map((code) => analyst.row(code)))));
+    const topMatches = matches.slice(0, codes.length).map(({ match: _match, score: _score, ...place }) => place);
+    expect(new Set(topMatches), question).toEqual(new Set(places(codes.map((code) => analyst.row(code)))));
   }
   for (const [question, args, rows] of aboutStates)
     expect(counts((await analyst.rankStates(args)).rows), question).toEqual(counts(rows(analyst)));
@@ -305,7 +311,7 @@ inOneEra((bench, era) => {
     const own = await freshBench(bench(), era);
     const before = await readCatalogue(own);
     const catalogue = altered(before);
-    await tellInstead(own, before, catalogue);
+    await replaceGeography(own, before, catalogue);
     expect(rowsOf(catalogue).filter(({ mandalCount }) => mandalCount > 30).length).toBeGreaterThan(100);
     await answerAll(new Analyst(own, catalogue));
   });

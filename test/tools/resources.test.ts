@@ -55,14 +55,14 @@ inOneEra((bench) => {
     const { inputIds } = bench().service.emulator;
     const waiting = await registerInput(bench().service, FILE.waitsForScan);
     const at = inputIds.length;
-    const told: readonly (readonly [string | undefined, RegExp, string | undefined])[] = [
+    const inputCases: readonly (readonly [string | undefined, RegExp, string | undefined])[] = [
       [inputIds[0], /READY: bind it/, undefined],
       [waiting.id, /scan/, "get_input"],
       [inputIds[FILE.quarantined], /QUARANTINED/, undefined],
       [inputIds[at - 2], /EXPIRED/, "register_input"],
       [inputIds[at - 1], /WITHDRAWN/, undefined],
     ];
-    for (const [inputId = "", summary, next] of told) {
+    for (const [inputId = "", summary, next] of inputCases) {
       const { structured } = await bench().ok("get_input", { inputId, view: "full" });
       expect(structured["summary"]).toMatch(summary);
       expect(structured["nextStep"]).toEqual(next === undefined ? undefined : expect.objectContaining({ tool: next }));

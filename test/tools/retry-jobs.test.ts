@@ -63,9 +63,9 @@ inOneEra((bench) => {
     expect(calls).toBeLessThanOrEqual(2);
     expect(tokens).toBeLessThanOrEqual(1_500);
     // One for each job at least, and never back.
-    const told = ticks.map(({ progress }) => progress);
-    expect(told.length).toBeGreaterThanOrEqual(12);
-    expect([...told].sort((a, b) => a - b)).toEqual(told);
+    const progressValues = ticks.map(({ progress }) => progress);
+    expect(progressValues.length).toBeGreaterThanOrEqual(12);
+    expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
   });
 
   test("retried without waiting and then waited for, 12 jobs cost two calls", async () => {
@@ -198,8 +198,8 @@ inEachEra(
       expect(questions).toHaveLength(2);
       // All are in the journal: the same call again asks nobody, and does nothing.
       const again = await retriesOf(bench(), async () => {
-        const told = await bench().ok("retry_jobs", restart);
-        expect(rowsOf(told.structured).map(({ newJobId }) => newJobId)).toEqual(
+        const repeated = await bench().ok("retry_jobs", restart);
+        expect(rowsOf(repeated.structured).map(({ newJobId }) => newJobId)).toEqual(
           rowsOf(structured).map(({ newJobId }) => newJobId),
         );
       });

@@ -57,8 +57,8 @@ inOneEra((bench) => {
     expect(posts(sent)).toEqual(["createMicPublicInput", "createMicJob"]);
     // The offer is read before anything is sent.
     expect(sent[0]?.operationId).toBe("getMicExecutableRecipe");
-    const told = ticks.map(({ progress }) => progress);
-    expect([...told].sort((a, b) => a - b)).toEqual(told);
+    const progressValues = ticks.map(({ progress }) => progress);
+    expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
     expect(ticks.some(({ message }) => message?.startsWith("submitted "))).toBe(true);
   });
 

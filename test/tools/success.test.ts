@@ -19,12 +19,12 @@ const whole = ({ adds = {} }: OperationRow) => ("view" in adds ? { view: "full" 
 async function callOnce(shared: Bench, era: Era, row: ListedOperation, extra: Readonly<Record<string, unknown>> = {}) {
   const bench = isPlayground(row) ? await freshBench(shared, era) : shared;
   const args = isPost(row.id) ? await bench.newAction(row.id) : await bench.argumentsFor(row.id);
-  let told: Awaited<ReturnType<Bench["ok"]>> | undefined;
+  let result: Awaited<ReturnType<Bench["ok"]>> | undefined;
   const sent = await bench.sentDuring(async () => {
-    told = await bench.ok(row.tool, { ...args, ...extra });
+    result = await bench.ok(row.tool, { ...args, ...extra });
   });
-  if (told === undefined) throw new Error("not called");
-  return { args, told, request: onlyRequest(sent, row.id) };
+  if (result === undefined) throw new Error("not called");
+  return { args, told: result, request: onlyRequest(sent, row.id) };
 }
 
 /** One request of the operation; cancelling reads the job's version before it. */

@@ -23,8 +23,8 @@ inOneEra((bench) => {
     expect(rowsOf(structured).map(({ id }) => id)).toEqual(jobs.map(({ id }) => id));
     expect(rowsOf(structured).map(({ state }) => state)).toEqual(["SUCCEEDED", "FAILED", "PAUSED"]);
     expect(structured).toMatchObject({ moving: 0, summary: expect.stringContaining("1 SUCCEEDED") });
-    const told = ticks.map(({ progress }) => progress);
-    expect([...told].sort((a, b) => a - b)).toEqual(told);
+    const progressValues = ticks.map(({ progress }) => progress);
+    expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
     expect(ticks[0]?.message).toContain("3 PREPARING");
   });
 

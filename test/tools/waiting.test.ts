@@ -93,9 +93,9 @@ inOneEra((bench) => {
     expect(scanned.structured["data"]).toMatchObject({ id: inputId, state: "READY" });
 
     const args = await bench().argumentsFor("requestMicSharedFileProcessing");
-    const asked = await bench().ok("request_file_processing", args);
-    const requestId = Object(asked.structured["data"]).id;
-    expect(asked.structured["nextStep"]).toMatchObject({ arguments: { requestId, waitSeconds: 45 } });
+    const submitted = await bench().ok("request_file_processing", args);
+    const requestId = Object(submitted.structured["data"]).id;
+    expect(submitted.structured["nextStep"]).toMatchObject({ arguments: { requestId, waitSeconds: 45 } });
     const waited = await bench().ok("get_file_processing_request", { requestId, waitSeconds: 20 }, bench().hurrying());
     expect(Object(waited.structured["data"]).state).toMatch(/APPROVED|REJECTED/);
     const decided = await bench().sentDuring(() =>

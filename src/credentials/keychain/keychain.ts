@@ -80,14 +80,14 @@ const TROUBLES: Readonly<Record<KeychainTrouble, string>> = {
 };
 
 /** Of what the addon and D-Bus say, what a user can do something with, in our words. */
-const REASONS: readonly (readonly [says: RegExp, why: string])[] = [
+const REASONS: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/native binding|cannot find (?:module|package)/i, "the package @napi-rs/keyring is not installed"],
   [/DBUS_SESSION_BUS_ADDRESS|autolaunch/i, "DBUS_SESSION_BUS_ADDRESS names no session bus"],
   [/not provided/i, "nobody offers the Secret Service"],
 ];
 
 function troubleText(trouble: KeychainTrouble, detail = ""): string {
-  const why = REASONS.find(([says]) => says.test(detail))?.[1];
+  const why = REASONS.find(([pattern]) => pattern.test(detail))?.[1];
   return why === undefined ? TROUBLES[trouble] : `${TROUBLES[trouble]} (${why})`;
 }
 

@@ -34,15 +34,15 @@ const tiesOf = (structured: unknown) => ({
 export function createCallLog(log: Log, tool: string, { id, session, client }: Caller, now: () => number) {
   const startedAt = now();
   calls += 1;
-  const said = { call: calls, request: id, session, client: client && excerpt(client, MAX_CLIENT), tool };
+  const commonFields = { call: calls, request: id, session, client: client && excerpt(client, MAX_CLIENT), tool };
   return {
-    attemptFailed: (attempt: FailedAttempt): void => log.info({ ...said, ...attempt }, "attempt failed"),
+    attemptFailed: (attempt: FailedAttempt): void => log.info({ ...commonFields, ...attempt }, "attempt failed"),
     /** `structured`: the answer's structuredContent. */
     answered: (structured: unknown): void =>
-      log.info({ ...said, ms: now() - startedAt, ...tiesOf(structured) }, "tool call"),
+      log.info({ ...commonFields, ms: now() - startedAt, ...tiesOf(structured) }, "tool call"),
     failed({ kind, status, idempotencyKey: key, requestId }: FailureFacts, error: unknown): void {
-      log.info({ ...said, ms: now() - startedAt, kind, status, key, requestId }, "tool call failed");
-      if (kind === "internal") log.error({ ...said, err: error }, "internal failure");
+      log.info({ ...commonFields, ms: now() - startedAt, kind, status, key, requestId }, "tool call failed");
+      if (kind === "internal") log.error({ ...commonFields, err: error }, "internal failure");
     },
   };
 }

@@ -133,11 +133,11 @@ export async function callTool(
   const { timing } = runtime.ports.service;
   const startedAt = timing.now();
   const { signal } = request;
-  const told = createCallLog(log, tool.name, request, timing.now);
+  const callLog = createCallLog(log, tool.name, request, timing.now);
   let answer: CallToolResult;
   try {
     const complete = await completeArguments(tool, args, runtime);
-    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: told.attemptFailed };
+    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: callLog.attemptFailed };
     const consent = await request.seek(tool, complete, toolCall(runtime, tool.name, limits));
     if ("ask" in consent) return consent.ask;
     const call = toolCall(runtime, tool.name, limits, {
@@ -147,14 +147,14 @@ export async function callTool(
       followsTasks: situation.asTask !== undefined,
     });
     answer = withForgotten(await use(tool, complete, call, situation), tool, runtime.hooks?.restoreNotice?.());
-    told.answered(answer.structuredContent);
+    callLog.answered(answer.structuredContent);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);
     // The client does not receive the answer of a canceled call, and at shutdown the journal closes before the call ends.
     const facts = signal.aborted && thrown.kind === "internal" ? cancelledFacts : thrown;
     answer = failureResult(tool.name, facts);
-    told.failed(facts, error);
+    callLog.failed(facts, error);
     if (tool.isWrite && isOurRefusal(facts)) runtime.hooks?.onRefusal?.({ tool: tool.name, why: "forbidden" });
   }
   return answer;

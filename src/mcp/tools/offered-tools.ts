@@ -28,7 +28,7 @@ export const isOfferedTool = (name: string, tools: readonly Gated[], config: Con
   tools.some((tool) => tool.name === name && isOffered(tool, config));
 
 /** Those that a client is told of: a tool that shows a view costs nothing where none is shown. */
-export const toldTools = <T extends Gated>(
+export const filterVisibleTools = <T extends Gated>(
   offered: readonly T[],
   { apps }: Pick<Config, "apps">,
   capabilities: unknown,

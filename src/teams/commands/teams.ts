@@ -47,9 +47,9 @@ export interface Manager {
   /** MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
   /** Records in the audit that the operator changed a team. `who`: the member that the change is about. */
-  changed(team: string, what: string, who?: Member): void;
+  recordChange(team: string, what: string, who?: Member): void;
   /** Writes a line to stdout. */
-  say(text: string): void;
+  print(text: string): void;
 }
 
 const noSuchTeam = (name: string): Failure =>
@@ -119,8 +119,8 @@ function claimOf({ claim }: TeamFlags): string | undefined {
   return claim;
 }
 
-async function addMembers(name: string, members: readonly Member[], { teams, changed }: Manager): Promise<void> {
-  for (const member of await teams.addMembers(name, members)) changed(name, "member added", member);
+async function addMembers(name: string, members: readonly Member[], { teams, recordChange }: Manager): Promise<void> {
+  for (const member of await teams.addMembers(name, members)) recordChange(name, "member added", member);
 }
 
 async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise<void> {
@@ -140,7 +140,7 @@ async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise
   if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   const by = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: place });
   if (by !== undefined) throw taken(name, by);
-  manager.changed(name, "added");
+  manager.recordChange(name, "added");
   await addMembers(name, members, manager);
   const how =
     "file" in place ? `its secret stays in ${place.file}` : `its secret is sealed under the key ${manager.firstKey}`;
@@ -148,7 +148,7 @@ async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise
     ...(claim === undefined ? [] : [`whoever has the claim ${quote(claim)}`]),
     ...members.map(({ subject }) => quote(subject)),
   ];
-  manager.say(
+  manager.print(
     `Added the team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; ${how}. Members: ${who.length === 0 ? "none yet" : who.join(", ")}.`,
   );
 }
@@ -157,13 +157,13 @@ async function addTo(name: string, flags: TeamFlags, manager: Manager): Promise<
   const claim = claimOf(flags);
   const members = membersOf(flags, manager);
   if (!(await manager.teams.find(name))) throw noSuchTeam(name);
-  if (claim !== undefined && (await manager.teams.setClaim(name, claim))) manager.changed(name, "claim set");
+  if (claim !== undefined && (await manager.teams.setClaim(name, claim))) manager.recordChange(name, "claim set");
   await addMembers(name, members, manager);
   const done = [
     ...(claim === undefined ? [] : [`whoever has the claim ${quote(claim)} belongs to it`]),
     ...(members.length === 0 ? [] : [`members added: ${members.map(({ subject }) => quote(subject)).join(", ")}`]),
   ];
-  manager.say(`The team ${name}: ${done.join("; ")}.`);
+  manager.print(`The team ${name}: ${done.join("; ")}.`);
 }
 
 /** Flags of a new team. */
@@ -177,35 +177,35 @@ async function addTeam(name: string, flags: TeamFlags, manager: Manager): Promis
 }
 
 async function removeTeam(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
-  const { teams, changed, say } = manager;
+  const { teams, recordChange, print } = manager;
   const members = membersOf(flags, manager);
   if (members.length === 0) {
     if (!(await teams.remove(name))) throw noSuchTeam(name);
-    changed(name, "removed");
-    say(`Removed the team ${name}, its members and its secret. What it did stays in the journal.`);
+    recordChange(name, "removed");
+    print(`Removed the team ${name}, its members and its secret. What it did stays in the journal.`);
     return 0;
   }
   if (!(await teams.find(name))) throw noSuchTeam(name);
   for (const member of members) {
     const wasListed = await teams.removeMember(name, member);
-    if (wasListed) changed(name, "member removed", member);
+    if (wasListed) recordChange(name, "member removed", member);
     const more = wasListed ? "" : " was not listed: a claim may still make him a member, or he is another provider's";
-    say(wasListed ? `Took ${quote(member.subject)} out of the team ${name}.` : `${quote(member.subject)}${more}.`);
+    print(wasListed ? `Took ${quote(member.subject)} out of the team ${name}.` : `${quote(member.subject)}${more}.`);
   }
   return 0;
 }
 
 async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
-  const { teams, changed, say, firstKey } = manager;
+  const { teams, recordChange, print, firstKey } = manager;
   const team = await teams.find(name);
   if (!team) throw noSuchTeam(name);
   const { text: clientSecret, place } = await givenSecret(name, flags, manager);
   const { baseUrl, clientId, workspaceId } = team;
   if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   if (!(await teams.replaceSecret(name, place))) throw noSuchTeam(name);
-  changed(name, "secret replaced");
+  recordChange(name, "secret replaced");
   const how = "file" in place ? `stays in ${place.file}` : `is sealed under the key ${firstKey}`;
-  say(`The team ${name} has another secret, which ${how}. It is used from the next token on.`);
+  print(`The team ${name} has another secret, which ${how}. It is used from the next token on.`);
   return 0;
 }
 
@@ -252,11 +252,11 @@ async function checkTeams(
   if (name !== "" && wanted.length === 0) throw noSuchTeam(name);
   const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !skipVerify)));
   const ok = checks.every((check) => check.ok);
-  if (json) manager.say(inJson({ ok, teams: checks }));
-  else if (checks.length === 0) manager.say("There is no team yet: mic-mcp teams add makes one.");
+  if (json) manager.print(inJson({ ok, teams: checks }));
+  else if (checks.length === 0) manager.print("There is no team yet: mic-mcp teams add makes one.");
   else
     for (const { team, ok: isWell, detail, fix } of checks)
-      manager.say(`${isWell ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
+      manager.print(`${isWell ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
   return ok ? 0 : 1;
 }
 
@@ -273,14 +273,14 @@ const shown = ({ name, baseUrl, clientId, workspaceId, claim, members, secret, c
 
 const COLUMNS = ["team", "workspace", "client", "service", "claim", "members", "secret"];
 
-async function listTeams({ json }: TeamFlags, { teams, say }: Manager): Promise<number> {
+async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promise<number> {
   const found = (await teams.list()).map(shown);
   if (json) {
-    say(inJson({ teams: found }));
+    print(inJson({ teams: found }));
     return 0;
   }
   if (found.length === 0) {
-    say("There is no team yet: mic-mcp teams add makes one.");
+    print("There is no team yet: mic-mcp teams add makes one.");
     return 0;
   }
   const rows = found.map(({ name, workspaceId, clientId, baseUrl, claim = "", members, secret }) => [
@@ -293,11 +293,11 @@ async function listTeams({ json }: TeamFlags, { teams, say }: Manager): Promise<
     "file" in secret ? secret.file : `sealed under ${secret.sealedUnder}`,
   ]);
   const lines = operatorTable(COLUMNS, rows);
-  say(isTerminal(process.stdout) ? aligned(lines) : lines);
+  print(isTerminal(process.stdout) ? aligned(lines) : lines);
   return 0;
 }
 
-export async function rotateKeys({ teams, secrets, firstKey, changed, say }: Manager): Promise<number> {
+export async function rotateKeys({ teams, secrets, firstKey, recordChange, print }: Manager): Promise<number> {
   const counts = { put: 0, kept: 0, files: 0 };
   const broken: string[] = [];
   for (const { name, secret } of await teams.list()) {
@@ -310,16 +310,16 @@ export async function rotateKeys({ teams, secrets, firstKey, changed, say }: Man
       // A secret that was rotated meanwhile is under the first key, too.
       const isPut = sealed !== undefined && (await teams.replaceEncrypted(name, secret.sealed, sealed));
       counts[isPut ? "put" : "kept"] += 1;
-      if (isPut) changed(name, "keys rotated");
+      if (isPut) recordChange(name, "keys rotated");
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
       broken.push(`${name}: ${error.message}. mic-mcp teams rotate-secret ${name} mends it.`);
     }
   }
-  say(
+  print(
     `Under the key ${firstKey}: ${counts.put} put there now, ${counts.kept} before; in files: ${counts.files}; not to be opened: ${broken.length}.`,
   );
-  for (const line of broken) say(line);
+  for (const line of broken) print(line);
   return broken.length === 0 ? 0 : 1;
 }
 
@@ -380,11 +380,11 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     firstKey: settings.secretKeys.first,
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
-    changed(team, what, who) {
+    recordChange(team, what, who) {
       const resourceId = who && callerId(who.issuer, who.subject);
       audit.write(operatorOf(team), { event: "team", outcome: what, ...(resourceId !== undefined && { resourceId }) });
     },
-    say: (text) => void process.stdout.write(`${text}\n`),
+    print: (text) => void process.stdout.write(`${text}\n`),
   };
   try {
     return await RUN[action](nameOf(action, names), values, manager);

@@ -130,10 +130,10 @@ function usageText({ window, buckets }: UsageSummary): string {
 }
 
 /** `asked`: the window of the question. A summary cannot say MONTH, and nothing ties its window to the one asked for (doubt 1). */
-export const usageSubject = (asked: string): Subject<UsageSummary> => ({
+export const usageSubject = (requestedWindow: string): Subject<UsageSummary> => ({
   uri: () => undefined,
   advise: (usage) => ({
-    summary: usageText(usage) + (usage.window === asked ? "" : ` Usage by ${asked} was asked for.`),
+    summary: usageText(usage) + (usage.window === requestedWindow ? "" : ` Usage by ${requestedWindow} was asked for.`),
   }),
   lean({ window, observedAt, resetTimezone, expiresAt, buckets }) {
     const configured = buckets.filter(isConfigured).map(({ unit, unitDefinitionState, quotaScope, ...rest }) => ({

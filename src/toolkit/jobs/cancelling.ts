@@ -19,7 +19,7 @@ interface JobQuestion {
   readonly jobId: string;
   readonly reason: string;
   /** "Cancel job x? …" */
-  readonly asks: string;
+  readonly question: string;
   /** Throws Failure if it is certain that it cannot be done. */
   readonly check?: (job: Job) => void;
 }
@@ -28,8 +28,8 @@ interface JobQuestion {
 const UNREADABLE: ReadonlySet<string> = new Set(["forbidden", "unauthorized"]);
 
 /** What the user is asked before a job's work is discarded. Throws Failure: there is no such job, or it cannot be done. */
-export async function askAboutJob(
-  { jobId, reason, asks, check }: JobQuestion,
+export async function prepareJobConfirmation(
+  { jobId, reason, question, check }: JobQuestion,
   call: ToolCall,
   ports: JobPorts,
 ): Promise<PreparedQuestion> {
@@ -43,7 +43,7 @@ export async function askAboutJob(
   if (job) check?.(job);
   const retry = (await knownRetry(jobId, ports))?.id;
   const sentences = [
-    asks,
+    question,
     job && describeJob(job, ports.offers.get(job.recipeVersionId)?.recipe.name),
     retry !== undefined && `It was retried before, as job ${word(retry)}.`,
     `The reason given: ${quote(reason)}`,

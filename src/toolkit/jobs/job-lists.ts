@@ -124,13 +124,13 @@ export async function savedJobs(
   });
   const { tool } = call;
   const wanted = { workspaceId, ...filter, ...(cursor !== undefined && { cursor }), saveAs: fileName };
-  const { said, file } = await saveRows(ports, fileName, { columns: COLUMNS, rows }, { tool, arguments: wanted });
+  const { saved, file } = await saveRows(ports, fileName, { columns: COLUMNS, rows }, { tool, arguments: wanted });
   const rest = { workspaceId, ...filter, cursor: page.nextCursor, saveAs: nameOfRest(fileName) };
   const isMore = page.hasMore && page.nextCursor !== null && !isRestOld;
   return toolResult(call, data, {
-    summary: `${findingText(found, filter)} ${savedText(said)}`,
+    summary: `${findingText(found, filter)} ${savedText(saved)}`,
     nextStep: isMore ? { tool, arguments: rest, why: "saves the rest to a file of its own" } : undefined,
-    fields: { ...said, counts, read, page, meta },
+    fields: { ...saved, counts, read, page, meta },
     ...{ drift, file },
   });
 }

@@ -316,7 +316,7 @@ async function discards(action: StandingAction, call: ToolCall, ports: JobPorts)
 }
 
 /** One question for all cancellations and restarts that would be sent; undefined if there are none. */
-export async function askAboutResolving(
+export async function prepareResolveConfirmation(
   args: ResolveArguments,
   call: ToolCall,
   ports: JobPorts,

@@ -253,7 +253,7 @@ export async function retryMany(
 }
 
 /** Reads the jobs that would be restarted, and makes one question for all of them; undefined if there are none. */
-async function askAboutAll(
+async function prepareRestartConfirmation(
   args: RetryManyArguments,
   call: ToolCall,
   ports: JobPorts,
@@ -275,6 +275,6 @@ export const confirmRestarts = (args: RetryManyArguments) =>
   args.retryMode === "RESTART"
     ? {
         actions: args.jobIds.map((jobId) => actionOf(jobId, args)),
-        prepare: (call: ToolCall, ports: JobPorts) => askAboutAll(args, call, ports),
+        prepare: (call: ToolCall, ports: JobPorts) => prepareRestartConfirmation(args, call, ports),
       }
     : undefined;

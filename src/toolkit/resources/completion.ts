@@ -6,7 +6,7 @@ import type { Candidate, CandidateKind } from "../candidate.ts";
 import type { Made, Tool } from "../define-tool.ts";
 import type { ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
-import { createSeen } from "./seen.ts";
+import { createSeen } from "./seen-ids.ts";
 
 /** For whom candidates are asked. */
 export interface CompletionContext {

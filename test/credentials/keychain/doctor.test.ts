@@ -146,11 +146,11 @@ test("a workspace that is not the client's", async ({ stub }) => {
 test.each([
   ["behind", 3600],
   ["ahead of", -3600],
-])("a clock %s the service's", async (told, seconds) => {
+])("a clock %s the service's", async (direction, seconds) => {
   const stub = await soundStub({ date: new Date(Date.now() + seconds * 1000).toUTCString() });
   const { name, detail, fix } = await theFault(toStub(stub));
   expect(name).toBe("clock");
-  expect(detail).toMatch(new RegExp(`^3[56]\\d\\d s ${told}`));
+  expect(detail).toMatch(new RegExp(`^3[56]\\d\\d s ${direction}`));
   expect(fix).toContain("clock");
 });
 

@@ -139,12 +139,12 @@ describeWithKeychain("a login that cannot be proven", () => {
   ] as const;
 
   test("stores nothing", async ({ session }) => {
-    const tried = refusals.map(async ([what, step, told]) => {
+    const tried = refusals.map(async ([what, step, expectedError]) => {
       const stub = await stubForTest();
       stub.respondToToken(() => step);
       const { code, stdout, stderr } = await login(session, { baseUrl: stub.baseUrl });
       expect({ code, stdout }, what).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toMatch(told);
+      expect(stderr).toMatch(expectedError);
       expect(stderr).toContain("Nothing was stored.");
     });
     await Promise.all(tried);

@@ -94,7 +94,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     await expect.poll(async () => (await jobs()).isError, { timeout: 10_000 }).toBe(true);
     const { length } = stub.requests;
     const error = { kind: "not_configured", next: expect.stringContaining("mic-mcp login") };
-    for (const { error: told } of await Promise.all([jobs(), jobs(), jobs()])) expect(told).toMatchObject(error);
+    for (const { error: failure } of await Promise.all([jobs(), jobs(), jobs()])) expect(failure).toMatchObject(error);
     expect((await connection.callTool("list_states")).error).toMatchObject(error);
     expect(stub.requests).toHaveLength(length);
     await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
@@ -106,10 +106,10 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     const { opened: released, open: release } = gate();
-    const asked = stub.tokenRequests.length;
+    const requestsBefore = stub.tokenRequests.length;
     stub.respondToToken(() => holdUntil(released, answer(200, { access_token: "late-token" })));
     const calls = [connection.callTool("list_jobs"), connection.callTool("list_jobs", { limit: 1 })];
-    await expect.poll(() => stub.tokenRequests.length).toBe(asked + 1);
+    await expect.poll(() => stub.tokenRequests.length).toBe(requestsBefore + 1);
     expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
     await sleep(LOOK_AGAIN_MS);
     calls.push(connection.callTool("list_jobs", { workspaceId: "micws_1" }));

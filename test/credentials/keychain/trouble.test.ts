@@ -38,20 +38,20 @@ interface Trouble {
   readonly make: () => Promise<Session>;
   /** In `mic-mcp status --json`. */
   readonly state: string;
-  readonly told: RegExp;
+  readonly message: RegExp;
   /** What a server's call advises. */
   readonly next: RegExp;
   /** What `mic-mcp doctor` advises; without it doctor finds nothing wrong, unless a keychain is required. */
   readonly fix?: RegExp;
 }
 
-const silent = { state: "silent", told: /keychain does not answer/, next: /MIC_CLIENT_SECRET/, fix: /Restart/ };
-const absent = { state: "absent", told: /no OS keychain/, next: /MIC_BASE_URL/ };
+const silent = { state: "silent", message: /keychain does not answer/, next: /MIC_CLIENT_SECRET/, fix: /Restart/ };
+const absent = { state: "absent", message: /no OS keychain/, next: /MIC_BASE_URL/ };
 const mute: Trouble = { what: "mute", make: () => sessionForTest("mute"), ...silent };
 const onFrozenBus: Trouble = { what: "on a frozen bus", make: frozen, ...silent };
 const troubles: readonly Trouble[] = [
   {
-    ...{ what: "locked", make: locked, state: "locked", told: /keychain is locked/ },
+    ...{ what: "locked", make: locked, state: "locked", message: /keychain is locked/ },
     ...{ next: /^Ask the user to unlock/, fix: /Unlock/ },
   },
   mute,
@@ -70,7 +70,7 @@ const withEach = (chosen: readonly Trouble[], work: (session: Session, trouble: 
 
 describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent", () => {
   test("is told as what it is, within 5 s; the environment's credentials work, but where one is required", async () => {
-    await withEach(troubles, async (session, { told, next, what }) => {
+    await withEach(troubles, async (session, { message, next, what }) => {
       const stub = await stubForTest();
       stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
       const own = { ...session.env, ...inEnvironment(stub) };
@@ -83,12 +83,12 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
       // By the keychain's own limit: what a call's runs out on is told as a timeout.
       for (const failed of [ofBare, ofStrict]) {
         expect(failed?.error, what).toMatchObject({ kind: "not_configured", sideEffect: "none" });
-        expect(failed?.error?.message, what).toMatch(told);
+        expect(failed?.error?.message, what).toMatch(message);
       }
       expect(ofBare?.error?.next, what).toMatch(next);
       // Not hidden behind the workspace that the same login would have brought.
-      if (told.source !== "no OS keychain")
-        expect((await bare?.callTool("list_jobs"))?.error?.message, what).toMatch(told);
+      if (message.source !== "no OS keychain")
+        expect((await bare?.callTool("list_jobs"))?.error?.message, what).toMatch(message);
       // What it is required for are jobs alone.
       expect(await strict?.callTool("list_states"), what).toMatchObject({ isError: false });
       for (const result of [ofFree, await jobsBy(free), await jobsBy(free)])
@@ -105,7 +105,7 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
   test("is told by every command, with what to do; none of them changes anything", async () => {
     // On a frozen bus a command waits for a minute: a person may be typing the keyring's password.
     const others = troubles.filter((trouble) => trouble !== onFrozenBus);
-    await withEach(others, async (session, { state, told, fix, what }) => {
+    await withEach(others, async (session, { state, message, fix, what }) => {
       const stub = await stubForTest();
       stub.respond(({ target }) =>
         answer(200, target.includes("/playground/") ? statesResponse : enveloped(capabilitySet)),
@@ -122,12 +122,12 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
         login(session, { baseUrl: stub.baseUrl, clientId: "another" }),
         run(["logout"], { env: session.env }),
       ]);
-      expect(status.keychain, what).toMatchObject({ state, detail: expect.stringMatching(told) });
+      expect(status.keychain, what).toMatchObject({ state, detail: expect.stringMatching(message) });
       expect(check, what).toMatchObject(fix ? { ok: false, fix: expect.stringMatching(fix) } : { ok: true });
       expect(required, what).toMatchObject({ ok: false, fix: expect.stringMatching(fix ?? /gnome-keyring/) });
       for (const { code, stderr } of entries) {
         expect(code, what).toBe(1);
-        expect(stderr, what).toMatch(told);
+        expect(stderr, what).toMatch(message);
         expect(stderr, what).toContain("MIC_CLIENT_SECRET");
       }
       if (state !== "locked") return;
@@ -180,8 +180,8 @@ describeWithKeychain("a keychain that is", () => {
       expect(code).toBe(1);
       expect(stderr).toMatch(/keychain did not do what it was asked\. Try again\..*restart/);
     }
-    const said = [...outputs, again].map(({ stdout, stderr }) => stdout + stderr).join("\n");
-    expect(said + failed.raw + connection.stderr()).not.toMatch(
+    const output = [...outputs, again].map(({ stdout, stderr }) => stdout + stderr).join("\n");
+    expect(output + failed.raw + connection.stderr()).not.toMatch(
       /d-?bus error|zbus|maximum number|UID 0|org\.freedesktop/i,
     );
   });

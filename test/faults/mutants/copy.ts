@@ -98,8 +98,8 @@ export async function makeCopy(root: string): Promise<Copy> {
     const named = (status: string) => results.filter((each) => each.status === status).map(({ fullName }) => fullName);
     const [passed, failed] = [named("passed"), named("failed")];
     const isCertain = failed.length > 0 || code === 0;
-    const said = files.map(({ message = "" }) => message).join("\n");
-    return { passed, failed, trouble: isCertain ? undefined : `no test failed, and yet: ${said} ${output}` };
+    const messages = files.map(({ message = "" }) => message).join("\n");
+    return { passed, failed, trouble: isCertain ? undefined : `no test failed, and yet: ${messages} ${output}` };
   }
 
   return {

@@ -8,7 +8,7 @@ const deduplication = inside("test/actions/deduplication.test.ts");
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const postgres = inside("test/actions/journal.test.ts", "PostgreSQL ");
 const machine = inside("test/actions/machine.test.ts");
-const telling = inside("test/actions/unknown-outcome.test.ts");
+const unknownOutcome = inside("test/actions/unknown-outcome.test.ts");
 const window = outside("test/faults/window.test.ts");
 
 const IS_RECENT = "ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS}";
@@ -126,7 +126,7 @@ export const identityMutants: readonly Mutant[] = [
     what: "a key is accepted for an action with other arguments",
     code: "if (stored.fingerprint !== identity.fingerprint && stored.arguments !== identity.canonical)\n    throw otherArguments(stored, identity);",
     instead: "",
-    seenBy: telling("the same key for another call is refused here"),
+    seenBy: unknownOutcome("the same key for another call is refused here"),
   },
   {
     what: "a call with nothing but a key is refused",

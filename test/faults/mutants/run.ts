@@ -9,7 +9,7 @@ import { README, type Row, rowOf, writeTable } from "./table.ts";
 const AT_ONCE = 2;
 
 const startedAt = performance.now();
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const since = (beganAt: number): string => `${Math.round((performance.now() - beganAt) / 1_000)} s`;
 
 /** Does one after the other of these, in as many copies as there are. */
@@ -51,7 +51,7 @@ async function testable(copies: readonly Copy[]): Promise<readonly Mutant[]> {
         complaints.push(`${what}: without it, its test does not pass: ${trouble ?? (failed.join("; ") || "skipped")}`);
     }
   });
-  say(`The tests of ${passing.size} mutants pass without them (${since(startedAt)}).`);
+  print(`The tests of ${passing.size} mutants pass without them (${since(startedAt)}).`);
   return chosen.filter((mutant) => passing.has(mutant));
 }
 
@@ -61,7 +61,9 @@ async function tryOut(copy: Copy, mutant: Mutant): Promise<void> {
   const wrong = complaint(tested);
   if (wrong === undefined) rows.set(mutant, rowOf(mutant, places.get(mutant) ?? "", tested.failed.join("; ")));
   else complaints.push(`${mutant.what}: ${wrong}`);
-  say(`${rows.size}/${chosen.length} ${wrong === undefined ? "seen" : "NOT SEEN"} (${since(beganAt)}): ${mutant.what}`);
+  print(
+    `${rows.size}/${chosen.length} ${wrong === undefined ? "seen" : "NOT SEEN"} (${since(beganAt)}): ${mutant.what}`,
+  );
 }
 
 for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -76,11 +78,11 @@ try {
 } finally {
   await Promise.all(copies.map((copy) => copy.remove()));
 }
-for (const text of complaints) say(`\n${text}`);
-say(`\n${rows.size} of ${chosen.length} mutants are seen, after ${since(startedAt)}.`);
+for (const text of complaints) print(`\n${text}`);
+print(`\n${rows.size} of ${chosen.length} mutants are seen, after ${since(startedAt)}.`);
 process.exitCode = complaints.length === 0 ? 0 : 1;
 if (words.length === 0 && complaints.length === 0) {
   const made = mutants.flatMap((mutant) => rows.get(mutant) ?? []);
   await writeFile(README, writeTable(await readFile(README, "utf8"), made));
-  say(`${README} has the table.`);
+  print(`${README} has the table.`);
 }

@@ -10,7 +10,7 @@ const tokens = inside("test/credentials/tokens.test.ts");
 const resend = inside("test/actions/resend.test.ts");
 const postgres = outside("test/actions/postgres.test.ts");
 const unavailable = inside("test/actions/unavailable.test.ts");
-const telling = inside("test/actions/unknown-outcome.test.ts");
+const unknownOutcome = inside("test/actions/unknown-outcome.test.ts");
 
 export const sendingMutants: readonly Mutant[] = [
   {
@@ -66,7 +66,9 @@ export const sendingMutants: readonly Mutant[] = [
     what: "an action that is sent again has a new key",
     code: 'const upstreamKey = stored.upstream_key === "" ? stored.key : stored.upstream_key;',
     instead: "const upstreamKey = stored.attempts === 0 ? stored.key : makeKey();",
-    seenBy: telling("an unknown outcome names the call that resolves it, under the same key and with the same bytes"),
+    seenBy: unknownOutcome(
+      "an unknown outcome names the call that resolves it, under the same key and with the same bytes",
+    ),
   },
   {
     what: "an action is sent under another key than the journal's",
@@ -217,19 +219,19 @@ export const sendingMutants: readonly Mutant[] = [
     what: "an action is sent again without the doubt it is in",
     code: "lost: isResumed,",
     instead: "lost: false,",
-    seenBy: telling("a call that was put off is told as such while nothing is in doubt"),
+    seenBy: unknownOutcome("a call that was put off is told as such while nothing is in doubt"),
   },
   {
     what: "a call knows nothing of what earlier ones have lost",
     code: "let lost = lostBefore;",
     instead: "let lost = false;",
-    seenBy: telling("a call that was put off is told as such while nothing is in doubt"),
+    seenBy: unknownOutcome("a call that was put off is told as such while nothing is in doubt"),
   },
   {
     what: "an action is sent again however old its key",
     code: 'if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))\n        throw',
     instead: 'if (state === "succeeded")\n        throw',
-    seenBy: telling("an action that was first sent more than 20 h ago is not sent again"),
+    seenBy: unknownOutcome("an action that was first sent more than 20 h ago is not sent again"),
   },
   {
     what: "an action that was rejected a day ago is too old",

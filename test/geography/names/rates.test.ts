@@ -36,9 +36,9 @@ const FEWEST: Readonly<Record<string, readonly [number, number, number, number]>
 const MOST_SURELY_WRONG = 1;
 
 test("the tables hold 700 questions or more, each once, and respell 150 districts or more", () => {
-  const asked = questions.map(({ query, state = "" }) => `${query}|${state}`.toLowerCase());
-  expect(asked.filter((each, at) => asked.indexOf(each) !== at)).toEqual([]);
-  expect(asked.length).toBeGreaterThanOrEqual(700);
+  const queries = questions.map(({ query, state = "" }) => `${query}|${state}`.toLowerCase());
+  expect(queries.filter((each, at) => queries.indexOf(each) !== at)).toEqual([]);
+  expect(queries.length).toBeGreaterThanOrEqual(700);
   expect(respelled.size).toBeGreaterThanOrEqual(150);
 });
 

@@ -124,14 +124,14 @@ const getInput: Scene = async (stage) => {
 const getFileProcessingRequest: Scene = async (stage) => {
   const { service } = stage;
   const offer = await oneInputOffer(service);
-  const ask = async (file: number, purpose: string) => {
+  const requestProcessing = async (file: number, purpose: string) => {
     const input = await registerInput(service, file);
     const body = { ...processingBody(service, offer, input.id), purpose };
     return (await service.ok(operations.requestMicSharedFileProcessing, { body })).data;
   };
-  const request = await ask(FILE.succeeds, "Count the mandals of each district");
-  const refused = await ask(FILE.succeeds, "Prepare a marketing campaign");
-  const infected = await ask(FILE.failsForGood, "Compare with last year");
+  const request = await requestProcessing(FILE.succeeds, "Count the mandals of each district");
+  const refused = await requestProcessing(FILE.succeeds, "Prepare a marketing campaign");
+  const infected = await requestProcessing(FILE.failsForGood, "Compare with last year");
   const args = { requestId: request.id };
   await stage.show("SUBMITTED", args);
   service.clock.advance(3_000);

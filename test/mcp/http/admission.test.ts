@@ -11,7 +11,7 @@ import { capabilitySet, enveloped, job } from "../../contract/samples.ts";
 import { connectHttp, eras } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
 import { run, start } from "../stdio/child.ts";
-import { ACCEPT, bytes, initializeMessage, modernSpeaker, post, send, speakers } from "./raw.ts";
+import { ACCEPT, bytes, clientFactories, createModernClient, initializeMessage, post, send } from "./raw-client.ts";
 import { type HttpProgram, launchHttp, startHttp } from "./server.ts";
 
 const TOKEN = "t0ken-0123456789.abcdef~+/==";
@@ -129,15 +129,15 @@ describe("with MIC_HTTP_TOKEN", () => {
     const own = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "debug", MIC_HTTP_TOKEN: TOKEN } });
     const client = await connectHttp("v2-modern", own.url, { token: TOKEN });
     onTestFinished(() => client.close());
-    const said = [
+    const responses = [
       await client.callTool("get_capabilities", { workspaceId: "micws_1" }),
       await client.callTool("get_job", { jobId: "job-1" }),
       await client.callTool("list_jobs", { workspaceId: "micws_1", [TOKEN]: 1 }),
       await client.callTool(TOKEN).catch((error: unknown) => String(error)),
     ];
     const wrong = await send(own.url, { method: "GET", headers: authorized }).answer;
-    expect(JSON.stringify([said, wrong.body])).toContain("[redacted]");
-    expect(JSON.stringify([said, wrong.body, own.stdout(), own.stderr()])).not.toContain(TOKEN);
+    expect(JSON.stringify([responses, wrong.body])).toContain("[redacted]");
+    expect(JSON.stringify([responses, wrong.body, own.stdout(), own.stderr()])).not.toContain(TOKEN);
     expect(own.stderr()).toContain('"request"');
   });
 
@@ -171,14 +171,14 @@ const cannotBeOthers =
       : "only root can be somebody else";
 const otherUsers = `without it, on Linux${cannotBeOthers === undefined ? "" : ` (skipped: ${cannotBeOthers})`}`;
 
-const Heard = z.array(z.object({ status: z.number(), body: z.string() }));
+const Responses = z.array(z.object({ status: z.number(), body: z.string() }));
 type Request = readonly [
   path: string,
   init: { readonly method: string; readonly headers: object; readonly body?: string },
 ];
 
 /** What a process of another user hears when it sends these. */
-async function heardBy(uid: number, url: string, requests: readonly Request[]) {
+async function responsesTo(uid: number, url: string, requests: readonly Request[]) {
   const script = `(async () => {
     const heard = [];
     for (const [path, init] of JSON.parse(process.argv[2])) {
@@ -189,7 +189,7 @@ async function heardBy(uid: number, url: string, requests: readonly Request[]) {
   })()`;
   const args = ["-e", script, url, JSON.stringify(requests)];
   const { stdout } = await promisify(execFile)(process.execPath, args, { uid, gid: uid, cwd: "/" });
-  return Heard.parse(JSON.parse(stdout));
+  return Responses.parse(JSON.parse(stdout));
 }
 
 const json = { "content-type": "application/json", accept: ACCEPT };
@@ -217,17 +217,17 @@ const everyDoor: readonly Request[] = [
   ],
   ["/healthz", { method: "GET", headers: {} }],
 ];
-const statusesOf = (heard: z.infer<typeof Heard>) => heard.map(({ status }) => status);
+const statusesOf = (responses: z.infer<typeof Responses>) => responses.map(({ status }) => status);
 
 describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
   test.each(["127.0.0.1", "::1"])("another user is refused on %s, whatever is asked, and told why", async (host) => {
     const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
-    const heard = await heardBy(STRANGER, server.url, everyDoor);
-    expect(statusesOf(heard)).toEqual([403, 403, 403]);
-    for (const { body } of heard) expect(body).toMatch(new RegExp(`uid ${STRANGER}.*MIC_HTTP_TOKEN`));
+    const responses = await responsesTo(STRANGER, server.url, everyDoor);
+    expect(statusesOf(responses)).toEqual([403, 403, 403]);
+    for (const { body } of responses) expect(body).toMatch(new RegExp(`uid ${STRANGER}.*MIC_HTTP_TOKEN`));
     expect(server.stderr()).toContain(`"uid":${STRANGER}`);
-    for (const speak of Object.values(speakers))
-      expect((await (await speak(server.url)).request(7, "tools/list").answer).status).toBe(200);
+    for (const connectClient of Object.values(clientFactories))
+      expect((await (await connectClient(server.url)).request(7, "tools/list").answer).status).toBe(200);
   });
 
   test("another user with the token is served", async () => {
@@ -235,14 +235,14 @@ describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
     const open = everyDoor.map(
       ([path, init]): Request => [path, { ...init, headers: { ...init.headers, ...authorized } }],
     );
-    expect(statusesOf(await heardBy(STRANGER, url, open))).toEqual([200, 200, 200]);
-    expect(statusesOf(await heardBy(STRANGER, url, everyDoor))).toEqual([401, 401, 401]);
+    expect(statusesOf(await responsesTo(STRANGER, url, open))).toEqual([200, 200, 200]);
+    expect(statusesOf(await responsesTo(STRANGER, url, everyDoor))).toEqual([401, 401, 401]);
   });
 
   test("a server of an ordinary user serves that user and root, and nobody else", async () => {
     const server = await startAs(STRANGER);
-    expect(statusesOf(await heardBy(STRANGER, server.url, everyDoor))).toEqual([200, 200, 200]);
-    expect(statusesOf(await heardBy(OTHER, server.url, everyDoor))).toEqual([403, 403, 403]);
+    expect(statusesOf(await responsesTo(STRANGER, server.url, everyDoor))).toEqual([200, 200, 200]);
+    expect(statusesOf(await responsesTo(OTHER, server.url, everyDoor))).toEqual([403, 403, 403]);
     expect((await post(server.url, initializeMessage()).answer).status).toBe(200);
   });
 
@@ -272,7 +272,7 @@ describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
     await promisify(execFile)(process.execPath, args, { uid: STRANGER, gid: STRANGER, cwd: "/" });
     await expect.poll(server.stderr).toContain("was refused");
     // Behind all of that; and the same bytes are an action when they come from the server's own user.
-    expect((await modernSpeaker(url).call(1, "submit_job", JOB).answer).status).toBe(200);
+    expect((await createModernClient(url).call(1, "submit_job", JOB).answer).status).toBe(200);
     expect(stub.requests).toHaveLength(1);
     expect((await send(url, { headers: own, body }).answer).status).toBe(200);
     expect(stub.requests).toHaveLength(2);
@@ -286,13 +286,13 @@ describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
       const socket = require("node:net").connect(port, "::ffff:127.0.0.1", () => socket.write(text));
       socket.on("data", (part) => { heard += part; if (/"}.*"}/s.test(heard)) socket.end(); });
       socket.on("close", () => console.log(JSON.stringify(heard.match(/HTTP.1.1 \\d+/g))));`;
-    const heardFrom = async (uid: number) => {
+    const statusLinesFor = async (uid: number) => {
       const args = ["-e", script, port, request + request];
       const { stdout } = await promisify(execFile)(process.execPath, args, { uid, gid: uid, cwd: "/" });
       return JSON.parse(stdout);
     };
-    expect(await heardFrom(process.getuid?.() ?? 0)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
-    expect(await heardFrom(STRANGER)).toEqual(["HTTP/1.1 403"]);
+    expect(await statusLinesFor(process.getuid?.() ?? 0)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
+    expect(await statusLinesFor(STRANGER)).toEqual(["HTTP/1.1 403"]);
   });
 });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
-import { ACCEPT, legacySpeaker, post } from "./raw.ts";
+import { ACCEPT, connectLegacyClient, post } from "./raw-client.ts";
 import { ways } from "./ways.ts";
 
 let emulator: Emulator;
@@ -14,19 +14,19 @@ beforeAll(async () => {
 afterAll(() => emulator.close());
 const env = () => ({ ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" });
 
-describe.each(ways)("%s", (_, { serve, speak }) => {
+describe.each(ways)("%s", (_, { serve, connect }) => {
   let url: string;
   beforeEach(async () => {
     url = await serve(env());
   });
 
   test("many at once get each his own answer, under ids of their own", async () => {
-    const speaker = await speak(url);
-    const asked = ["Kerala", "Telangana", "Goa", "Karnataka"].map((state, at) => ({
+    const client = await connect(url);
+    const sentCalls = ["Kerala", "Telangana", "Goa", "Karnataka"].map((state, at) => ({
       state,
-      sent: speaker.call(at + 10, "list_districts", { state }),
+      sent: client.call(at + 10, "list_districts", { state }),
     }));
-    for (const [at, { state, sent }] of asked.entries()) {
+    for (const [at, { state, sent }] of sentCalls.entries()) {
       const { messages } = await sent.answer;
       expect(messages).toEqual([
         expect.objectContaining({
@@ -38,7 +38,7 @@ describe.each(ways)("%s", (_, { serve, speak }) => {
   });
 
   test("an unknown tool is refused as ever", async () => {
-    const { messages } = await (await speak(url)).call(1, "no_such_tool", {}).answer;
+    const { messages } = await (await connect(url)).call(1, "no_such_tool", {}).answer;
     expect(messages[0]?.error).toMatchObject({ code: -32602, message: expect.stringContaining("Unknown tool") });
   });
 });
@@ -75,7 +75,7 @@ describe("a request is refused with", () => {
     ["an Accept without streams", { accept: "application/json" }, 406],
     ["an Accept without JSON", { accept: "text/event-stream" }, 406],
   ])("in a session: %s", async (_, headers, status) => {
-    const { headers: own } = await legacySpeaker(url);
+    const { headers: own } = await connectLegacyClient(url);
     expect((await post(url, read, { accept: ACCEPT, ...own, ...headers }).answer).status).toBe(status);
   });
 });

@@ -5,20 +5,20 @@ import { enveloped, job, micEnveloped, operation } from "../../contract/samples.
 import { gate } from "../../support/gate.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { answer, neverAnswer, stubForFile } from "../../support/stub.ts";
-import { legacySpeaker, modernSpeaker } from "./raw.ts";
+import { connectLegacyClient, createModernClient } from "./raw-client.ts";
 
 const stubOf = stubForFile();
 const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const start = () => serveHttpInside(stubEnv(stubOf()));
 
 test("notifications/cancelled in a session, and the end of the connection in 2026-07-28, end the service's request", async () => {
-  const session = await legacySpeaker(await start());
+  const session = await connectLegacyClient(await start());
   stubOf().respond(() => neverAnswer);
   const inSession = session.call(1, "get_job", { jobId: "job-1" });
   await arrived(1);
   await session.notify("notifications/cancelled", { requestId: 1 });
   expect(await stubOf().requests[0]?.closed).toBe(false);
-  const alone = modernSpeaker(await start()).call(1, "get_job", { jobId: "job-1" });
+  const alone = createModernClient(await start()).call(1, "get_job", { jobId: "job-1" });
   await arrived(2);
   await alone.cut();
   expect(await stubOf().requests[1]?.closed).toBe(false);
@@ -29,7 +29,7 @@ test("notifications/cancelled in a session, and the end of the connection in 202
 
 test("in a session a lost connection is no cancellation: the request goes on, and another session's cannot end it", async () => {
   const url = await start();
-  const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
+  const [one, other] = [await connectLegacyClient(url), await connectLegacyClient(url)];
   const { opened: held, open: release } = gate();
   stubOf().respond(() => ({
     readsBody: true,
@@ -53,33 +53,33 @@ test("in a session a lost connection is no cancellation: the request goes on, an
 test("what was asked of one client is answered by no session, nor for another call", async () => {
   const url = await start();
   const elicitation = { elicitation: { form: {} } };
-  const modern = modernSpeaker(url, elicitation);
-  const session = await legacySpeaker(url, elicitation);
+  const modern = createModernClient(url, elicitation);
+  const session = await connectLegacyClient(url, elicitation);
   // The job is looked at before anybody is asked about it.
   stubOf().respond(({ method }) =>
     method === "GET" ? answer(200, enveloped(job)) : answer(202, micEnveloped(operation)),
   );
   const posts = () => stubOf().requests.filter(({ method }) => method === "POST");
   const cancel = { name: "cancel_job", arguments: { jobId: "job-1", reason: "not needed", resourceVersion: 3 } };
-  const asked = (await modern.request(1, "tools/call", cancel).answer).messages[0]?.result;
-  expect(asked).toMatchObject({ resultType: "input_required", requestState: expect.any(String) });
-  const agreed = {
-    requestState: asked?.["requestState"],
+  const inputRequired = (await modern.request(1, "tools/call", cancel).answer).messages[0]?.result;
+  expect(inputRequired).toMatchObject({ resultType: "input_required", requestState: expect.any(String) });
+  const confirmation = {
+    requestState: inputRequired?.["requestState"],
     inputResponses: { confirm: { action: "accept", content: {} } },
   };
   // In a session the person of that session is asked.
-  const inSession = session.request(2, "tools/call", { ...cancel, ...agreed });
+  const inSession = session.request(2, "tools/call", { ...cancel, ...confirmation });
   const question = await inSession.message(
     ({ method, error }) => method === "elicitation/create" || error !== undefined,
   );
   expect(question.result).toBeUndefined();
   await inSession.cut();
   const otherCall = { ...cancel, arguments: { ...cancel.arguments, jobId: "job-2" } };
-  const misused = await modern.request(3, "tools/call", { ...otherCall, ...agreed }).answer;
+  const misused = await modern.request(3, "tools/call", { ...otherCall, ...confirmation }).answer;
   expect(misused.messages[0]?.error).toMatchObject({ code: -32602 });
   expect(posts()).toEqual([]);
   // It opens in any later request of the client that was asked.
-  const done = (await modern.request(4, "tools/call", { ...cancel, ...agreed }).answer).messages[0]?.result;
+  const done = (await modern.request(4, "tools/call", { ...cancel, ...confirmation }).answer).messages[0]?.result;
   expect(done).toMatchObject({ structuredContent: { action: { replayed: false, attempts: 1 } } });
   expect(posts()).toHaveLength(1);
 });

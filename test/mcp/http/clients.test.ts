@@ -92,16 +92,16 @@ describe.each(eras)("%s", (era) => {
   test.each([
     ["agrees", { action: "accept", content: {} }],
     ["declines", { action: "decline" }],
-  ] as const)("the person is asked, and %s", async (_what, said) => {
+  ] as const)("the person is asked, and %s", async (_what, answer) => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     questions.length = 0;
-    reply = said;
+    reply = answer;
     const { isError, error } = await client().callTool("cancel_job", { jobId: id, reason: "not needed" });
     expect(questions).toEqual([expect.stringContaining(id)]);
     expect({ isError, kind: error?.kind }).toEqual(
-      said.action === "accept" ? { isError: false, kind: undefined } : { isError: true, kind: "cancelled" },
+      answer.action === "accept" ? { isError: false, kind: undefined } : { isError: true, kind: "cancelled" },
     );
-    expect(await requestsAbout("cancelMicJob", id)).toBe(said.action === "accept" ? 1 : 0);
+    expect(await requestsAbout("cancelMicJob", id)).toBe(answer.action === "accept" ? 1 : 0);
   });
 
   test("what is not there is not listened to", async () => {
@@ -136,11 +136,11 @@ test("a job's moves are told until nobody listens any more", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const uri = `mic://jobs/${id}`;
     expect(await client.listen(uri)).toEqual([uri]);
-    return { client, id, uri, heard: () => client.updates.filter((each) => each === uri).length };
+    return { client, id, uri, updateCount: () => client.updates.filter((each) => each === uri).length };
   });
-  expect(listening.map(({ heard }) => heard())).toEqual([0, 0, 0]);
+  expect(listening.map(({ updateCount }) => updateCount())).toEqual([0, 0, 0]);
   clock.advance(2 * STAGE_MS);
-  await vi.waitFor(() => expect(listening.map(({ heard }) => heard())).toEqual([1, 1, 1]), soon);
+  await vi.waitFor(() => expect(listening.map(({ updateCount }) => updateCount())).toEqual([1, 1, 1]), soon);
   for (const { client, uri } of listening) await client.stopListening(uri);
   // What stopped and what is asked next may take different connections.
   for (const { client } of listening) await client.listen(`mic://jobs/${ended}`);
@@ -150,5 +150,5 @@ test("a job's moves are told until nobody listens any more", async () => {
   clock.advance(4 * STAGE_MS);
   await sleep(2_200);
   expect(await looks()).toEqual(before);
-  expect(listening.map(({ heard }) => heard())).toEqual([1, 1, 1]);
+  expect(listening.map(({ updateCount }) => updateCount())).toEqual([1, 1, 1]);
 });

@@ -6,7 +6,16 @@ import { gate } from "../../support/gate.ts";
 import { folderForTest } from "../../support/home.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, stubForFile } from "../../support/stub.ts";
-import { get, initializeMessage, legacySpeaker, modernSpeaker, post, resultOf, send, speakers } from "./raw.ts";
+import {
+  clientFactories,
+  connectLegacyClient,
+  createModernClient,
+  get,
+  initializeMessage,
+  post,
+  resultOf,
+  send,
+} from "./raw-client.ts";
 import { startHttp } from "./server.ts";
 import { serveForTest } from "./service.ts";
 
@@ -26,7 +35,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
   test("a call in flight when SIGTERM comes is answered; then the process ends with 0, and the next one replays it", async () => {
     const env = await ownState();
     const server = await startHttp({ env });
-    const client = await speakers[era](server.url);
+    const client = await clientFactories[era](server.url);
     const { opened, open } = gate();
     stubOf().expect(holdUntil(opened, accepted("job-1")));
     const call = client.call(1, "submit_job", createJob);
@@ -42,9 +51,9 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });
     readable("job-1");
-    const next = await speakers[era]((await startHttp({ env })).url);
-    const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
-    expect(told.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
+    const next = await clientFactories[era]((await startHttp({ env })).url);
+    const replay = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
+    expect(replay.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
     expect(keys()).toHaveLength(1);
   });
 
@@ -52,7 +61,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     const env = await ownState();
     const server = await startHttp({ env });
     stubOf().expect(holdUntil(new Promise(() => undefined), accepted("never")));
-    const call = (await speakers[era](server.url)).call(1, "submit_job", createJob);
+    const call = (await clientFactories[era](server.url)).call(1, "submit_job", createJob);
     await arrived(1);
     server.process.kill("SIGINT");
     await expect.poll(async () => (await health(server.url)).status).toBe(503);
@@ -61,9 +70,9 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     await expect(resultOf(call, 1)).rejects.toThrow();
     stubOf().expect(accepted("job-1"));
     readable("job-1");
-    const next = await speakers[era]((await startHttp({ env })).url);
-    const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
-    expect(told.structured).toMatchObject({ data: { id: "job-1" } });
+    const next = await clientFactories[era]((await startHttp({ env })).url);
+    const replay = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
+    expect(replay.structured).toMatchObject({ data: { id: "job-1" } });
     expect(new Set(keys()).size).toBe(1);
   });
 });
@@ -71,11 +80,11 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 test("who only listens is told that it ends, and holds nothing up", async () => {
   stubOf().respond(() => answer(200, enveloped(job)));
   const server = await startHttp({ env: await ownState() });
-  const { headers } = await legacySpeaker(server.url);
+  const { headers } = await connectLegacyClient(server.url);
   const stream = get(server.url, headers);
   const uri = `mic://jobs/${job.id}`;
   const notifications = { resourceSubscriptions: [uri, "mic://actions"] };
-  const listening = modernSpeaker(server.url).request(5, "subscriptions/listen", { notifications });
+  const listening = createModernClient(server.url).request(5, "subscriptions/listen", { notifications });
   const acknowledged = await listening.message(({ method }) => method === "notifications/subscriptions/acknowledged");
   expect(acknowledged.params?.["notifications"]).toEqual({ resourceSubscriptions: [uri] });
   server.process.kill("SIGTERM");
@@ -86,7 +95,7 @@ test("who only listens is told that it ends, and holds nothing up", async () => 
 
 test("while it ends, calls under way can be cancelled and answered, and sessions can be ended", async () => {
   const { url, begun, drain, finished, release } = await serveForTest();
-  const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
+  const [one, other] = [await connectLegacyClient(url), await connectLegacyClient(url)];
   const cancelled = one.call(1, "wait", {});
   const kept = other.call(2, "wait", {});
   await expect.poll(() => begun.length).toBe(2);
@@ -105,7 +114,7 @@ test("while it ends, calls under way can be cancelled and answered, and sessions
 
 test("what does not end within its time is aborted", async () => {
   const { url, begun, drain, finished } = await serveForTest();
-  const calls = [(await legacySpeaker(url)).call(1, "wait", {}), modernSpeaker(url).call(2, "wait", {})];
+  const calls = [(await connectLegacyClient(url)).call(1, "wait", {}), createModernClient(url).call(2, "wait", {})];
   await expect.poll(() => begun.length).toBe(2);
   await drain(100, new AbortController().signal);
   for (const call of calls) await expect(resultOf(call, 1)).rejects.toThrow();

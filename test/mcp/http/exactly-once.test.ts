@@ -6,14 +6,14 @@ import { createJob, job, micEnveloped } from "../../contract/samples.ts";
 import { gate } from "../../support/gate.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, type RecordedRequest, type Stub, stubForFile } from "../../support/stub.ts";
-import { resultOf, type Sent } from "./raw.ts";
+import { resultOf, type Sent } from "./raw-client.ts";
 import { ways } from "./ways.ts";
 
 const stubOf = stubForFile();
 
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
 const keyOf = ({ headers }: RecordedRequest) => headers["idempotency-key"];
-const told = async (sent: Sent, id: number) => readResult(await resultOf(sent, id));
+const readCallResult = async (sent: Sent, id: number) => readResult(await resultOf(sent, id));
 /** A replay reads the job once. */
 const read = answer(200, micEnveloped({ ...job, id: "job-1" }));
 const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "POST");
@@ -22,21 +22,21 @@ const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 /** Resolves when the stub has got so many requests. */
 const arrived = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
 
-describe.each(ways)("%s", (_, { endCancels, serve, speak }) => {
+describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
   test("the same call after its answer is a replay, for the same client and for another one", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
-    const client = await speak(url);
+    const client = await connect(url);
     stub.respond(({ method }) =>
       method === "POST" ? accepted("job-1") : answer(200, micEnveloped({ ...job, id: "job-1" })),
     );
-    const first = await told(client.call(1, "submit_job", createJob), 1);
-    await told(client.call(2, "get_job", { jobId: "job-1" }), 2);
-    for (const [id, speaker] of [
+    const first = await readCallResult(client.call(1, "submit_job", createJob), 1);
+    await readCallResult(client.call(2, "get_job", { jobId: "job-1" }), 2);
+    for (const [id, otherClient] of [
       [3, client],
-      [4, await speak(url)],
+      [4, await connect(url)],
     ] as const) {
-      const again = await told(speaker.call(id, "submit_job", createJob), id);
+      const again = await readCallResult(otherClient.call(id, "submit_job", createJob), id);
       expect(again.action).toEqual({ ...first.action, replayed: true });
       expect(again.text).toMatch(/^Not run again: /);
     }
@@ -48,7 +48,7 @@ describe.each(ways)("%s", (_, { endCancels, serve, speak }) => {
     const url = await serve(stubEnv(stub));
     const { opened, open } = gate();
     stub.expect(holdUntil(opened, accepted("job-1")));
-    const first = (await speak(url)).call(1, "submit_job", createJob);
+    const first = (await connect(url)).call(1, "submit_job", createJob);
     await arrived(stub, 1);
     await first.cut();
     // Without a session the call ends with its connection. The call of a session continues, and its answer has no reader.
@@ -57,9 +57,9 @@ describe.each(ways)("%s", (_, { endCancels, serve, speak }) => {
     if (endCancels) stub.expect(accepted("job-1"));
     else expect(await stub.requests[0]?.closed).toBe(true);
     stub.expect(read, read);
-    const second = await told((await speak(url)).call(1, "submit_job", createJob), 1);
+    const second = await readCallResult((await connect(url)).call(1, "submit_job", createJob), 1);
     expect(second.structured).toMatchObject({ data: { id: "job-1" } });
-    const third = await told((await speak(url)).call(1, "submit_job", createJob), 1);
+    const third = await readCallResult((await connect(url)).call(1, "submit_job", createJob), 1);
     expect(third.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
     expect(new Set(posts(stub).map(keyOf))).toEqual(new Set([second.action?.idempotencyKey]));
   });
@@ -69,17 +69,17 @@ describe.each(ways)("%s", (_, { endCancels, serve, speak }) => {
     const url = await serve(stubEnv(stub));
     const { opened, open } = gate();
     stub.respond(({ body }) => holdUntil(opened, accepted(body.includes("2025") ? "job-of-other" : "job-of-one")));
-    const [one, other] = await Promise.all([speak(url), speak(url)]);
+    const [one, other] = await Promise.all([connect(url), connect(url)]);
     const ofOne = one.call(7, "submit_job", createJob);
     const ofOther = other.call(7, "submit_job", otherJob);
     await arrived(stub, 2);
     await ofOne.cut();
     if (endCancels) await expect.poll(() => Promise.race(stub.requests.map(({ closed }) => closed))).toBe(false);
     open();
-    expect((await told(ofOther, 7)).structured).toMatchObject({ data: { id: "job-of-other" } });
-    const again = await told(one.call(7, "submit_job", createJob), 7);
+    expect((await readCallResult(ofOther, 7)).structured).toMatchObject({ data: { id: "job-of-other" } });
+    const again = await readCallResult(one.call(7, "submit_job", createJob), 7);
     expect(again.structured).toMatchObject({ data: { id: "job-of-one" } });
-    const otherAgain = await told(other.call(8, "submit_job", otherJob), 8);
+    const otherAgain = await readCallResult(other.call(8, "submit_job", otherJob), 8);
     expect(otherAgain.structured).toMatchObject({ data: { id: "job-of-other" }, action: { replayed: true } });
     const keysBy = (year: string) =>
       posts(stub)
@@ -93,11 +93,11 @@ describe.each(ways)("%s", (_, { endCancels, serve, speak }) => {
     const url = await serve(stubEnv(stub));
     const { opened, open } = gate();
     stub.expect(holdUntil(opened, accepted("job-1")), read);
-    const clients = await Promise.all([speak(url), speak(url)]);
+    const clients = await Promise.all([connect(url), connect(url)]);
     const calls = clients.map((client) => client.call(1, "submit_job", createJob));
     await arrived(stub, 1);
     open();
-    const both = await Promise.all(calls.map((call) => told(call, 1)));
+    const both = await Promise.all(calls.map((call) => readCallResult(call, 1)));
     expect(new Set(both.map(({ action }) => action?.idempotencyKey)).size).toBe(1);
     expect(posts(stub)).toHaveLength(1);
   });
@@ -105,11 +105,11 @@ describe.each(ways)("%s", (_, { endCancels, serve, speak }) => {
 
 test.each(ways.filter(([, { endCancels }]) => !endCancels))(
   "%s: a request that comes again after its connection was lost gets the answer",
-  async (_, { serve, speak }) => {
+  async (_, { serve, connect }) => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
     const { opened, open } = gate();
-    const client = await speak(url);
+    const client = await connect(url);
     stub.respond(({ method }) => (method === "POST" ? holdUntil(opened, accepted("job-1")) : read));
     const first = client.call(1, "submit_job", createJob);
     await arrived(stub, 1);
@@ -118,10 +118,10 @@ test.each(ways.filter(([, { endCancels }]) => !endCancels))(
     // Answered behind it.
     expect((await client.request(2, "tools/list").answer).status).toBe(200);
     open();
-    expect((await told(again, 1)).structured).toMatchObject({ data: { id: "job-1" } });
+    expect((await readCallResult(again, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     // Once more is that request again, under its own id or another.
-    expect((await told(client.call(1, "submit_job", createJob), 1)).action?.replayed).toBe(true);
-    expect((await told(client.call(3, "submit_job", createJob), 3)).action?.replayed).toBe(true);
+    expect((await readCallResult(client.call(1, "submit_job", createJob), 1)).action?.replayed).toBe(true);
+    expect((await readCallResult(client.call(3, "submit_job", createJob), 3)).action?.replayed).toBe(true);
     expect(posts(stub)).toHaveLength(1);
   },
 );

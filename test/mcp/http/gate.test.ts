@@ -1,6 +1,6 @@
 // Who may come in and by which door: Host and Origin against DNS rebinding, paths, methods.
 import { describe, expect, test } from "vitest";
-import { ACCEPT, bytes, initializeMessage, send } from "./raw.ts";
+import { ACCEPT, bytes, initializeMessage, send } from "./raw-client.ts";
 import { startHttp } from "./server.ts";
 import { serveForTest } from "./service.ts";
 

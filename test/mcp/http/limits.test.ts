@@ -5,7 +5,17 @@ import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ACCEPT, bytes, get, initializeMessage, legacySpeaker, modernSpeaker, post, resultOf, send } from "./raw.ts";
+import {
+  ACCEPT,
+  bytes,
+  connectLegacyClient,
+  createModernClient,
+  get,
+  initializeMessage,
+  post,
+  resultOf,
+  send,
+} from "./raw-client.ts";
 import { startHttp } from "./server.ts";
 import { serveForTest } from "./service.ts";
 
@@ -36,7 +46,7 @@ describe("a body", () => {
     const { url, process } = await startHttp();
     const highWater = async () =>
       Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${process.pid}/status`, "utf8"))?.[1]) * 1024;
-    await legacySpeaker(url);
+    await connectLegacyClient(url);
     const before = await highWater();
     const chunk = Buffer.alloc(MIB, "x");
     for (const headers of [{ "transfer-encoding": "chunked" }, { "content-length": String(1024 * MIB) }]) {
@@ -59,7 +69,7 @@ describe("a body", () => {
       expect(status).toBe(413);
     }
     expect(await highWater()).toBeLessThan(before + 64 * MIB);
-    expect((await legacySpeaker(url)).headers).toBeDefined();
+    expect((await connectLegacyClient(url)).headers).toBeDefined();
   });
 
   test.each([
@@ -128,7 +138,7 @@ describe("a body", () => {
     ["of more parts than anybody writes", `{"a":[${"[],".repeat(1_000_000)}1]}`, "more than 200000"],
   ])("arguments %s are refused, and the server lives", async (_, deep, reason) => {
     const { url } = await startHttp({ args: ["--emulator"] });
-    const { headers } = await legacySpeaker(url);
+    const { headers } = await connectLegacyClient(url);
     const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"submit_job","arguments":${deep}}}`;
     const { status, messages } = await postBody(url, call, headers);
     expect(status).toBe(400);
@@ -182,9 +192,9 @@ describe("time", () => {
 
   test("streams and calls that take longer than a request may are not", async () => {
     const { url, begun, release, finished } = await serveForTest(impatient);
-    const { headers, call } = await legacySpeaker(url);
+    const { headers, call } = await connectLegacyClient(url);
     const stream = get(url, headers);
-    const calls = [call(1, "wait", {}), modernSpeaker(url).call(2, "wait", {})];
+    const calls = [call(1, "wait", {}), createModernClient(url).call(2, "wait", {})];
     await expect.poll(() => begun.length).toBe(2);
     // The limits would have struck several times.
     expect(await bytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
@@ -222,7 +232,7 @@ describe("time", () => {
       method: "tools/call",
       params: { name: "say", arguments: { bytes: 40 * MIB } },
     });
-    const { headers } = await legacySpeaker(url);
+    const { headers } = await connectLegacyClient(url);
     const lines = Object.entries({ host, ...json, ...headers, "content-length": String(body.length) });
     const socket = connect(Number(port), hostname).pause();
     socket.on("error", () => undefined);
@@ -251,13 +261,13 @@ describe("numbers", () => {
     await Promise.all(halves.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
     for (let count = 0; count < 3; count += 1)
       expect((await get(new URL("/healthz", url).href).answer).status).toBe(200);
-    const { headers } = await legacySpeaker(url);
+    const { headers } = await connectLegacyClient(url);
     expect((await post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer).status).toBe(200);
   });
 
   test("connections beyond the limit are closed while all others have a request, which keeps its connection", async () => {
     const { url, begun, release } = await serveForTest({ limits: { maxConnections: 3 } });
-    const { headers, call } = await legacySpeaker(url);
+    const { headers, call } = await connectLegacyClient(url);
     const calls = [1, 2, 3].map((id) => call(id, "wait", {}));
     await expect.poll(() => begun.length).toBe(3);
     const ping = () => post(url, { jsonrpc: "2.0", id: 4, method: "ping" }, headers).answer;
@@ -270,7 +280,7 @@ describe("numbers", () => {
   test("requests that are sent behind each other on one connection count as well", async () => {
     const { url, begun } = await serveForTest({ limits: { maxConnections: 3 } });
     const { host } = new URL(url);
-    const { headers } = await legacySpeaker(url);
+    const { headers } = await connectLegacyClient(url);
     const lines = Object.entries({ host, ...json, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
     const call = (id: number) => {
       const body = JSON.stringify({

@@ -6,7 +6,7 @@ import { UsageError } from "../../../src/core/config.ts";
 import { inUrl } from "../../../src/core/loopback.ts";
 import { loopbackAddress } from "../../../src/transports/http/loopback.ts";
 import { run } from "../stdio/child.ts";
-import { send } from "./raw.ts";
+import { send } from "./raw-client.ts";
 import { startHttp } from "./server.ts";
 
 const lookup =

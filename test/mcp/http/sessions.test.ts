@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { gate } from "../../support/gate.ts";
-import { ACCEPT, get, initializeMessage, legacySpeaker, modernSpeaker, post, send } from "./raw.ts";
+import { ACCEPT, connectLegacyClient, createModernClient, get, initializeMessage, post, send } from "./raw-client.ts";
 import { serveForTest } from "./service.ts";
 
 const statusOf = async (...sent: Parameters<typeof post>) => (await post(...sent).answer).status;
@@ -11,7 +11,9 @@ const ping = { jsonrpc: "2.0", id: 9, method: "ping" };
 describe("a session", () => {
   test("ids are long, random, and no two are alike", async () => {
     const { url } = await serveForTest();
-    const ids = await Promise.all([1, 2, 3].map(async () => (await legacySpeaker(url)).headers["mcp-session-id"]));
+    const ids = await Promise.all(
+      [1, 2, 3].map(async () => (await connectLegacyClient(url)).headers["mcp-session-id"]),
+    );
     expect(new Set(ids).size).toBe(3);
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
@@ -41,7 +43,7 @@ describe("a session", () => {
 
   test("ended by DELETE: its stream ends, its calls are aborted, and it is unknown from then on", async () => {
     const { url, begun, finished } = await serveForTest();
-    const { call, headers } = await legacySpeaker(url);
+    const { call, headers } = await connectLegacyClient(url);
     const stream = get(url, headers);
     const calling = call(1, "wait", {});
     await expect.poll(() => begun).toEqual([1]);
@@ -55,14 +57,14 @@ describe("a session", () => {
 
   test("another protocol version than those that are spoken is refused", async () => {
     const { url } = await serveForTest();
-    const { headers } = await legacySpeaker(url);
+    const { headers } = await connectLegacyClient(url);
     expect(await statusOf(url, ping, { ...headers, "mcp-protocol-version": "1999-01-01" })).toBe(400);
     expect(await statusOf(url, ping, headers)).toBe(200);
   });
 
   test("one stream for listening at a time; when it is cut the next can begin", async () => {
     const { url } = await serveForTest();
-    const { headers } = await legacySpeaker(url);
+    const { headers } = await connectLegacyClient(url);
     const first = get(url, headers);
     await expect.poll(async () => (await get(url, headers).answer).status).toBe(409);
     await first.cut();
@@ -72,12 +74,12 @@ describe("a session", () => {
 
   test("two requests under one id are not taken at once", async () => {
     const { url, begun, release, finished } = await serveForTest();
-    const { call, headers } = await legacySpeaker(url);
+    const { call, headers } = await connectLegacyClient(url);
     const calling = call(1, "wait", {});
     await expect.poll(() => begun).toEqual([1]);
-    const twin = await call(1, "say", { bytes: 1 }).answer;
-    expect(twin.status).toBe(400);
-    expect(twin.messages[0]?.error).toMatchObject({ code: -32600, message: expect.stringContaining("id 1") });
+    const duplicate = await call(1, "say", { bytes: 1 }).answer;
+    expect(duplicate.status).toBe(400);
+    expect(duplicate.messages[0]?.error).toMatchObject({ code: -32600, message: expect.stringContaining("id 1") });
     const batch = [
       { ...ping, id: 5 },
       { ...ping, id: 5 },
@@ -92,7 +94,7 @@ describe("a session", () => {
 
   test("a batch is answered in one stream, and a session begins alone", async () => {
     const { url } = await serveForTest();
-    const { headers } = await legacySpeaker(url);
+    const { headers } = await connectLegacyClient(url);
     const { messages } = await post(
       url,
       [
@@ -109,7 +111,7 @@ describe("a session", () => {
 
 test("an answer within a second is JSON; a longer call is a stream, which ends when the call is canceled", async () => {
   const { url, begun, release } = await serveForTest();
-  const { call, notify } = await legacySpeaker(url);
+  const { call, notify } = await connectLegacyClient(url);
   expect((await call(1, "say", { bytes: 1 }).answer).headers["content-type"]).toBe("application/json");
   const [finished, canceled] = [call(2, "wait", {}), call(3, "wait", {})];
   await expect.poll(() => begun).toEqual([1, 2, 3]);
@@ -125,9 +127,9 @@ test("an answer within a second is JSON; a longer call is a stream, which ends w
 describe("as many as are configured", () => {
   test("a new one takes the place of the one that was idle longest", async () => {
     const { url } = await serveForTest({ maxSessions: 2 });
-    const [oldest, older] = [await legacySpeaker(url), await legacySpeaker(url)];
+    const [oldest, older] = [await connectLegacyClient(url), await connectLegacyClient(url)];
     expect(await statusOf(url, ping, oldest.headers)).toBe(200);
-    const newest = await legacySpeaker(url);
+    const newest = await connectLegacyClient(url);
     expect(await statusOf(url, ping, older.headers)).toBe(404);
     expect(await statusOf(url, ping, oldest.headers)).toBe(200);
     expect(await statusOf(url, ping, newest.headers)).toBe(200);
@@ -135,7 +137,7 @@ describe("as many as are configured", () => {
 
   test("where all are in use the next one is refused, until a client has gone", async () => {
     const { url, begun, release } = await serveForTest({ maxSessions: 2 });
-    const [listening, calling] = [await legacySpeaker(url), await legacySpeaker(url)];
+    const [listening, calling] = [await connectLegacyClient(url), await connectLegacyClient(url)];
     const stream = get(url, listening.headers);
     const called = calling.call(1, "wait", {});
     await expect.poll(() => begun).toEqual([1]);
@@ -147,7 +149,7 @@ describe("as many as are configured", () => {
       error: { message: expect.stringContaining("MIC_HTTP_MAX_SESSIONS") },
     });
     // Who needs no session is served.
-    expect((await modernSpeaker(url).request(1, "tools/list").answer).status).toBe(200);
+    expect((await createModernClient(url).request(1, "tools/list").answer).status).toBe(200);
     await stream.cut();
     await expect.poll(() => statusOf(url, initializeMessage())).toBe(200);
     release();
@@ -156,7 +158,7 @@ describe("as many as are configured", () => {
 
   test("an initialize that comes to nothing takes no place", async () => {
     const { url } = await serveForTest({ maxSessions: 1 });
-    const { headers } = await legacySpeaker(url);
+    const { headers } = await connectLegacyClient(url);
     expect(await statusOf(url, initializeMessage(), { accept: "application/json" })).toBe(406);
     expect(await statusOf(url, ping, headers)).toBe(200);
   });
@@ -175,7 +177,7 @@ describe("as many as are configured", () => {
 
   test("one in which nothing happens ends; one that listens or calls does not", async () => {
     const { url, begun, release, log } = await serveForTest({ sessionIdleMs: 1_000 });
-    const [idle, listening, calling] = await Promise.all([1, 2, 3].map(() => legacySpeaker(url)));
+    const [idle, listening, calling] = await Promise.all([1, 2, 3].map(() => connectLegacyClient(url)));
     if (!idle || !listening || !calling) throw new Error("three sessions");
     const stream = get(url, listening.headers);
     const called = calling.call(1, "wait", {});

@@ -1,7 +1,7 @@
 // Each way in which a client is served over HTTP: what is promised of one holds of all.
 import { serveHttpInside } from "../../support/inside.ts";
 import { serveStatelessInside } from "../../support/stateless.ts";
-import { type Speaker, speakers } from "./raw.ts";
+import { clientFactories, type McpTestClient } from "./raw-client.ts";
 
 export interface Way {
   readonly era: "legacy" | "modern";
@@ -9,11 +9,14 @@ export interface Way {
   readonly endCancels: boolean;
   /** The product inside this process: its URL. */
   serve(env: Readonly<Record<string, string>>): Promise<string>;
-  speak(url: string): Promise<Speaker>;
+  connect(url: string): Promise<McpTestClient>;
 }
 
 export const ways: readonly (readonly [string, Way])[] = [
-  ["in a session", { era: "legacy", endCancels: false, serve: serveHttpInside, speak: speakers.legacy }],
-  ["without a session", { era: "legacy", endCancels: true, serve: serveStatelessInside, speak: speakers.legacy }],
-  ["in 2026-07-28", { era: "modern", endCancels: true, serve: serveHttpInside, speak: speakers.modern }],
+  ["in a session", { era: "legacy", endCancels: false, serve: serveHttpInside, connect: clientFactories.legacy }],
+  [
+    "without a session",
+    { era: "legacy", endCancels: true, serve: serveStatelessInside, connect: clientFactories.legacy },
+  ],
+  ["in 2026-07-28", { era: "modern", endCancels: true, serve: serveHttpInside, connect: clientFactories.modern }],
 ];

@@ -40,18 +40,18 @@ inEachEra((bench, era) => {
     expect(await getPrompt("run_job", { referenceId: evil, goal: "counts" })).toContain(JSON.stringify(evil));
     expect(await getPrompt("diagnose_job", { jobId: "job-7" })).toContain('"job-7"');
     expect(await getPrompt("retry_failed_jobs")).toContain("retry_job");
-    const asked = await getPrompt("geography_question", { question: "How many districts?", state: "KA" });
-    expect(asked).toContain('"How many districts?"');
-    expect(asked).toContain('"KA"');
+    const promptText = await getPrompt("geography_question", { question: "How many districts?", state: "KA" });
+    expect(promptText).toContain('"How many districts?"');
+    expect(promptText).toContain('"KA"');
   });
 
   test("the geography prompt and its skill are one text", async () => {
     const { connection } = bench();
     const skill = await connection.readResource("skill://answer-geography/SKILL.md");
-    const asked = await connection.getPrompt("geography_question", { question: "How many districts?" });
+    const promptText = await connection.getPrompt("geography_question", { question: "How many districts?" });
     const [, body = ""] = skill.text.split(/^# /m);
-    expect(asked).toBe(`Answer this question: "How many districts?"\n\n# ${body.trimEnd()}`);
-    for (const tool of ["find_district", "rank_divisions"]) expect(asked).toContain(tool);
+    expect(promptText).toBe(`Answer this question: "How many districts?"\n\n# ${body.trimEnd()}`);
+    for (const tool of ["find_district", "rank_divisions"]) expect(promptText).toContain(tool);
   });
 
   test("what is missing, unknown or too long is named", async () => {

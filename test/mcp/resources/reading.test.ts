@@ -29,7 +29,7 @@ const uriOf = (template: string, args: object): string =>
   expand(template, z.record(z.string(), z.string()).parse({ ...args }));
 
 /** The tool's answer for a resource of which the variables are the tool's arguments. */
-async function toldBy(bench: Bench, tool: string, args: object): Promise<unknown> {
+async function structuredResult(bench: Bench, tool: string, args: object): Promise<unknown> {
   const { structured = {}, isError } = await bench.call(tool, { ...args });
   expect(isError).toBe(false);
   return structured;
@@ -38,7 +38,7 @@ async function toldBy(bench: Bench, tool: string, args: object): Promise<unknown
 const Coded = z.looseObject({ code: z.number(), message: z.string(), data: z.unknown() });
 
 /** The protocol error of a reading that fails. */
-async function refused(bench: Bench, uri: string) {
+async function readError(bench: Bench, uri: string) {
   const error: unknown = await bench.connection.readResource(uri).then(
     ({ text }) => expect.fail(`${uri} was read: ${text}`),
     (thrown: unknown) => thrown,
@@ -103,13 +103,13 @@ inEachEra((bench, era) => {
     for (const [template, tool, args, part] of cases) {
       const { mimeType, text, ttlMs, cacheScope } = await bench().connection.readResource(uriOf(template, args));
       expect(mimeType).toBe("application/json");
-      const told = await toldBy(bench(), tool, part === "data" ? { ...args, view: "full" } : args);
+      const toolResult = await structuredResult(bench(), tool, part === "data" ? { ...args, view: "full" } : args);
       const content: unknown = JSON.parse(text);
-      if (part === "data") expect(content, template).toEqual(Object(told).data);
+      if (part === "data") expect(content, template).toEqual(Object(toolResult).data);
       else {
         // Each request has an id of its own.
         const { meta: _one, page: _page, ...read } = Object(content);
-        const { meta: _other, page: _itsPage, ...whole } = Object(told);
+        const { meta: _other, page: _itsPage, ...whole } = Object(toolResult);
         // What a geography tool says of its answer is no part of the contract's body.
         const { summary: _summary, ...body } = whole;
         expect(read, template).toEqual(template.includes("geography") ? body : whole);
@@ -169,12 +169,12 @@ inEachEra((bench, era) => {
       "mic://jobs/%FF",
     ];
     for (const uri of none) {
-      const { code, message, data } = await refused(bench(), uri);
+      const { code, message, data } = await readError(bench(), uri);
       expect(code, uri).toBe(isModern ? -32602 : -32002);
       expect(message).toContain(uri);
       expect(data).toEqual({ uri });
     }
-    const { message } = await refused(bench(), "mic://recipes/not-even-an-id");
+    const { message } = await readError(bench(), "mic://recipes/not-even-an-id");
     expect(message).toContain("versionId");
   });
 
@@ -185,13 +185,13 @@ inEachEra((bench, era) => {
       { kind: "body", body: '{"data":{"id":5},"meta":{"requestId":"r"}}' },
       { operationId: "getMicJob" },
     );
-    const broken = await refused(bench(), uri);
+    const broken = await readError(bench(), uri);
     expect(broken.message).toContain("/data/id");
     expect(broken).toMatchObject({
       code: -32603,
       data: { uri, "mic-mcp/error": { kind: "contract_violation", sideEffect: "none" } },
     });
-    const forbidden = await refused(bench(), "mic://workspaces/micws_other/jobs");
+    const forbidden = await readError(bench(), "mic://workspaces/micws_other/jobs");
     expect(forbidden).toMatchObject({ code: -32603, data: { "mic-mcp/error": { kind: "forbidden", status: 403 } } });
   });
 
@@ -219,7 +219,7 @@ inEachEra((bench, era) => {
     const { text } = await bench().connection.readResource(`mic://jobs/${jobId}`);
     expect(text).not.toContain(clientSecret);
     expect(text).toContain("[redacted]");
-    const { message, data: facts } = await refused(bench(), `mic://jobs/${clientSecret}`);
+    const { message, data: facts } = await readError(bench(), `mic://jobs/${clientSecret}`);
     expect(message + JSON.stringify(facts)).not.toContain(clientSecret);
     expect(await bench().connection.getPrompt("diagnose_job", { jobId: clientSecret })).not.toContain(clientSecret);
   });

@@ -19,7 +19,7 @@ const looks = async (bench: Bench, id: string): Promise<number> =>
   ).length;
 
 inEachEra((bench, era) => {
-  const heard = (uri: string): number => bench().connection.updates.filter((each) => each === uri).length;
+  const countUpdates = (uri: string): number => bench().connection.updates.filter((each) => each === uri).length;
 
   test("a job's moves are told until it ends or nobody listens any more; then nobody looks", async () => {
     const { id: ended } = await settledJob(bench().service, FILE.succeeds);
@@ -29,19 +29,19 @@ inEachEra((bench, era) => {
     const [uri = "", uriOfLeft = "", uriOfEnded = ""] = uris;
     const before = await looks(bench(), ended);
     for (const each of uris) expect(await bench().connection.listen(each)).toEqual([each]);
-    expect(uris.map(heard)).toEqual([0, 0, 0]);
+    expect(uris.map(countUpdates)).toEqual([0, 0, 0]);
     bench().clock.advance(2 * STAGE_MS);
-    await vi.waitFor(() => expect(uris.map(heard)).toEqual([1, 1, 0]), soon);
+    await vi.waitFor(() => expect(uris.map(countUpdates)).toEqual([1, 1, 0]), soon);
     await bench().connection.stopListening(uriOfLeft);
     // What stops and what is asked next come in one order: the stop has arrived when this is answered.
     await bench().connection.listPrompts();
     const looksAtLeft = await looks(bench(), left);
     for (let moves = 2; moves <= 3; moves += 1) {
       bench().clock.advance(2 * STAGE_MS);
-      await vi.waitFor(() => expect(heard(uri)).toBe(moves), soon);
+      await vi.waitFor(() => expect(countUpdates(uri)).toBe(moves), soon);
     }
     bench().clock.advance(60_000);
-    await vi.waitFor(() => expect(heard(uri)).toBe(4), soon);
+    await vi.waitFor(() => expect(countUpdates(uri)).toBe(4), soon);
     expect(JSON.parse((await bench().connection.readResource(uri)).text)).toMatchObject({ id, state: "SUCCEEDED" });
     const looksAtIt = await looks(bench(), id);
     await sleep(SEVERAL_LOOKS_MS);
@@ -49,7 +49,7 @@ inEachEra((bench, era) => {
     expect(await looks(bench(), left)).toBe(looksAtLeft);
     // What has ended is looked at once.
     expect(await looks(bench(), ended)).toBe(before + 1);
-    expect(uris.map(heard)).toEqual([4, 1, 0]);
+    expect(uris.map(countUpdates)).toEqual([4, 1, 0]);
     for (const each of [uri, uriOfEnded]) await bench().connection.stopListening(each);
   });
 
@@ -59,7 +59,7 @@ inEachEra((bench, era) => {
     const uri = `mic://operations/${Object(structured["data"]).id}`;
     expect(await bench().connection.listen(uri)).toEqual([uri]);
     bench().clock.advance(60_000);
-    await vi.waitFor(() => expect(heard(uri)).toBe(1), soon);
+    await vi.waitFor(() => expect(countUpdates(uri)).toBe(1), soon);
     await bench().connection.stopListening(uri);
   });
 
@@ -76,8 +76,8 @@ inEachEra((bench, era) => {
         expect(await bench().connection.listen(uri)).toEqual([uri]);
         await sleep(SEVERAL_LOOKS_MS);
         // Asked to rest for longer than a look may take, nobody looks before.
-        expect(heard(uri)).toBe(0);
-        await vi.waitFor(() => expect(heard(uri)).toBe(1), { timeout: 20_000, interval: 100 });
+        expect(countUpdates(uri)).toBe(0);
+        await vi.waitFor(() => expect(countUpdates(uri)).toBe(1), { timeout: 20_000, interval: 100 });
         await bench().connection.stopListening(uri);
       },
       40_000,

@@ -97,21 +97,21 @@ test.each([
 test("however many listen, one looks; it stops when the last has gone", async () => {
   const { watching, pass } = world();
   const job = subject({ version: 1 });
-  const told: string[] = [];
-  const one = watching.watch("a", job.look, () => told.push("one"));
-  const two = watching.watch("a", job.look, () => told.push("two"));
+  const notified: string[] = [];
+  const one = watching.watch("a", job.look, () => notified.push("one"));
+  const two = watching.watch("a", job.look, () => notified.push("two"));
   await Promise.all([one.there, two.there]);
   expect(job.looks()).toBe(1);
   expect(watching.count()).toBe(1);
   job.outlook.version = 2;
   await pass();
   expect(job.looks()).toBe(2);
-  expect(told).toEqual(["one", "two"]);
+  expect(notified).toEqual(["one", "two"]);
   one.stop();
   one.stop();
   job.outlook.version = 3;
   await pass();
-  expect(told).toEqual(["one", "two", "two"]);
+  expect(notified).toEqual(["one", "two", "two"]);
   two.stop();
   expect(watching.count()).toBe(0);
   await pass(3);

@@ -67,9 +67,9 @@ test.each<readonly [string, string, object]>([
 ])("%s is refused, under its id where it has one", async (_, text, refusal) => {
   const program = lastingSession();
   program.process.stdin.write(`${text}\n`);
-  const told = await program.next();
-  expect(told).toMatchObject(refusal);
-  if (!("id" in refusal)) expect(told).not.toHaveProperty("id");
+  const response = await program.next();
+  expect(response).toMatchObject(refusal);
+  if (!("id" in refusal)) expect(response).not.toHaveProperty("id");
 });
 
 test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0","id":null,"method":"ping"}'])(
@@ -77,9 +77,9 @@ test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0",
   async (text) => {
     const program = lastingSession();
     program.process.stdin.write(`${text}\n`);
-    const told = await program.next();
-    expect(told).toMatchObject(INVALID);
-    expect(told).not.toHaveProperty("id");
+    const response = await program.next();
+    expect(response).toMatchObject(INVALID);
+    expect(response).not.toHaveProperty("id");
   },
 );
 

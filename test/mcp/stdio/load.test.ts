@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { runs } from "../../support/thorough.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
-import { heapBytes, peakBytes, peakMissing, smallHeap, tellsOfItsHeap } from "./memory.ts";
+import { heapBytes, peakBytes, peakMissing, reportsHeap, smallHeap } from "./memory.ts";
 
 const MB = 1_000_000;
 const long = { timeout: 60_000 };
@@ -27,7 +27,7 @@ const mixed = (id: number): object =>
   ][id % 5] ?? {};
 
 test("thousands of calls leave nothing behind", long, async () => {
-  const program = await session(tellsOfItsHeap);
+  const program = await session(reportsHeap);
   const count = runs(4_000, 10_000);
   async function call(from: number): Promise<number> {
     for (let at = from; at < from + count; at += 100) {

@@ -18,7 +18,7 @@ export function peakOf(pid: number): number {
 export const smallHeap: readonly string[] = ["--max-old-space-size=64"];
 
 /** node's arguments for a program that tells of its heap on SIGUSR2, garbage taken out. */
-export const tellsOfItsHeap: readonly string[] = [
+export const reportsHeap: readonly string[] = [
   "--expose-gc",
   "--import",
   `data:text/javascript,${encodeURIComponent(
@@ -28,9 +28,9 @@ export const tellsOfItsHeap: readonly string[] = [
 
 /** What the heap holds for good; of a program started with `tellsOfItsHeap`. */
 export async function heapBytes(program: Program): Promise<number> {
-  const told = () => [...program.stderr().matchAll(/^heap (\d+)$/gm)];
-  const before = told().length;
+  const heapReports = () => [...program.stderr().matchAll(/^heap (\d+)$/gm)];
+  const before = heapReports().length;
   program.process.kill("SIGUSR2");
-  await expect.poll(() => told().length, { interval: 20, timeout: 10_000 }).toBe(before + 1);
-  return Number(told().at(-1)?.[1]);
+  await expect.poll(() => heapReports().length, { interval: 20, timeout: 10_000 }).toBe(before + 1);
+  return Number(heapReports().at(-1)?.[1]);
 }

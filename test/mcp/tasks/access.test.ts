@@ -19,15 +19,15 @@ test("an id that this server's credentials have not sealed is no task, and asks 
   const client = sharedClient();
   const taskId = await begin(client);
   const [text = "", seal = ""] = taskId.split(".");
-  const said = JSON.parse(Buffer.from(text, "base64url").toString());
-  expect(JSON.stringify(said)).not.toContain(service().emulator.clientSecret);
-  const other = Buffer.from(JSON.stringify({ ...said, jobId: "micjob_other" })).toString("base64url");
+  const decoded = JSON.parse(Buffer.from(text, "base64url").toString());
+  expect(JSON.stringify(decoded)).not.toContain(service().emulator.clientSecret);
+  const other = Buffer.from(JSON.stringify({ ...decoded, jobId: "micjob_other" })).toString("base64url");
   const flipped = seal.startsWith("A") ? `B${seal.slice(1)}` : `A${seal.slice(1)}`;
   const forged = [
     "",
     ".",
     "nonexistent-12345",
-    said.jobId,
+    decoded.jobId,
     text,
     `${text}.`,
     `${text}.${seal.slice(0, -1)}`,
@@ -72,8 +72,8 @@ test("answers that nobody asked for are taken, and ignored", async () => {
     taskId,
     inputResponses: { confirm: { action: "accept", content: { confirm: true } }, other: "no object" },
   });
-  const { _meta, ...said } = result ?? {};
-  expect(said).toEqual({ resultType: "complete" });
+  const { _meta, ...otherFields } = result ?? {};
+  expect(otherFields).toEqual({ resultType: "complete" });
   expect((await client.get(taskId)).status).toBe("working");
 });
 

@@ -18,8 +18,8 @@ const cancelsDone = () => executed(service(), "cancelMicJob");
 async function expectAcknowledged(client: TaskClient, taskId: string): Promise<void> {
   const { result } = await client.request("tasks/cancel", { taskId });
   // Nothing but the acknowledgement, and who gives it.
-  const { _meta, ...said } = result ?? {};
-  expect(said).toEqual({ resultType: "complete" });
+  const { _meta, ...otherFields } = result ?? {};
+  expect(otherFields).toEqual({ resultType: "complete" });
 }
 
 test("cancels the job, once, and says so when it is done", async () => {

@@ -64,9 +64,9 @@ export function taskClient({ send, answers, ended, end }: Line): TaskClient {
     const message: unknown = JSON.parse(line);
     const { data } = Answer.safeParse(message);
     if (data) waiting.get(data.id)?.(data);
-    else heard.push(message);
+    else notifications.push(message);
   });
-  const heard: unknown[] = [];
+  const notifications: unknown[] = [];
   let lastId = 0;
 
   function request(method: string, params: object = {}, declared: Declared = {}, id = ++lastId): Promise<Answer> {
@@ -81,8 +81,8 @@ export function taskClient({ send, answers, ended, end }: Line): TaskClient {
   const port: ConnectedMcpSessionPort = {
     endpointId: "mic-mcp",
     taskCapabilities: { generation: "v2", capabilities: {} },
-    async dispatch(asked) {
-      const { method, params } = Request.parse(asked);
+    async dispatch(incoming) {
+      const { method, params } = Request.parse(incoming);
       const { result, error } = await request(method, params);
       if (error) return { kind: "error", error: { code: error.code, message: error.message } };
       return { kind: "result", result: toJsonValue(result) };
@@ -109,7 +109,7 @@ export function taskClient({ send, answers, ended, end }: Line): TaskClient {
       send({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta: envelope({}) } }),
     async notification(method) {
       const found = () =>
-        heard.find((message) => z.looseObject({ method: z.literal(method) }).safeParse(message).success);
+        notifications.find((message) => z.looseObject({ method: z.literal(method) }).safeParse(message).success);
       await expect.poll(found, { timeout: 10_000 }).toBeDefined();
       return found();
     },

@@ -85,8 +85,8 @@ test("a job runs as a task from submission to its result", async () => {
     true,
   );
   const read = await client.request("tools/call", { name: "get_job", arguments: { jobId } });
-  const { action, ...told } = result.structuredContent;
-  const { meta: _one, ...same } = told;
+  const { action, ...toolResult } = result.structuredContent;
+  const { meta: _one, ...same } = toolResult;
   expect(read.result).toMatchObject({ resultType: "complete", structuredContent: same });
   const [request] = (await sent(service(), "createMicJob")).slice(-1);
   expect(action).toEqual({ idempotencyKey: request?.idempotencyKey, replayed: false, attempts: 1 });

@@ -14,7 +14,7 @@ const person = async (question: string): Promise<Reply> => {
   return await reply();
 };
 
-async function asked<T>(answer: typeof reply, work: () => Promise<T>): Promise<{ result: T; questions: string[] }> {
+async function withReply<T>(answer: typeof reply, work: () => Promise<T>): Promise<{ result: T; questions: string[] }> {
   questions.length = 0;
   reply = answer;
   const result = await work();
@@ -35,7 +35,7 @@ describe("a client that can ask", () => {
     (bench) => {
       test("cancel_job goes on when the person agrees", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
-        const { result, questions } = await asked(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
+        const { result, questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
         expect(questions).toEqual([expect.stringContaining(id)]);
         expect(questions[0]).toContain(JSON.stringify(reason));
         const [sent] = await cancelsSent(bench(), id);
@@ -48,7 +48,7 @@ describe("a client that can ask", () => {
         bench().clock.advance(1_300);
         const { stages, recipeVersionId } = await readJob(bench().service, id);
         const stage = stages.find(({ state }) => state === "RUNNING")?.stage;
-        const { result, questions } = await asked(accept, () =>
+        const { result, questions } = await withReply(accept, () =>
           bench().sentDuring(() => bench().ok("cancel_job", { jobId: id, reason })),
         );
         expect(questions[0]).toContain(`It is RUNNING, at stage ${stage} (`);
@@ -61,16 +61,16 @@ describe("a client that can ask", () => {
         const { name } = Object(structured["data"]).recipe;
         const failed = await retryableJob(bench().service);
         const restart = { jobId: failed.id, retryMode: "RESTART", reason };
-        const told = await asked(accept, () => bench().ok("retry_job", restart));
-        expect(told.questions[0]).toMatch(/It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/);
-        expect(told.questions[0]).toContain(`its recipe is ${JSON.stringify(name)}`);
+        const restarted = await withReply(accept, () => bench().ok("retry_job", restart));
+        expect(restarted.questions[0]).toMatch(/It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/);
+        expect(restarted.questions[0]).toContain(`its recipe is ${JSON.stringify(name)}`);
 
         // A retry of it is said, for a person who may not know.
-        const again = await asked(
+        const again = await withReply(
           () => ({ action: "decline" }),
           () => bench().fails("retry_job", { ...restart, idempotencyKey: `${failed.id}-2` }, "cancelled"),
         );
-        const retryId = Object(told.result.structured["data"]).id;
+        const retryId = Object(restarted.result.structured["data"]).id;
         expect(again.questions[0]).toContain(`It was retried before, as job ${retryId}.`);
       });
 
@@ -81,7 +81,7 @@ describe("a client that can ask", () => {
           return accept();
         };
         const args = { jobId: id, reason, idempotencyKey: `own-${id}` };
-        const { result } = await asked(answer, () => bench().sentDuring(() => bench().ok("cancel_job", args)));
+        const { result } = await withReply(answer, () => bench().sentDuring(() => bench().ok("cancel_job", args)));
         expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "getMicJob", "cancelMicJob"]);
       });
 
@@ -89,7 +89,7 @@ describe("a client that can ask", () => {
         const ended = await settledJob(bench().service, FILE.succeeds);
         const { resourceVersion } = ended;
         for (const args of [{}, { resourceVersion }]) {
-          const { result, questions } = await asked(accept, () =>
+          const { result, questions } = await withReply(accept, () =>
             bench().fails("cancel_job", { jobId: ended.id, reason, ...args }, "conflict"),
           );
           expect(questions).toEqual([]);
@@ -101,7 +101,7 @@ describe("a client that can ask", () => {
           ["cancel_job", missing],
           ["retry_job", { ...missing, retryMode: "RESTART" }],
         ] as const) {
-          const { result, questions } = await asked(accept, () => bench().fails(tool, args, "not_found"));
+          const { result, questions } = await withReply(accept, () => bench().fails(tool, args, "not_found"));
           expect(questions, tool).toEqual([]);
           expect(result.next).toMatch(/list_jobs/);
         }
@@ -113,7 +113,7 @@ describe("a client that can ask", () => {
         const denied = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
         await bench().service.fault(denied, { operationId: "getMicJob" });
         const restart = { jobId: id, retryMode: "RESTART", reason };
-        const { questions } = await asked(accept, () => bench().ok("retry_job", restart));
+        const { questions } = await withReply(accept, () => bench().ok("retry_job", restart));
         expect(questions).toEqual([expect.stringMatching(/thrown away\. The reason given:/)]);
       });
 
@@ -123,10 +123,10 @@ describe("a client that can ask", () => {
         const later = { kind: "status", status: 429, retryAfterSeconds: 3600 };
         await bench().service.fault(later, { operationId: "cancelMicJob" });
         const args = { jobId: id, reason };
-        const lost = await asked(accept, () => bench().fails("cancel_job", args, "outcome_unknown"));
+        const lost = await withReply(accept, () => bench().fails("cancel_job", args, "outcome_unknown"));
         expect(lost.questions).toHaveLength(1);
         bench().clock.advance(60_000);
-        const again = await asked(accept, () => bench().ok("cancel_job", args));
+        const again = await withReply(accept, () => bench().ok("cancel_job", args));
         expect(again.questions).toEqual([]);
         const idempotencyKey = lost.result.idempotencyKey ?? "";
         expect(again.result.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
@@ -137,7 +137,7 @@ describe("a client that can ask", () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
         const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
         await bench().service.fault(stale, { operationId: "cancelMicJob" });
-        const { questions } = await asked(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
+        const { questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
         expect(questions).toHaveLength(1);
         const keys = (await cancelsSent(bench(), id)).map(({ idempotencyKey }) => idempotencyKey);
         expect(new Set(keys).size).toBe(2);
@@ -152,7 +152,7 @@ describe("a client that can ask", () => {
         const before = await actionsOf(bench().connection);
         const version = (await readJob(bench().service, id)).resourceVersion;
         for (const retry of [false, true]) {
-          const { result, questions } = await asked(
+          const { result, questions } = await withReply(
             () => answer,
             () => bench().fails("cancel_job", { jobId: id, reason }, "cancelled"),
           );
@@ -169,25 +169,25 @@ describe("a client that can ask", () => {
       test("RESTART asks, SAFE_RESUME does not", async () => {
         const [one, two] = [await retryableJob(bench().service), await retryableJob(bench().service)];
         const resume = { jobId: one.id, retryMode: "SAFE_RESUME", reason };
-        expect((await asked(accept, () => bench().ok("retry_job", resume))).questions).toEqual([]);
+        expect((await withReply(accept, () => bench().ok("retry_job", resume))).questions).toEqual([]);
         const restart = { jobId: two.id, retryMode: "RESTART", reason };
-        const { result, questions } = await asked(accept, () => bench().ok("retry_job", restart));
+        const { result, questions } = await withReply(accept, () => bench().ok("retry_job", restart));
         expect(questions).toEqual([expect.stringMatching(/thrown away/)]);
         expect(result.structured["data"]).toMatchObject({ retryOfBatchId: two.id });
       });
 
       test("arguments are checked before anyone is asked", async () => {
         const wrong = { jobId: "j", reason: "", retryMode: "RESTART" };
-        const { questions } = await asked(accept, () => bench().refuses("retry_job", wrong, "/reason"));
+        const { questions } = await withReply(accept, () => bench().refuses("retry_job", wrong, "/reason"));
         expect(questions).toEqual([]);
       });
 
       test("a key that is given survives the question, and the action is not asked about again", async () => {
         const { id } = await retryableJob(bench().service);
         const args = { jobId: id, retryMode: "RESTART", reason, idempotencyKey: `my-own-${id}`.slice(0, 60) };
-        const first = await asked(accept, () => bench().ok("retry_job", args));
+        const first = await withReply(accept, () => bench().ok("retry_job", args));
         expect(first.questions).toHaveLength(1);
-        const again = await asked(
+        const again = await withReply(
           () => ({ action: "decline" }),
           () => bench().ok("retry_job", args),
         );
@@ -205,9 +205,9 @@ describe("a client that can ask", () => {
         await bench().service.fault({ kind: "drop-after" }, { operationId: "retryMicJob" });
         const later = { kind: "status", status: 429, retryAfterSeconds: 3600 };
         await bench().service.fault(later, { operationId: "retryMicJob" });
-        const lost = await asked(accept, () => bench().fails("retry_job", args, "outcome_unknown"));
+        const lost = await withReply(accept, () => bench().fails("retry_job", args, "outcome_unknown"));
         expect(lost.questions).toHaveLength(1);
-        const again = await asked(
+        const again = await withReply(
           () => ({ action: "decline" }),
           () => bench().ok("retry_job", args),
         );
@@ -220,13 +220,13 @@ describe("a client that can ask", () => {
       test("two calls at once are one action, whoever answers first", async () => {
         const { id } = await retryableJob(bench().service);
         const args = { jobId: id, retryMode: "RESTART", reason };
-        const { opened: bothAsked, open: both } = gate();
+        const { opened: bothQuestioned, open: both } = gate();
         const answer = async (): Promise<Reply> => {
           if (questions.length === 2) both();
-          await bothAsked;
+          await bothQuestioned;
           return accept();
         };
-        const { result } = await asked(answer, () =>
+        const { result } = await withReply(answer, () =>
           Promise.all([bench().call("retry_job", args), bench().call("retry_job", args)]),
         );
         const made = result.map(({ structured }) => Object(structured?.["data"]).id);
@@ -246,7 +246,7 @@ describe("MIC_CONFIRM=never", () => {
     (bench) => {
       test("asks nobody", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
-        const { questions } = await asked(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
+        const { questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
         expect(questions).toEqual([]);
       });
     },
@@ -267,7 +267,7 @@ describe("a client that cannot ask", () => {
       const env = { ...emulatorEnv(bench().service.emulator), MIC_CONFIRM: "auto" };
       const connection = await connectionForTest(era, { env, person });
       const { id } = await submitJob(bench().service, FILE.succeeds);
-      const { questions } = await asked(accept, () => connection.callTool("cancel_job", { jobId: id, reason }));
+      const { questions } = await withReply(accept, () => connection.callTool("cancel_job", { jobId: id, reason }));
       expect(questions).toHaveLength(1);
       expect(connection.stderr()).toBe("");
     });

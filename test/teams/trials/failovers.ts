@@ -2,7 +2,7 @@
 // a deployment whose commits wait for nobody is not ready.
 import { setTimeout as sleep } from "node:timers/promises";
 import { startPostgresPair } from "../../support/postgres-pair.ts";
-import { untilMoreTold } from "./kills.ts";
+import { waitForMoreResults } from "./kills.ts";
 import { type Outcome, type Sizes, underLoad } from "./under-load.ts";
 
 export interface Failovers extends Sizes {
@@ -23,14 +23,14 @@ export async function failedOver({ failovers, ...sizes }: Failovers, seed: numbe
       options: { databaseUrl },
       async strike({ fleet }, chance, load) {
         for (let failover = 1; failover <= failovers; failover++) {
-          await untilMoreTold(load, 5 + chance.below(10));
+          await waitForMoreResults(load, 5 + chance.below(10));
           if (failover % 3 === 0) {
             await pair.cutReplicas();
             await sleep(chance.below(400));
           }
           await pair.killPrimary();
           await pair.promote();
-          await untilMoreTold(load, 5);
+          await waitForMoreResults(load, 5);
           await pair.join();
         }
         await pair.setSynchronous(false);

@@ -10,9 +10,9 @@ import type { Chance } from "../../support/random.ts";
 import { type Outcome, type Sizes, underLoad } from "./under-load.ts";
 
 /** Waits until this many more were told, so that a fault comes in the middle of work and not of a start. */
-export async function untilMoreTold(load: LoadCounts, more: number): Promise<void> {
-  const wanted = load.told + more;
-  for (let looks = 0; load.told < wanted && looks < MAX_LOOKS; looks++) await sleep(LOOK_EVERY_MS);
+export async function waitForMoreResults(load: LoadCounts, more: number): Promise<void> {
+  const wanted = load.succeeded + more;
+  for (let looks = 0; load.succeeded < wanted && looks < MAX_LOOKS; looks++) await sleep(LOOK_EVERY_MS);
 }
 const LOOK_EVERY_MS = 20;
 const MAX_LOOKS = 3_000;
@@ -28,7 +28,7 @@ export const killedInstances = ({ kills, ...sizes }: Kills, seed: number): Promi
     options: { isolated: true },
     async strike({ fleet }, chance, load) {
       for (let kill = 1; kill <= kills; kill++) {
-        await untilMoreTold(load, 5 + chance.below(10));
+        await waitForMoreResults(load, 5 + chance.below(10));
         const victim = chance.of(fleet.instances);
         await victim.kill();
         await victim.start();
@@ -38,7 +38,7 @@ export const killedInstances = ({ kills, ...sizes }: Kills, seed: number): Promi
   });
 
 async function killBalancer(balancer: Balancer, chance: Chance, load: LoadCounts): Promise<void> {
-  await untilMoreTold(load, 5 + chance.below(10));
+  await waitForMoreResults(load, 5 + chance.below(10));
   await balancer.kill();
   await balancer.start();
 }
@@ -95,7 +95,7 @@ export const rollingRestarts = ({ restarts, next, ...sizes }: Restarts, seed: nu
       try {
         for (let restart = 1; restart <= restarts; restart++)
           for (const instance of fleet.instances) {
-            await untilMoreTold(load, 5);
+            await waitForMoreResults(load, 5);
             await instance.end();
             await instance.start(restart === restarts ? version?.entry : undefined);
             // The balancer has to see it before the next one goes.
@@ -122,7 +122,7 @@ export const stoppedInstances = ({ stops, stoppedMs, ...sizes }: Stops, seed: nu
     options: { isolated: true },
     async strike({ fleet }, chance, load) {
       for (let stop = 1; stop <= stops; stop++) {
-        await untilMoreTold(load, 5 + chance.below(10));
+        await waitForMoreResults(load, 5 + chance.below(10));
         const victim = chance.of(fleet.instances);
         victim.signal("SIGSTOP");
         await sleep(stoppedMs);

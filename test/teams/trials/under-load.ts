@@ -54,19 +54,31 @@ export async function underLoad({ seed, options, strike, isSmooth = false, ...si
     await slowService(baseUrl);
     const load = startLoad({ callers: await deployment.callers(callers), seed });
     const struck = await strike(deployment, chanceFrom(seed), load.counts);
-    const { told, untold, crossed, broken, refused, calls, reads, replayed, why } = await load.finish();
+    const { succeeded, timedOut, crossed, broken, refused, calls, reads, replayed, why } = await load.finish();
     const executions = await executionsAt(baseUrl, OF_THE_LOAD);
     // An untold wish may have been done once, and need not.
-    const duplicates = Math.max(0, executions - told - untold);
-    const lost = Math.max(0, told - executions);
+    const duplicates = Math.max(0, executions - succeeded - timedOut);
+    const lost = Math.max(0, succeeded - executions);
     const failed = broken + refused;
-    const zero = { duplicates, untold, crossed, lost, ...(isSmooth && { failed }) };
+    const zero = { duplicates, unreported: timedOut, crossed, lost, ...(isSmooth && { failed }) };
     return {
-      counts: { ...struck, told, executions, duplicates, untold, crossed, calls, reads, replayed, broken, refused },
+      counts: {
+        ...struck,
+        succeeded,
+        executions,
+        duplicates,
+        unreported: timedOut,
+        crossed,
+        calls,
+        reads,
+        replayed,
+        broken,
+        refused,
+      },
       wrong: [
         ...Object.entries(zero).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}, must be 0`])),
-        ...(told === 0 ? ["nothing was told: nothing was tried"] : []),
-        ...(untold > 0 || (isSmooth && failed > 0) ? [...why].slice(0, REASONS) : []),
+        ...(succeeded === 0 ? ["nothing was told: nothing was tried"] : []),
+        ...(timedOut > 0 || (isSmooth && failed > 0) ? [...why].slice(0, REASONS) : []),
       ],
     };
   } finally {

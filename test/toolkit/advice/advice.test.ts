@@ -38,10 +38,10 @@ inOneEra((bench, era) => {
     const { id } = await retryableJob(bench().service);
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
     const retryId = Object((await bench().ok("retry_job", args)).structured["data"]).id;
-    const told = await nextStep(bench(), id);
-    expect(told.summary).toMatch(new RegExp(`FAILED.* It was retried as job ${retryId}\\.$`));
-    expect(told.summary).not.toMatch(/may be retried/);
-    expect(told.step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
+    const advice = await nextStep(bench(), id);
+    expect(advice.summary).toMatch(new RegExp(`FAILED.* It was retried as job ${retryId}\\.$`));
+    expect(advice.summary).not.toMatch(/may be retried/);
+    expect(advice.step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
     const refused = await bench().fails(
       "retry_job",
       { ...args, reason: "once more", idempotencyKey: `${id}-2` },
@@ -71,9 +71,9 @@ inOneEra((bench, era) => {
     expect((await nextStep(other, id)).summary).toMatch(/may be retried/);
 
     await other.ok("get_job", { jobId: anewId });
-    const told = await nextStep(other, cancelled.id);
-    expect(told.summary).toContain(`CANCELLED; 0 of 9 stages finished. It was retried as job ${anewId}.`);
-    expect(told.step).toMatchObject({ tool: "get_job", arguments: { jobId: anewId } });
+    const advice = await nextStep(other, cancelled.id);
+    expect(advice.summary).toContain(`CANCELLED; 0 of 9 stages finished. It was retried as job ${anewId}.`);
+    expect(advice.step).toMatchObject({ tool: "get_job", arguments: { jobId: anewId } });
 
     const { structured } = await other.ok("list_jobs", { workspaceId: bench().workspaceId });
     expect(structured["data"]).toContainEqual(expect.objectContaining({ id, retriedBy: retryId }));
@@ -122,15 +122,15 @@ inOneEra((bench, era) => {
 
   test("a job in which nothing has moved for an hour says since when, and is not polled for ever", async () => {
     const job = await submitJob(bench().service, FILE.succeeds);
-    const sayUpdated = async (beforeMs: number) => {
+    const setUpdatedAt = async (beforeMs: number) => {
       const updatedAt = new Date(bench().clock.now() - beforeMs).toISOString();
       const body = JSON.stringify({ data: { ...job, updatedAt }, meta: { requestId: "r-1" } });
       await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
       return updatedAt;
     };
-    await sayUpdated(59 * 60_000);
+    await setUpdatedAt(59 * 60_000);
     expect((await nextStep(bench(), job.id)).step).toMatchObject({ tool: "get_job" });
-    const updatedAt = await sayUpdated(4 * 86_400_000 + 60_000);
+    const updatedAt = await setUpdatedAt(4 * 86_400_000 + 60_000);
     const { summary, step } = await nextStep(bench(), job.id);
     expect(summary).toContain(`Nothing has moved since ${updatedAt} (4 days).`);
     expect(summary).toMatch(/operator or to cancel/);

@@ -69,10 +69,10 @@ type JobRow = readonly [row: keyof typeof JOB, of: Job, says: readonly RegExp[],
 
 const worn = (state: Job["state"]): JobRow => {
   const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
-  const says = [new RegExp(`${state}, at stage REFINE`), since, /operator.*cancel it/];
-  return ["standing still", job({ state }), says, undefined, { afterMs: 4 * 24 * HOUR_MS }];
+  const patterns = [new RegExp(`${state}, at stage REFINE`), since, /operator.*cancel it/];
+  return ["standing still", job({ state }), patterns, undefined, { afterMs: 4 * 24 * HOUR_MS }];
 };
-const retriedSays = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
+const retriedPatterns = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
 const resuming = "failed, worth resuming";
 const again = "failed again and again";
 const wrong = "failed, input or parameters wrong";
@@ -107,10 +107,10 @@ const JOBS: readonly JobRow[] = [
   ],
   ["cancelled", job({ state: "CANCELLED" }), [/CANCELLED/, /2 of 9 stages finished/]],
   ["cancelled, retried", job({ state: "CANCELLED" }), [/CANCELLED; 2 of 9/], readRetry, retriedAs("job-2")],
-  ["failed, retried", failed({}), retriedSays, readRetry, retriedAs("job-2")],
-  ["failed, retried", failed({ retryable: false }), retriedSays, readRetry, retriedAs("job-2")],
-  ["failed, retried", failed({}, 3), retriedSays, readRetry, retriedAs("job-2")],
-  ["failed, retried", failed({}, 1, { reviewState: "REJECTED" }), retriedSays, readRetry, retriedAs("job-2")],
+  ["failed, retried", failed({}), retriedPatterns, readRetry, retriedAs("job-2")],
+  ["failed, retried", failed({ retryable: false }), retriedPatterns, readRetry, retriedAs("job-2")],
+  ["failed, retried", failed({}, 3), retriedPatterns, readRetry, retriedAs("job-2")],
+  ["failed, retried", failed({}, 1, { reviewState: "REJECTED" }), retriedPatterns, readRetry, retriedAs("job-2")],
   [
     "failed, retried",
     job({ state: "FAILED" }, { state: "FAILED" }),
@@ -151,13 +151,13 @@ const JOBS: readonly JobRow[] = [
   ],
   ["failed for good", failed({ retryable: false }), [/nothing to correct/, GIVE_UP]],
   ...(["RUNNING", "FAILED", "PAUSED"] as const).map((state): JobRow => {
-    const says = [new RegExp(state), /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/];
-    return ["unresolved", job({ state }), says, resolve, { unresolved, ...retriedAs("job-2") }];
+    const patterns = [new RegExp(state), /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/];
+    return ["unresolved", job({ state }), patterns, resolve, { unresolved, ...retriedAs("job-2") }];
   }),
 ];
 
-function expectAdvice(advice: Advice, says: readonly RegExp[], step: Step | undefined): void {
-  for (const words of says) expect(advice.summary).toMatch(words);
+function expectAdvice(advice: Advice, patterns: readonly RegExp[], step: Step | undefined): void {
+  for (const words of patterns) expect(advice.summary).toMatch(words);
   // One plain sentence or two, and never a hole where a fact should stand.
   expect(advice.summary).toMatch(/\.$/);
   expect(JSON.stringify(advice)).not.toMatch(/undefined|null|NaN|\[object/);
@@ -240,15 +240,19 @@ const REQUESTS: readonly Row<keyof typeof PROCESSING_REQUEST, ProcessingRequest>
 ];
 
 describe("advice on", () => {
-  for (const [row, of, says, step, { afterMs, ...history } = {}] of JOBS)
+  for (const [row, of, patterns, step, { afterMs, ...history } = {}] of JOBS)
     test(`a job: ${row} (${of.state})`, () =>
-      expectAdvice(jobAdvice(of, history, afterMs === undefined ? undefined : Date.parse(AT) + afterMs), says, step));
-  for (const [row, of, says, step] of OPERATIONS)
-    test(`an operation: ${row}`, () => expectAdvice(operationSubject.advise(of), [says], step));
-  for (const [row, of, says, step] of INPUTS)
-    test(`an input: ${row}`, () => expectAdvice(inputSubject.advise(of), [says], step));
-  for (const [row, of, says, step] of REQUESTS)
-    test(`a processing request: ${row}`, () => expectAdvice(processingRequestSubject.advise(of), [says], step));
+      expectAdvice(
+        jobAdvice(of, history, afterMs === undefined ? undefined : Date.parse(AT) + afterMs),
+        patterns,
+        step,
+      ));
+  for (const [row, of, patterns, step] of OPERATIONS)
+    test(`an operation: ${row}`, () => expectAdvice(operationSubject.advise(of), [patterns], step));
+  for (const [row, of, patterns, step] of INPUTS)
+    test(`an input: ${row}`, () => expectAdvice(inputSubject.advise(of), [patterns], step));
+  for (const [row, of, patterns, step] of REQUESTS)
+    test(`a processing request: ${row}`, () => expectAdvice(processingRequestSubject.advise(of), [patterns], step));
 
   test.each([
     ["jobs", JOBS, JOB, JobState.options],

@@ -4,7 +4,7 @@ import type { Telemetry } from "../telemetry/port.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireRequest } from "./transport.ts";
 
 /** How often one call has sent. */
-export interface Sends {
+export interface SendCounter {
   count: number;
 }
 
@@ -15,15 +15,15 @@ function errorType(error: unknown): string {
 }
 
 /** The same sending, told to telemetry (doubt 39). Key and body stay the same bytes at every attempt; the trace context does not. */
-export const observedSend =
+export const withSendTelemetry =
   <A extends { readonly status: number }>(
     telemetry: Telemetry,
     { method, path }: Endpoint,
     send: (wire: WireRequest) => Promise<A>,
-    sends: Sends,
+    sendCounter: SendCounter,
   ) =>
   (wire: WireRequest): Promise<A> => {
-    const resends = sends.count++;
+    const resends = sendCounter.count++;
     return telemetry.exchange(
       { method, template: path, origin: wire.origin, resends },
       (headers) => send({ ...wire, headers: { ...wire.headers, ...headers } }),
@@ -32,7 +32,7 @@ export const observedSend =
   };
 
 /** The transport that access tokens are asked for with: the token endpoint gets no trace context, whosever host it is on. */
-export const observedTokens = (telemetry: Telemetry, transport: Transport): Transport => ({
+export const withTokenTelemetry = (telemetry: Telemetry, transport: Transport): Transport => ({
   ...transport,
   exchange: (request, limits) =>
     telemetry.exchange(

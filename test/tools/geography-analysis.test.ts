@@ -51,7 +51,7 @@ inOneEra(
       let alone = 0;
       for (const [at, name] of names.entries()) {
         const {
-          summary: _said,
+          summary: _summary,
           nextStep: _next,
           coverage: own,
           vintage: read,
@@ -96,9 +96,9 @@ inOneEra(
       );
       expect({ ambiguous, readAs }).toEqual({ ambiguous: true, readAs: { name: "Lucknow" } });
       expect(matches).toMatchObject([{ name: "Lucknow", stateCode: "UP" }]);
-      const asked = Object(await find({ name: "Lucknow", state: "Bihar" }));
-      expect(asked).toMatchObject({ matches: [], nextStep: { tool: "find_district", arguments: { name: "Lucknow" } } });
-      expect(asked.summary).toContain("There is Lucknow in Uttar Pradesh (UP).");
+      const found = Object(await find({ name: "Lucknow", state: "Bihar" }));
+      expect(found).toMatchObject({ matches: [], nextStep: { tool: "find_district", arguments: { name: "Lucknow" } } });
+      expect(found.summary).toContain("There is Lucknow in Uttar Pradesh (UP).");
     });
 
     test("a state asked for as a district is called a state, and the next call has its districts", async () => {
@@ -147,7 +147,7 @@ inOneEra(
         ["J&K", "JK"],
       ]) {
         const { structured, link } = await bench().ok("list_districts", { state });
-        const { summary: _said, ...body } = (await bench().ok("list_districts", { state: code })).structured;
+        const { summary: _summary, ...body } = (await bench().ok("list_districts", { state: code })).structured;
         expect(structured, state).toMatchObject(body);
         expect(link).toBe(`mic://geography/states/${code}/districts`);
       }

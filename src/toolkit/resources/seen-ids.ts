@@ -50,9 +50,9 @@ export function createSeen() {
       const known = TEMPLATES.find((each) => each.kind === kind);
       if (!known) return [];
       const seen = [...(links.get(known.kind) ?? [])].reverse();
-      return seen.flatMap(([link, said]) => {
+      return seen.flatMap(([link, entry]) => {
         const value = variablesOf(known.template, link)?.[kind];
-        return value === undefined ? [] : [{ value, ...said }];
+        return value === undefined ? [] : [{ value, ...entry }];
       });
     },
   };

@@ -24,7 +24,7 @@ export interface Extra {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Spoken {
+export interface TelemetryClient {
   readonly program: Program;
   /** The answer as it came. */
   request(method: string, params: Readonly<Record<string, unknown>>, extra?: Extra): Promise<string>;
@@ -107,10 +107,10 @@ async function begin(way: Way, env: Readonly<Record<string, string>>): Promise<{
 }
 
 /** Killed when the running test is done. */
-export async function speak(way: Way, env: Readonly<Record<string, string>>): Promise<Spoken> {
+export async function connectClient(way: Way, env: Readonly<Record<string, string>>): Promise<TelemetryClient> {
   const { program, send } = await begin(way, env);
   let lastId = 100;
-  const request: Spoken["request"] = (method, params, { meta = {}, headers } = {}) => {
+  const request: TelemetryClient["request"] = (method, params, { meta = {}, headers } = {}) => {
     const all = way.endsWith("modern") ? { ...envelope, ...meta } : meta;
     const withMeta = Object.keys(all).length > 0 ? { ...params, _meta: all } : params;
     return send(++lastId, method, withMeta, headers);

@@ -54,7 +54,7 @@ export interface Outgoing {
 export function send(url: string, { method = "POST", headers = {}, body }: Outgoing): Sent {
   const seen: Message[] = [];
   const waiting: { matches: (message: Message) => boolean; resolve: (message: Message) => void }[] = [];
-  const hear = (messages: readonly Message[]) => {
+  const receive = (messages: readonly Message[]) => {
     for (const message of messages.slice(seen.length)) {
       seen.push(message);
       for (const { matches, resolve } of waiting) if (matches(message)) resolve(message);
@@ -68,11 +68,11 @@ export function send(url: string, { method = "POST", headers = {}, body }: Outgo
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => {
         text += chunk;
-        if (isStream) hear(messagesIn(text, isStream));
+        if (isStream) receive(messagesIn(text, isStream));
       });
       response.on("error", reject).on("end", () => {
         const messages = messagesIn(text, isStream);
-        hear(messages);
+        receive(messages);
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text, messages });
       });
     });
@@ -117,17 +117,17 @@ export const initializeMessage = (capabilities: object = {}) => ({
 });
 
 /** What both eras can do here; ids are the test's. */
-export interface Speaker {
+export interface McpTestClient {
   request(id: number, method: string, params?: Readonly<Record<string, unknown>>): Sent;
   call(id: number, tool: string, args: object): Sent;
 }
 
-const speaker = (request: Speaker["request"]): Speaker => ({
+const toTestClient = (request: McpTestClient["request"]): McpTestClient => ({
   request,
   call: (id, name, args) => request(id, "tools/call", { name, arguments: args }),
 });
 
-export interface LegacySpeaker extends Speaker {
+export interface LegacyTestClient extends McpTestClient {
   readonly headers: Readonly<Record<string, string>>;
   notify(method: string, params?: object): Promise<Answer>;
 }
@@ -135,11 +135,11 @@ export interface LegacySpeaker extends Speaker {
 type Headers = Readonly<Record<string, string>>;
 
 /** A session of its own, if the server keeps sessions. `more`: headers that all its requests carry. */
-export async function legacySpeaker(
+export async function connectLegacyClient(
   url: string,
   capabilities: object = {},
   more: Headers = {},
-): Promise<LegacySpeaker> {
+): Promise<LegacyTestClient> {
   const { status, headers, body } = await post(url, initializeMessage(capabilities), more).answer;
   if (status !== 200) throw new Error(`not initialized: ${status} ${body}`);
   const sessionId = headers["mcp-session-id"];
@@ -148,14 +148,14 @@ export async function legacySpeaker(
   const notify = (method: string, params: object = {}) => post(url, { jsonrpc: "2.0", method, params }, own).answer;
   await notify("notifications/initialized");
   return {
-    ...speaker((id, method, params = {}) => post(url, { jsonrpc: "2.0", id, method, params }, own)),
+    ...toTestClient((id, method, params = {}) => post(url, { jsonrpc: "2.0", id, method, params }, own)),
     headers: own,
     notify,
   };
 }
 
-export const modernSpeaker = (url: string, capabilities: object = {}, more: Headers = {}): Speaker =>
-  speaker((id, method, params = {}) => {
+export const createModernClient = (url: string, capabilities: object = {}, more: Headers = {}): McpTestClient =>
+  toTestClient((id, method, params = {}) => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientInfo": clientInfo,
@@ -172,10 +172,10 @@ export const modernSpeaker = (url: string, capabilities: object = {}, more: Head
     return post(url, { jsonrpc: "2.0", id, method, params: { ...params, _meta } }, headers);
   });
 
-export const speakers = {
-  legacy: (url: string) => legacySpeaker(url),
-  modern: async (url: string) => modernSpeaker(url),
-} satisfies Record<string, (url: string) => Promise<Speaker>>;
+export const clientFactories = {
+  legacy: (url: string) => connectLegacyClient(url),
+  modern: async (url: string) => createModernClient(url),
+} satisfies Record<string, (url: string) => Promise<McpTestClient>>;
 
 /** Writes these bytes, piece by piece, and gives all that comes back until the server ends the connection. */
 export async function bytes(url: string, pieces: readonly (string | Buffer)[], gapMs = 0): Promise<string> {

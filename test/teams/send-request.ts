@@ -1,13 +1,17 @@
 // Requests of 2026-07-28 spelled out, each with what its client can do: what no client of an SDK would send, too.
 
-import { ACCEPT, type Message, send } from "../mcp/http/raw.ts";
+import { ACCEPT, type Message, send } from "../mcp/http/raw-client.ts";
 import { TASKS } from "../mcp/tasks/client.ts";
 
 const META = "io.modelcontextprotocol";
 let lastId = 0;
 
 /** The answer to one request; of a stream its last message. */
-export async function ask(url: string, method: string, params: Readonly<Record<string, unknown>>): Promise<Message> {
+export async function sendRequest(
+  url: string,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+): Promise<Message> {
   const name = params["taskId"] ?? params["name"] ?? params["uri"];
   const _meta = {
     [`${META}/protocolVersion`]: "2026-07-28",
