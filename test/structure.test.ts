@@ -5,38 +5,41 @@ import { tmpdir } from "node:os";
 import { dirname, join, normalize, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
-interface Room {
+interface Module {
   /** Other rooms it may import from. */
-  readonly rooms: readonly string[];
+  readonly modules: readonly string[];
   /** Packages it may import; node's own modules are open to all but the contract. */
   readonly packages: readonly string[];
 }
 
-const roomOf = (path: string): string => /^(?:src\/)?([^/.]+)/.exec(path)?.[1] ?? "";
+const moduleOf = (path: string): string => /^(?:src\/)?([^/.]+)/.exec(path)?.[1] ?? "";
 
 /** What stands between backticks. */
 const codes = (cell = ""): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 
 /** The table of rooms: `path`, what lives there, rooms it may import, packages. */
-function readRooms(page: string): ReadonlyMap<string, Room> {
+function readModules(page: string): ReadonlyMap<string, Module> {
   const [, section = ""] = page.split(/^## Rooms$/m);
   const rows = [...section.matchAll(/^\| `((?:src|tools)\b[^`]*)` \|([^|]*)\|([^|]*)\|([^|]*)\|$/gm)];
   return new Map(
-    rows.map(([, path = "", , rooms, packages]) => [roomOf(path), { rooms: codes(rooms), packages: codes(packages) }]),
+    rows.map(([, path = "", , modules, packages]) => [
+      moduleOf(path),
+      { modules: codes(modules), packages: codes(packages) },
+    ]),
   );
 }
 
 /** Imports that a row allows although the other room stands below it, or nowhere. */
-function downward(rooms: ReadonlyMap<string, Room>): string[] {
+function downward(modules: ReadonlyMap<string, Module>): string[] {
   const above = new Set<string>();
-  return [...rooms].flatMap(([name, room]) => {
-    const wrong = room.rooms.filter((other) => !above.has(other)).map((other) => `${name} imports ${other}`);
+  return [...modules].flatMap(([name, module]) => {
+    const wrong = module.modules.filter((other) => !above.has(other)).map((other) => `${name} imports ${other}`);
     above.add(name);
     return wrong;
   });
 }
 
-const ROOMS = readRooms(readFileSync("docs/architecture.md", "utf8"));
+const MODULES = readModules(readFileSync("docs/architecture.md", "utf8"));
 
 // Commands speak to a person on stdout; everything a server loads must not.
 const MAY_WRITE_STDOUT = /^src\/(?:cli|demo|teams\/commands)\//;
@@ -50,17 +53,17 @@ const specifiersIn = (code: string): string[] =>
   [...code.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^",\s]+)"/g)].flatMap((match) => match[1] ?? []);
 
 function violations(path: string, code: string): string[] {
-  const name = roomOf(path);
-  const room = ROOMS.get(name);
-  if (!room) return [`${path} is in no room`];
+  const name = moduleOf(path);
+  const module = MODULES.get(name);
+  if (!module) return [`${path} is in no room`];
   return specifiersIn(code).flatMap((specifier) => {
     if (specifier.startsWith("node:")) return name === "contract" ? [`${path} imports ${specifier}`] : [];
     if (!specifier.startsWith("."))
-      return room.packages.includes(packageOf(specifier)) ? [] : [`${path} imports ${specifier}`];
+      return module.packages.includes(packageOf(specifier)) ? [] : [`${path} imports ${specifier}`];
     const file = normalize(join(dirname(path), specifier));
-    const target = roomOf(file);
+    const target = moduleOf(file);
     const isLazy = name === "cli" && file === DEPLOYMENT && !code.includes(`from "${specifier}"`);
-    const allowed = target === name || target === "package" || room.rooms.includes(target) || isLazy;
+    const allowed = target === name || target === "package" || module.modules.includes(target) || isLazy;
     return allowed ? [] : [`${path} imports ${specifier}`];
   });
 }
@@ -123,8 +126,8 @@ describe("rooms", () => {
   });
 
   test("the table names every room, and each imports only rooms that stand above it: so there is no circle", () => {
-    expect(new Set(ROOMS.keys())).toEqual(new Set(files.map(({ path }) => roomOf(path))));
-    expect(downward(ROOMS)).toEqual([]);
+    expect(new Set(MODULES.keys())).toEqual(new Set(files.map(({ path }) => moduleOf(path))));
+    expect(downward(MODULES)).toEqual([]);
   });
 
   test("no file imports one that leads back to it, not even for a type", () => {
@@ -159,8 +162,8 @@ describe("rooms", () => {
     expect(violations("src/cli/a.ts", 'import type { T } from "../teams/program.ts";')).toHaveLength(1);
     expect(violations("src/cli/a.ts", 'await import("../teams/compose.ts");')).toHaveLength(1);
     const page = "## Rooms\n\n| `src/a/` | one | `b` | `zod` |\n| `src/b.ts` | another | `a`, `c` | |\n";
-    expect(readRooms(page).get("a")).toEqual({ rooms: ["b"], packages: ["zod"] });
-    expect(downward(readRooms(page))).toEqual(["a imports b", "b imports c"]);
+    expect(readModules(page).get("a")).toEqual({ modules: ["b"], packages: ["zod"] });
+    expect(downward(readModules(page))).toEqual(["a imports b", "b imports c"]);
   });
 
   test("only commands write to stdout", () => {
@@ -215,7 +218,7 @@ describe("rooms", () => {
   });
 
   test("only the emulator reads the geography table", () => {
-    const readers = files.filter(({ code }) => code.includes("lgd-")).map(({ path }) => roomOf(path));
+    const readers = files.filter(({ code }) => code.includes("lgd-")).map(({ path }) => moduleOf(path));
     expect(new Set(readers)).toEqual(new Set(["emulator"]));
   });
 });

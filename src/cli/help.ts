@@ -45,7 +45,7 @@ export function help(): string {
 }
 
 /** `mic-mcp` typed at a terminal would wait for a client that never comes. */
-export const welcome =
+export const gettingStartedText =
   (): string => `mic-mcp ${version} is an MCP server: a program that AI agents start and speak to. To have a look at it by hand:
 
 ${columns([

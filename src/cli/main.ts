@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { UsageError } from "../core/config.ts";
 import { COMMANDS, type CommandName, commandNames, type HttpFlags, isCommandName, wholeNumber } from "./commands.ts";
 import { didYouMean, reportError } from "./errors.ts";
-import { help, helpOf, welcome } from "./help.ts";
+import { gettingStartedText, help, helpOf } from "./help.ts";
 import { version } from "./version.ts";
 
 /** Each flag takes precedence over the variable of the same name. Throws UsageError. */
@@ -103,7 +103,7 @@ async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEn
 /** Runs one command line and returns its exit code. */
 export async function main(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [first, ...rest] = argv;
-  if (first === undefined && process.stdin.isTTY) return print(welcome());
+  if (first === undefined && process.stdin.isTTY) return print(gettingStartedText());
   if (first === "version" || first === "-v" || argv.includes("--version")) return print(version);
   try {
     if (first === "help") return await showHelp(rest, environment);

@@ -6,7 +6,7 @@ import type { IssuedTokens } from "./authorization.ts";
 import { type AdjustableClock, DAY, instant } from "./clock.ts";
 import { FaultOrder, type Faults } from "./faults.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
-import { isThisMachine } from "./http/gate.ts";
+import { isThisMachine } from "./http/host-check.ts";
 import { type HttpRequest, isMediaType, JsonError, readJson } from "./http/request.ts";
 import { GeographyVariant, type Playground } from "./playground.ts";
 import type { Records } from "./records.ts";

@@ -9,7 +9,7 @@ import { ID_PREFIX } from "./choices.ts";
 import type { Client } from "./clients.ts";
 import { afterCommit, beforeAnything, type Fault, type FaultOutcome, type Faults } from "./faults.ts";
 import { type Answer, jsonAnswer, withHeaders } from "./http/answer.ts";
-import type { Denial } from "./http/gate.ts";
+import type { Denial } from "./http/host-check.ts";
 import { type HttpRequest, type RequestTarget, readTarget } from "./http/request.ts";
 import { isClaim } from "./idempotency.ts";
 import { answerTokenRequest, oauthError } from "./oauth.ts";

@@ -9,7 +9,7 @@ import { MAX_KEPT, REQUESTS_PER_PEER, STAGE_MS } from "./choices.ts";
 import { type ClientFacts, type Credentials, factsOf, makeClients } from "./clients.ts";
 import { adjustable, type Clock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
-import { type HostCheck, isThisMachine, makeGate } from "./http/gate.ts";
+import { createHostCheck, type HostCheck, isThisMachine } from "./http/host-check.ts";
 import { makePlayground } from "./playground.ts";
 import { Records } from "./records.ts";
 import { makeServer } from "./server.ts";
@@ -105,15 +105,15 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const records = new Records(clock, { requestsKept, executionsKept, namesClients: count > 1 });
   const playground = makePlayground(clock, { trustReportedAddress, requestsPerPeer });
   const closing = new AbortController();
-  let gate: HostCheck = () => ({ header: "Host", reason: "The emulator does not listen yet." });
+  let hostCheck: HostCheck = () => ({ header: "Host", reason: "The emulator does not listen yet." });
   const server = makeServer({
     app: makeApp({ clients, playground, tokens, faults, records }),
     admin: makeAdmin({ clock, faults, records, tokens, playground }),
-    gate: () => gate,
+    hostCheck: () => hostCheck,
     closing: closing.signal,
   });
   const listening = await listen(server, host, port);
-  gate = makeGate({ host, ...listening });
+  hostCheck = createHostCheck({ host, ...listening });
 
   let closed: Promise<void> | undefined;
   return {

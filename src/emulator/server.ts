@@ -7,7 +7,7 @@ import type { App, Patience } from "./app.ts";
 import { LINGER_MS } from "./choices.ts";
 import type { FaultOutcome } from "./faults.ts";
 import type { Answer } from "./http/answer.ts";
-import type { HostCheck } from "./http/gate.ts";
+import type { HostCheck } from "./http/host-check.ts";
 import { readRequest, readTarget } from "./http/request.ts";
 
 const ADMIN_ROOT = "/__emulator";
@@ -65,16 +65,16 @@ export interface ServerParts {
   readonly app: App;
   readonly admin: Admin;
   /** Once it listens. */
-  readonly gate: () => HostCheck;
+  readonly hostCheck: () => HostCheck;
   /** Ends the waits of faults when the emulator closes. */
   readonly closing: AbortSignal;
 }
 
-export function makeServer({ app, admin, gate, closing }: ServerParts): Server {
+export function makeServer({ app, admin, hostCheck, closing }: ServerParts): Server {
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.on("error", () => response.destroy());
     const { url = "/" } = incoming;
-    const denial = gate()(incoming);
+    const denial = hostCheck()(incoming);
     if (denial !== undefined) {
       const answer = isAdmin(readTarget(url).rawPath) ? admin.deny(denial.reason) : app.deny(url, denial);
       send(incoming, response, answer);

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createLeases, LEASE_MS } from "../../src/actions/claims.ts";
 import type { Journal, StoredAction } from "../../src/actions/journal.ts";
-import { gate } from "../support/gate.ts";
+import { createLatch } from "../support/latch.ts";
 import { storedAction } from "./samples.ts";
 import { openOffice, type Told } from "./workers.ts";
 
@@ -65,8 +65,8 @@ test("an action that one of them works on is not taken up by another, and one he
   const { office, first, second } = await twoMachines();
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
-  const { opened, open } = gate();
-  const answer = () => opened.then(() => "made");
+  const { released, release } = createLatch();
+  const answer = () => released.then(() => "made");
   const one = first.call({ answer });
   const other = second.call({ arguments: { recipeVersionId: "recipe-2" }, key: "another-action", answer });
   await expect.poll(() => office.sent.length).toBe(2);
@@ -77,7 +77,7 @@ test("an action that one of them works on is not taken up by another, and one he
   await expect
     .poll(async () => (await office.find("another-action"))?.lease_until)
     .toBeGreaterThan(1_800_000_000_000 + LEASE_MS);
-  open();
+  release();
   expect(keyOf(await same)).toBe(keyOf(await one));
   await other;
   expect(office.sent).toHaveLength(2);

@@ -14,8 +14,8 @@ import {
   processingRequest,
 } from "../contract/samples.ts";
 import { connectLegacyClient, resultOf } from "../mcp/http/raw-client.ts";
-import { gate } from "../support/gate.ts";
 import { serveHttpInside } from "../support/inside.ts";
+import { createLatch } from "../support/latch.ts";
 import { readResult } from "../support/results.ts";
 import { insideServer, type Talk } from "../support/server.ts";
 import { answer, holdUntil, type Stub } from "../support/stub.ts";
@@ -134,19 +134,19 @@ test("a success from before the window leads to a new action that names it", asy
 test("a call that is stalled before its action is recorded is the same action as one that was made meanwhile", async () => {
   const { stub, server, env } = await bench();
   const other = await insideServer(env);
-  const { opened, open } = gate();
+  const { released, release } = createLatch();
   const aJob = answer(200, enveloped(job), { etag: '"7"' });
   stub.respond(({ method, target }) => {
     if (method === "POST") return answer(202, enveloped(operation));
     if (target.includes("operations")) return answer(200, enveloped(operation));
-    return stub.requests.length === 1 ? holdUntil(opened, aJob) : aJob;
+    return stub.requests.length === 1 ? holdUntil(released, aJob) : aJob;
   });
   const cancel = { jobId: job.id, reason: "no longer wanted" };
   server.send("cancel_job", cancel, 7);
   await expect.poll(() => stub.requests.length).toBe(1);
   const first = await other.call("cancel_job", cancel);
   expect(first.action).toMatchObject({ replayed: false });
-  open();
+  release();
   expect((await server.answerTo(7)).action).toEqual({ ...first.action, replayed: true });
   expect(posts(stub)).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 // The action machine's own rules, where time, death and a journal that fails have to be at hand: processes that share a journal.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/window.ts";
-import { gate } from "../support/gate.ts";
+import { createLatch } from "../support/latch.ts";
 import { openOffice, refused, type Told } from "./workers.ts";
 
 const LEASE_MS = 30_000;
@@ -20,12 +20,12 @@ const never = () => new Promise<never>(() => undefined);
 test("while its owner lives, another process waits and hears the same", async () => {
   const office = await openOffice();
   const [one, two] = [await office.worker("one"), await office.worker("two")];
-  const { opened, open } = gate();
-  const first = one.call({ answer: () => opened.then(() => "made") });
+  const { released, release } = createLatch();
+  const first = one.call({ answer: () => released.then(() => "made") });
   await expect.poll(() => office.sent.length).toBe(1);
   const second = two.call();
   await Promise.race([office.waits(5), second]);
-  open();
+  release();
   expect(resultOf(await second)).toMatchObject({ ...resultOf(await first), replayed: true, origin: "replayed" });
   expect(office.sent).toHaveLength(1);
 });
@@ -51,12 +51,12 @@ test("an identical call that another process inserts between the look-up and the
 test("a call that waited for another returns the rejection that the other got, and a later call runs", async () => {
   const office = await openOffice();
   const [one, two] = [await office.worker("one"), await office.worker("two")];
-  const { opened, open } = gate();
-  const first = one.call({ answer: () => opened.then(() => Promise.reject(refused("rejected", { status: 422 }))) });
+  const { released, release } = createLatch();
+  const first = one.call({ answer: () => released.then(() => Promise.reject(refused("rejected", { status: 422 }))) });
   await expect.poll(() => office.sent.length).toBe(1);
   const second = two.call();
   await Promise.race([office.waits(5), second]);
-  open();
+  release();
   expect(factsOf(await second)).toEqual(factsOf(await first));
   expect(office.sent).toHaveLength(1);
   expect(resultOf(await two.call())).toMatchObject({ origin: "new", replayed: false });
@@ -95,15 +95,15 @@ test("while an action is under way its lease moves, and not for longer", async (
   const one = await office.worker("one");
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
-  const { opened, open } = gate();
-  const call = one.call({ key: KEY, answer: () => opened });
+  const { released, release } = createLatch();
+  const call = one.call({ key: KEY, answer: () => released });
   await expect.poll(() => office.sent.length).toBe(1);
   for (let beat = 0; beat < 4; beat++) {
     office.clock.nowMs += 10_000;
     vi.advanceTimersByTime(10_000);
     await expect.poll(async () => (await office.find(KEY))?.lease_until).toBe(office.clock.nowMs + LEASE_MS);
   }
-  open();
+  release();
   await call;
   vi.advanceTimersByTime(20_000);
   expect(await office.find(KEY)).toMatchObject({ state: "succeeded", lease_until: 0 });
@@ -132,11 +132,11 @@ test("an end that could not be written is told, and found out again at once by t
 test("two calls at once under one key of their own send one request", async () => {
   const office = await openOffice();
   const one = await office.worker("one");
-  const { opened, open } = gate();
-  const calls = [1, 2, 3].map(() => one.call({ key: KEY, answer: () => opened.then(() => "made") }));
+  const { released, release } = createLatch();
+  const calls = [1, 2, 3].map(() => one.call({ key: KEY, answer: () => released.then(() => "made") }));
   // Two of them wait.
   await Promise.race([office.waits(6), ...calls]);
-  open();
+  release();
   const results = (await Promise.all(calls)).map(resultOf);
   expect(results.map(({ replayed }) => replayed).sort()).toEqual([false, true, true]);
   expect(office.sent).toHaveLength(1);

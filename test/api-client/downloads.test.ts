@@ -7,8 +7,8 @@ import type { CallContext } from "../../src/api-client/attempts.ts";
 import { getMicPublicAssetContent } from "../../src/contract/endpoints/job-processing.ts";
 import { problem } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { gate } from "../support/gate.ts";
 import { folderForTest } from "../support/home.ts";
+import { createLatch } from "../support/latch.ts";
 import { answer, cutShort, hangUp, holdUntil, neverAnswer, slowly, stubForTest } from "../support/stub.ts";
 import { clientForTest, failureOf, within } from "./client.ts";
 
@@ -217,7 +217,7 @@ describe("several calls", () => {
 
   test("whose first one runs out of time join the download that goes on", async () => {
     const { stub, save, files } = await downloading();
-    const { opened: released, open: release } = gate();
+    const { released, release } = createLatch();
     stub.expect(holdUntil(released, whole));
     const facts = await failureOf(save({ context: within(600) }));
     expect(facts).toMatchObject({ kind: "timeout", retryable: true, sideEffect: "none" });

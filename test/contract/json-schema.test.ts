@@ -26,8 +26,8 @@ const modules = {
 
 /** Every schema that the contract exports, and every one that an endpoint holds. */
 const schemas: readonly (readonly [string, z.ZodType])[] = [
-  ...Object.entries(modules).flatMap(([room, members]) =>
-    Object.entries(members).map(([name, member]: [string, unknown]) => [`${room}.${name}`, member] as const),
+  ...Object.entries(modules).flatMap(([moduleName, members]) =>
+    Object.entries(members).map(([name, member]: [string, unknown]) => [`${moduleName}.${name}`, member] as const),
   ),
   ...endpoints.flatMap(({ id, query, pathParameters, body, success }) =>
     Object.entries({ query, pathParameters, body, success: success.body }).map(

@@ -204,8 +204,8 @@ describe("the size of an offer", () => {
   proves("2.2/offer-projection-size", "a bigint counts its digits", () => {
     const big = 9223372036854775807n;
     const padded = (length: number) => withDefinition({ pad: "x".repeat(length), big });
-    const room = spare - ',"big":9223372036854775807'.length;
-    expect([padded(room), padded(room + 1)].map(accepts)).toEqual([true, false]);
+    const remainingBytes = spare - ',"big":9223372036854775807'.length;
+    expect([padded(remainingBytes), padded(remainingBytes + 1)].map(accepts)).toEqual([true, false]);
   });
 });
 

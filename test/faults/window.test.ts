@@ -12,8 +12,8 @@ import { FILE, retryableJob } from "../emulator/work.ts";
 import { executed } from "../mcp/tasks/bench.ts";
 import { manualClock } from "../support/emulator.ts";
 import { fakeClockMissing, underClock } from "../support/fake-clock.ts";
-import { gate } from "../support/gate.ts";
 import { folderForTest } from "../support/home.ts";
+import { createLatch } from "../support/latch.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { insideServer, startServer } from "../support/server.ts";
@@ -158,15 +158,15 @@ describe.skipIf(fakeClockMissing !== undefined)(`under another clock${note}`, ()
 
   test.each([-5, 25])("a clock that differs by %s h makes no second action of one in progress", async (hours) => {
     const { stub, env } = await bench();
-    const { opened, open } = gate();
-    stub.expect(holdUntil(opened, made("job-1")), answer(200, enveloped(job)));
+    const { released, release } = createLatch();
+    stub.expect(holdUntil(released, made("job-1")), answer(200, enveloped(job)));
     const first = await insideServer(env);
     first.send("submit_job", createJob, 7);
     await expect.poll(() => stub.requests.length).toBe(1);
     const second = await startServer({ env, under: underClock(hours * HOUR_S) });
     second.send("submit_job", createJob, 8);
     await sleep(1_000);
-    open();
+    release();
     const { action } = await first.answerTo(7);
     const { idempotencyKey } = (await second.answerTo(8)).action ?? {};
     expect(idempotencyKey).toBe(action?.idempotencyKey);
@@ -200,10 +200,10 @@ test.skipIf(!isThorough || process.platform === "win32")(
   { timeout: 120_000 },
   async () => {
     const { stub, env } = await bench();
-    const { opened, open } = gate();
+    const { released, release } = createLatch();
     stub.respond(({ method }) => {
       if (method !== "POST") return answer(200, enveloped(job));
-      return stub.requests.length === 1 ? holdUntil(opened, made(job.id)) : made(job.id);
+      return stub.requests.length === 1 ? holdUntil(released, made(job.id)) : made(job.id);
     });
     const [stalled, other] = [await startServer({ env }), await insideServer(env)];
     stalled.send("submit_job", createJob, 7);
@@ -213,7 +213,7 @@ test.skipIf(!isThorough || process.platform === "win32")(
     const { action } = await other.call("submit_job", createJob);
     await resumeAt;
     process.kill(stalled.pid, "SIGCONT");
-    open();
+    release();
     expect((await stalled.answerTo(7)).action).toMatchObject({ idempotencyKey: action?.idempotencyKey });
     expect((await other.call("submit_job", createJob)).action).toMatchObject({ ...action, replayed: true });
     expect(keysOf(stub)).toEqual(new Set([action?.idempotencyKey]));

@@ -135,15 +135,15 @@ function mapTexts(value: unknown, change: Change, at = ""): unknown {
   return Object.fromEntries(members);
 }
 
-const room = new Map<string, number>();
+const maxCharsByPlace = new Map<string, number>();
 
 /** How much of any text at all the contract takes at a place of this body; 0 where it says what stands there. */
-function roomAt(endpoint: Endpoint, schema: z.ZodType, body: unknown, place: string): number {
+function findMaxChars(endpoint: Endpoint, schema: z.ZodType, body: unknown, place: string): number {
   const name = `${endpoint.id} ${place.replace(/\d+/g, "#")}`;
   const takes = (count: number): boolean =>
     schema.safeParse(mapTexts(body, (text, at) => (at === place ? "\u2028".repeat(count) : text))).success;
-  const known = room.get(name) ?? [LONG, SHORT, 0].find((count) => count === 0 || takes(count)) ?? 0;
-  room.set(name, known);
+  const known = maxCharsByPlace.get(name) ?? [LONG, SHORT, 0].find((count) => count === 0 || takes(count)) ?? 0;
+  maxCharsByPlace.set(name, known);
   return known;
 }
 
@@ -217,7 +217,7 @@ export function success(
   if (schema === "binary") throw new Error(`${endpoint.id} answers with a file`);
   const plain = bodyOf(endpoint, schema, turn);
   const body = mapTexts(plain, (text, at) => {
-    const maxChars = roomAt(endpoint, schema, plain, at);
+    const maxChars = findMaxChars(endpoint, schema, plain, at);
     if (maxChars === 0) return text;
     const replacement = texts(`${endpoint.id}${at}`, maxChars);
     // Nothing can be asked for by an id with half a character: there is no UTF-8 for it.

@@ -15,9 +15,9 @@ const execute = promisify(execFile);
 const root = process.cwd();
 const MOST_FILES = 5;
 
-let house = "";
+let copy = "";
 const node = async (...args: readonly string[]): Promise<string> =>
-  (await execute(process.execPath, [...args], { cwd: house, maxBuffer: 1 << 26 })).stdout;
+  (await execute(process.execPath, [...args], { cwd: copy, maxBuffer: 1 << 26 })).stdout;
 const tsx = (...args: readonly string[]) => node("node_modules/tsx/dist/cli.mjs", ...args);
 
 /** The files of the list, with the new tool's name. */
@@ -122,19 +122,19 @@ export const starJob = defineTool({
 };
 
 beforeAll(async () => {
-  house = await mkdtemp(join(tmpdir(), "mic-mcp-house-"));
+  copy = await mkdtemp(join(tmpdir(), "mic-mcp-house-"));
   const left = ["node_modules", "dist", "release", ".git"].map((name) => join(root, name));
-  await cp(root, house, { recursive: true, filter: (path) => !left.includes(path) });
-  await symlink(join(root, "node_modules"), join(house, "node_modules"));
+  await cp(root, copy, { recursive: true, filter: (path) => !left.includes(path) });
+  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
   for (const [file, edit] of Object.entries(EDITS)) {
-    const text = file === "tools/star-job.ts" ? "" : await readFile(join(house, file), "utf8");
-    await writeFile(join(house, file), edit(text));
+    const text = file === "tools/star-job.ts" ? "" : await readFile(join(copy, file), "utf8");
+    await writeFile(join(copy, file), edit(text));
   }
   await tsx("scripts/tools-index.ts");
   await tsx("scripts/generate.ts");
   await tsx("scripts/build.ts");
 }, 120_000);
-afterAll(() => rm(house, { recursive: true, force: true }));
+afterAll(() => rm(copy, { recursive: true, force: true }));
 
 test(`takes the files of the list, at most ${MOST_FILES}, and no others`, async () => {
   const files = await listed();
@@ -147,7 +147,7 @@ test("everything that repeats the tools has the new one", async () => {
     ...["README.md", "docs/interface.md", "docs/reference.md", "manifest.json"],
     "src/toolkit/tool-names.ts",
   ])
-    expect(await readFile(join(house, file), "utf8"), file).toContain("star_job");
+    expect(await readFile(join(copy, file), "utf8"), file).toContain("star_job");
 });
 
 const Result = z.looseObject({
@@ -162,7 +162,7 @@ test("an agent calls it, once, and finds it in the journal", async () => {
   const client = new Client({ name: "walker", version: "1" });
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [join(house, "dist/cli.js"), "serve", "--emulator"],
+    args: [join(copy, "dist/cli.js"), "serve", "--emulator"],
     env: { PATH: process.env["PATH"] ?? "", HOME: state, MIC_STATE_DIR: state },
     stderr: "ignore",
   });

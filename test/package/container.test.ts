@@ -5,14 +5,14 @@ import { containerMissing, runContainer } from "./container.ts";
 import { driveJob } from "./drive.ts";
 import { releaseForFile } from "./made-release.ts";
 
-const { made, beside } = releaseForFile();
+const { made, siblingPath } = releaseForFile();
 
 const why = containerMissing === undefined ? "" : ` (skipped: ${containerMissing})`;
 
 test.skipIf(containerMissing !== undefined)(
   `runs a job with its root read-only, as its own user, and has nothing of one person's that teams would refuse${why}`,
   async () => {
-    const { args, ...image } = await runContainer(made("container"), beside("image"));
+    const { args, ...image } = await runContainer(made("container"), siblingPath("image"));
     await driveJob({ ...image, args: [...args, "serve", "--emulator"] }, "/");
     const { env, command } = image;
     const path = { PATH: process.env["PATH"] ?? "" };

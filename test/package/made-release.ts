@@ -14,7 +14,7 @@ interface Places {
   /** A path within the release. */
   made(...path: readonly string[]): string;
   /** A path beside it, gone with the file's tests. */
-  beside(name: string): string;
+  siblingPath(name: string): string;
 }
 
 export function releaseForFile(): Places {
@@ -25,5 +25,5 @@ export function releaseForFile(): Places {
     await execute(process.execPath, [bin("tsx", "dist", "cli.mjs"), "scripts/release/release.ts", made()]);
   }, 120_000);
   afterAll(() => rm(folder, { recursive: true, force: true }));
-  return { made, beside: (name) => join(folder, name) };
+  return { made, siblingPath: (name) => join(folder, name) };
 }

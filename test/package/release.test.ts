@@ -12,13 +12,13 @@ import { isThorough } from "../support/thorough.ts";
 import { type Command, driveJob } from "./drive.ts";
 import { bin, execute, releaseForFile } from "./made-release.ts";
 
-const { made, beside } = releaseForFile();
+const { made, siblingPath } = releaseForFile();
 const textOf = (...path: readonly string[]): Promise<string> => readFile(made(...path), "utf8");
 const jsonOf = async (...path: readonly string[]): Promise<unknown> => JSON.parse(await textOf(...path));
 
 /** A folder of its own, as if on another machine. */
 async function elsewhere(name: string): Promise<string> {
-  const place = beside(name);
+  const place = siblingPath(name);
   await mkdir(place);
   return place;
 }

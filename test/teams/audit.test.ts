@@ -13,7 +13,7 @@ import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { AGENT } from "../support/identity-provider.ts";
 import { receiverForTest } from "../telemetry/receiver.ts";
 import { addTeam, callerNamed, clientAt, instanceForTest, keyLine } from "./deployment.ts";
-import { assetTicket } from "./file-house.ts";
+import { assetTicket } from "./file-server.ts";
 import { describeWithDeployment, describeWithPostgres } from "./services.ts";
 
 const MARK = "only-the-caller-knows-this";

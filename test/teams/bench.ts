@@ -10,7 +10,6 @@ import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oau
 import type { HttpServer } from "../../src/transports/http/listener.ts";
 import { createModernClient, type McpTestClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
-import { gate } from "../support/gate.ts";
 import {
   type IdentityProvider,
   type IdentityProviderOptions,
@@ -18,6 +17,7 @@ import {
   startIdentityProvider,
   type TokenOptions,
 } from "../support/identity-provider.ts";
+import { createLatch } from "../support/latch.ts";
 
 export const TEAM = "red";
 
@@ -63,7 +63,7 @@ export async function deploymentForTest({
   const provider = given && "issuer" in given ? given : await providerForTest(given);
   const calls: Deployment["calls"][number][] = [];
   const log: string[] = [];
-  const { opened, open } = gate();
+  const { released, release } = createLatch();
   const transport = createTransport({ proxies: false });
   onTestFinished(() => transport.close());
   const write = (_facts: object, line: string) => void log.push(line);
@@ -81,7 +81,7 @@ export async function deploymentForTest({
         const server = new McpServer({ name: "test", version: "1" }, {});
         toolOf(server, "look", Promise.resolve());
         toolOf(server, "act", Promise.resolve());
-        toolOf(server, "wait", opened);
+        toolOf(server, "wait", released);
         return server;
       },
       createSubscriptions: noSubscriptions,
@@ -134,5 +134,5 @@ export async function deploymentForTest({
     authorization: `Bearer ${await provider.token(resource, token)}`,
   });
   const as: Deployment["as"] = async (token) => createModernClient(server.url, {}, await bearer(token));
-  return { ...server, provider, resource, bearer, as, calls, log, release: open };
+  return { ...server, provider, resource, bearer, as, calls, log, release };
 }

@@ -11,7 +11,14 @@ import { FILE, submitJob } from "../emulator/work.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { type ClientFace, connectHttp, emulatorEnv } from "../support/mcp.ts";
 import { answer, cutShort, flood, type Stub, stubForTest } from "../support/stub.ts";
-import { assetTicket, CLIENT, type FileHouse, type FileHouseOptions, newKeys, startFileHouse } from "./file-house.ts";
+import {
+  assetTicket,
+  CLIENT,
+  type FileServer,
+  type FileServerOptions,
+  newKeys,
+  startFileServer,
+} from "./file-server.ts";
 
 const TEAM = "alpha";
 const ANN = "ann";
@@ -23,11 +30,11 @@ const LinkResult = z.looseObject({ url: z.url(), expiresAt: z.iso.datetime(), fi
 const Blocks = z.object({ content: z.array(z.looseObject({ type: z.string() })) });
 const blocksOf = (raw: string) => Blocks.parse(JSON.parse(raw)).content;
 
-const houseForTest = (options: Omit<FileHouseOptions, "keys">): Promise<FileHouse> =>
-  startFileHouse({ keys: newKeys(), inlineBytes: INLINE, ...options });
+const fileServerForTest = (options: Omit<FileServerOptions, "keys">): Promise<FileServer> =>
+  startFileServer({ keys: newKeys(), inlineBytes: INLINE, ...options });
 
-async function clientOf(house: FileHouse, team: string | undefined = TEAM, caller = ANN): Promise<ClientFace> {
-  const client = await connectHttp("v2-modern", await house.mcpUrl(caller, team));
+async function clientOf(fileServer: FileServer, team: string | undefined = TEAM, caller = ANN): Promise<ClientFace> {
+  const client = await connectHttp("v2-modern", await fileServer.mcpUrl(caller, team));
   onTestFinished(() => client.close());
   return client;
 }
@@ -43,12 +50,12 @@ const bodyOf = (response: Response): Promise<Buffer | undefined> =>
 
 describe("an asset", () => {
   let stub: Stub;
-  let house: FileHouse;
+  let fileServer: FileServer;
   let client: ClientFace;
   beforeEach(async () => {
     stub = await stubForTest();
-    house = await houseForTest({ teams: { [TEAM]: stubEnv(stub) } });
-    client = await clientOf(house);
+    fileServer = await fileServerForTest({ teams: { [TEAM]: stubEnv(stub) } });
+    client = await clientOf(fileServer);
   });
 
   test("that is small text stands in the answer, whole", async () => {
@@ -111,7 +118,7 @@ describe("an asset", () => {
       "content-security-policy": "default-src 'none'; sandbox",
       "cache-control": "no-store",
     });
-    expect(house.ended).toEqual([
+    expect(fileServer.ended).toEqual([
       {
         caller: ANN,
         team: TEAM,
@@ -163,10 +170,12 @@ describe("a link", () => {
   beforeEach(async () => {
     stub = await stubForTest();
   });
-  const open = (more: Partial<FileHouseOptions> = {}) => houseForTest({ teams: { [TEAM]: stubEnv(stub) }, ...more });
-  const ticketIn = ({ encryption }: FileHouse, seconds = 600) =>
+  const startServer = (more: Partial<FileServerOptions> = {}) =>
+    fileServerForTest({ teams: { [TEAM]: stubEnv(stub) }, ...more });
+  const ticketIn = ({ encryption }: FileServer, seconds = 600) =>
     assetTicket(encryption, { caller: ANN, team: TEAM, assetId: "a", seconds });
-  const linkIn = async (house: FileHouse): Promise<string> => `${house.url}/downloads/${await ticketIn(house)}`;
+  const linkIn = async (fileServer: FileServer): Promise<string> =>
+    `${fileServer.url}/downloads/${await ticketIn(fileServer)}`;
   /** The API sends a part without a length, and then breaks off. */
   const brokenStream = {
     readsBody: true,
@@ -180,47 +189,47 @@ describe("a link", () => {
     const at = ticket.length - 40;
     return ticket.slice(0, at) + (ticket[at] === "A" ? "B" : "A") + ticket.slice(at + 1);
   };
-  const ofTask = ({ encryption }: FileHouse) =>
+  const ofTask = ({ encryption }: FileServer) =>
     encryption.encrypt("task", ANN, { kind: "asset", team: TEAM, assetId: "a", fileName: "a" }, 600);
-  const WRONG: readonly (readonly [string, number, (house: FileHouse) => Promise<string>])[] = [
-    ["has expired", 410, (house) => ticketIn(house, -1)],
-    ["was altered", 404, async (house) => altered(await ticketIn(house))],
-    ["was encrypted with other keys", 404, async () => await ticketIn(await open())],
+  const WRONG: readonly (readonly [string, number, (fileServer: FileServer) => Promise<string>])[] = [
+    ["has expired", 410, (fileServer) => ticketIn(fileServer, -1)],
+    ["was altered", 404, async (fileServer) => altered(await ticketIn(fileServer))],
+    ["was encrypted with other keys", 404, async () => await ticketIn(await startServer())],
     ["was encrypted for another purpose", 404, ofTask],
     ["is empty", 404, async () => ""],
     ["is no ticket", 404, async () => "x"],
   ];
   test.each(WRONG)("that %s is %i, and nothing is sent to the API", async (_what, status, ticket) => {
-    const house = await open();
-    const response = await download(`${house.url}/downloads/${await ticket(house)}`);
+    const fileServer = await startServer();
+    const response = await download(`${fileServer.url}/downloads/${await ticket(fileServer)}`);
     expect(response.status).toBe(status);
     if (status === 410) expect(await response.text()).toContain("Call the tool again");
     expect(stub.requests).toEqual([]);
   });
 
   test("of a removed team is 404", async () => {
-    const house = await open();
-    const url = await linkIn(house);
-    house.remove(TEAM);
+    const fileServer = await startServer();
+    const url = await linkIn(fileServer);
+    fileServer.remove(TEAM);
     expect((await download(url)).status).toBe(404);
-    expect(house.ended).toMatchObject([{ status: 404, isWhole: false }]);
+    expect(fileServer.ended).toMatchObject([{ status: 404, isWhole: false }]);
   });
 
   test("answers 503 while the database cannot be reached", async () => {
-    const house = await open();
-    house.cutOff();
-    const response = await download(await linkIn(house));
+    const fileServer = await startServer();
+    fileServer.cutOff();
+    const response = await download(await linkIn(fileServer));
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await response.text()).not.toContain("database");
   });
 
   test("allows GET only", async () => {
-    const response = await fetch(await linkIn(await open()), { method: "POST" });
+    const response = await fetch(await linkIn(await startServer()), { method: "POST" });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
   });
 
   test("needs its caller's own token if the deployment says so", async () => {
-    const url = await linkIn(await open({ links: "bearer" }));
+    const url = await linkIn(await startServer({ links: "bearer" }));
     expect((await download(url)).status).toBe(401);
     expect((await download(url, { authorization: "Bearer token of bob" })).status).toBe(404);
     expect(stub.requests).toEqual([]);
@@ -237,7 +246,7 @@ describe("a link", () => {
     [503, 502],
   ])("maps a %i of the API to %i", async (status, mapped) => {
     stub.respond(() => answer(status));
-    const response = await download(await linkIn(await open()));
+    const response = await download(await linkIn(await startServer()));
     expect([response.status, response.headers.get("content-type")]).toEqual([
       mapped,
       expect.stringContaining("text/plain"),
@@ -248,44 +257,45 @@ describe("a link", () => {
     ["with a length", cutShort(200, body, 1_000)],
     ["without a length", brokenStream],
   ])("whose body %s breaks off at the API breaks off for its reader, too", async (_what, step) => {
-    const house = await open();
+    const fileServer = await startServer();
     stub.expect(step);
-    const response = await download(await linkIn(house));
+    const response = await download(await linkIn(fileServer));
     expect(response.status).toBe(200);
     expect(await bodyOf(response)).toBeUndefined();
-    await expect.poll(() => house.ended).toMatchObject([{ status: 200, isWhole: false }]);
+    await expect.poll(() => fileServer.ended).toMatchObject([{ status: 200, isWhole: false }]);
   });
 
   test("breaks off with a reset for a reader of HTTP/1.0, whose body has no length", async () => {
-    const house = await open();
+    const fileServer = await startServer();
     stub.expect(brokenStream);
-    const socket = connect(Number(new URL(house.url).port), "127.0.0.1");
-    socket.resume().write(`GET ${new URL(await linkIn(house)).pathname} HTTP/1.0\r\nHost: x\r\n\r\n`);
+    const socket = connect(Number(new URL(fileServer.url).port), "127.0.0.1");
+    socket.resume().write(`GET ${new URL(await linkIn(fileServer)).pathname} HTTP/1.0\r\nHost: x\r\n\r\n`);
     // An ordinary end would look like the end of the file.
     const [error] = await once(socket, "error");
     expect(error).toMatchObject({ code: "ECONNRESET" });
   });
 
   test("uses a slot while it is read, and slots are limited", async () => {
-    const house = await open({ limits: { all: 3, team: 2 } });
-    const url = await linkIn(house);
+    const fileServer = await startServer({ limits: { all: 3, team: 2 } });
+    const url = await linkIn(fileServer);
     stub.respond(() => flood(200, Buffer.alloc(65_536, "x"), 20_000_000, { "content-length": "20000000" }));
     const running = await Promise.all([download(url), download(url)]);
     const refused = await download(url);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     for (const response of running) expect((await bodyOf(response))?.length).toBe(20_000_000);
-    await expect.poll(() => house.ended.filter(({ isWhole }) => isWhole).length).toBe(2);
+    await expect.poll(() => fileServer.ended.filter(({ isWhole }) => isWhole).length).toBe(2);
     expect((await bodyOf(await download(url)))?.length).toBe(20_000_000);
   });
 
   test("is in no line of the log", async () => {
-    const house = await open();
-    const ticket = await ticketIn(house);
+    const fileServer = await startServer();
+    const ticket = await ticketIn(fileServer);
     stub.expect(answer(200, body));
-    await bodyOf(await download(`${house.url}/downloads/${ticket}`));
-    await download(`${house.url}/downloads/${ticket}x`);
-    await expect.poll(() => house.logged.length).toBeGreaterThanOrEqual(2);
-    for (const line of house.logged) for (const part of ticket.split(".")) if (part) expect(line).not.toContain(part);
+    await bodyOf(await download(`${fileServer.url}/downloads/${ticket}`));
+    await download(`${fileServer.url}/downloads/${ticket}x`);
+    await expect.poll(() => fileServer.logged.length).toBeGreaterThanOrEqual(2);
+    for (const line of fileServer.logged)
+      for (const part of ticket.split(".")) if (part) expect(line).not.toContain(part);
   });
 });
 
@@ -294,8 +304,8 @@ describe("rows", () => {
     const emulator = await emulatorForTest({ requestsPerPeer: 600 });
     const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" };
     // A caller in no team has the geography.
-    const house = await houseForTest({ teams: { "": env } });
-    const client = await clientOf(house, "");
+    const fileServer = await fileServerForTest({ teams: { "": env } });
+    const client = await clientOf(fileServer, "");
     const state = await client.callTool("list_districts", { state: "GA", saveAs: "goa.csv" });
     const goa = LinkResult.parse(state.structured);
     expect(goa).not.toHaveProperty("path");
@@ -321,8 +331,8 @@ describe("rows", () => {
   test("of jobs are those of the moment at which the link is opened", async () => {
     const service = await serviceForTest();
     const { workspaceId } = service.emulator;
-    const house = await houseForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
-    const client = await clientOf(house);
+    const fileServer = await fileServerForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
+    const client = await clientOf(fileServer);
     const listed = await client.callTool("list_jobs", { workspaceId, saveAs: "jobs.csv" });
     const { url, rows } = LinkResult.extend({ rows: z.int() }).parse(listed.structured);
     expect(listed.structured).not.toHaveProperty("sha256");
@@ -336,8 +346,8 @@ describe("rows", () => {
 
   test("of a call too long for a link are refused, and it is said what to do", async () => {
     const emulator = await emulatorForTest({ requestsPerPeer: 600 });
-    const house = await houseForTest({ teams: { "": emulatorEnv(emulator) } });
-    const client = await clientOf(house, "");
+    const fileServer = await fileServerForTest({ teams: { "": emulatorEnv(emulator) } });
+    const client = await clientOf(fileServer, "");
     const states = Array.from({ length: 60 }, () => "Goa".padEnd(80, " "));
     const question = { level: "state", by: "name", states, saveAs: "goa.csv" };
     const { isError, error } = await client.callTool("rank_divisions", question);

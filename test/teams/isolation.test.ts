@@ -39,11 +39,15 @@ describeWithPostgres("isolation", (postgres) => {
     await addTeam(place, { name: "blue", client: 1, claim: "blues" });
     const instance = await instanceForTest(place);
     const runtimeFor = (name: string, claim: string) => runtimeAt(instance, callerNamed(name, [claim]));
-    async function guest(name: string, claim: string) {
+    async function startCaller(name: string, claim: string) {
       const runtime = await runtimeFor(name, claim);
       return { runtime, url: await urlOf(runtime) };
     }
-    const [ann, bob, cid] = [await guest("ann", "reds"), await guest("bob", "reds"), await guest("cid", "blues")];
+    const [ann, bob, cid] = [
+      await startCaller("ann", "reds"),
+      await startCaller("bob", "reds"),
+      await startCaller("cid", "blues"),
+    ];
 
     const service = new Service(emulator, clock);
     const failed = await retryableJob(service);

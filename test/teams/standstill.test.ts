@@ -10,7 +10,7 @@ import { createJob, enveloped, job } from "../contract/samples.ts";
 import { connectLegacyClient, createModernClient, post, resultOf, type Sent } from "../mcp/http/raw-client.ts";
 import { deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { listeningUrl } from "../support/free-port.ts";
-import { gate } from "../support/gate.ts";
+import { createLatch } from "../support/latch.ts";
 import { executionsAt, OF_THE_LOAD } from "../support/load.ts";
 import { queryPostgres } from "../support/postgres.ts";
 import { type CallResult, readResult } from "../support/results.ts";
@@ -61,15 +61,15 @@ describeWithPostgres("an instance that stands still", (postgres) => {
     const way = await wayTo(url);
     const start = (journal: string) => startServer({ env: { ...stubEnv(stub), MIC_JOURNAL_URL: journal } });
     const [first, second] = [await start(way.url), await start(url)];
-    const { opened, open } = gate();
+    const { released, release } = createLatch();
     const made = answer(202, enveloped(job));
-    stub.respond(() => (stub.requests.length === 1 ? holdUntil(opened, made) : made));
+    stub.respond(() => (stub.requests.length === 1 ? holdUntil(released, made) : made));
     first.send("submit_job", createJob, 7);
     await expect.poll(() => stub.requests.length, { timeout: 20_000 }).toBe(1);
     const goOn = stop(first, way.cut);
     const callResult = await second.call("submit_job", createJob);
     const [owner] = await queryPostgres(url, "SELECT owner, state, attempts FROM actions");
-    open();
+    release();
     goOn();
     return { stub, url, first, second, told: callResult, owner };
   }

@@ -18,11 +18,11 @@ export function withForgotten(
   const { structuredContent: structured, content } = answer;
   if (sentence === undefined || !(name === "list_actions" || ACTS.includes(effect))) return answer;
   if (!isJsonObject(structured) || isOld(structured) || typeof structured["summary"] !== "string") return answer;
-  const [first, ...beside] = content;
+  const [first, ...otherContent] = content;
   if (first?.type !== "text") return answer;
   return {
     ...answer,
-    content: [{ ...first, text: `${first.text}\n${sentence}` }, ...beside],
+    content: [{ ...first, text: `${first.text}\n${sentence}` }, ...otherContent],
     structuredContent: { ...structured, summary: `${structured["summary"]} ${sentence}` },
   };
 }

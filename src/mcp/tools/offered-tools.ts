@@ -6,11 +6,11 @@ import type { Tool } from "../../toolkit/define-tool.ts";
 import { showsViews, viewUri } from "../../toolkit/views.ts";
 import { annotationsOf } from "./annotations.ts";
 
-type Gated = Pick<Tool, "name" | "toolset" | "isWrite" | "view">;
+type OfferableTool = Pick<Tool, "name" | "toolset" | "isWrite" | "view">;
 
 const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
 
-const isOffered = (tool: Gated, { toolsets, readOnly, apps }: Config): boolean =>
+const isOffered = (tool: OfferableTool, { toolsets, readOnly, apps }: Config): boolean =>
   toolsets.includes(tool.toolset) && (!readOnly || !tool.isWrite) && (apps !== "never" || hasNoView(tool));
 
 /** Why a tool is not offered, for an agent that calls it all the same. */
@@ -21,21 +21,22 @@ export function whyNotOffered(tool: Pick<Tool, "toolset" | "view">, { toolsets, 
     : "this server is read-only (MIC_READ_ONLY=1)";
 }
 
-export const offeredTools = <T extends Gated>(tools: readonly T[], config: Config): readonly T[] =>
+export const offeredTools = <T extends OfferableTool>(tools: readonly T[], config: Config): readonly T[] =>
   tools.filter((tool) => isOffered(tool, config));
 
-export const isOfferedTool = (name: string, tools: readonly Gated[], config: Config): boolean =>
+export const isOfferedTool = (name: string, tools: readonly OfferableTool[], config: Config): boolean =>
   tools.some((tool) => tool.name === name && isOffered(tool, config));
 
 /** Those that a client is told of: a tool that shows a view costs nothing where none is shown. */
-export const filterVisibleTools = <T extends Gated>(
+export const filterVisibleTools = <T extends OfferableTool>(
   offered: readonly T[],
   { apps }: Pick<Config, "apps">,
   capabilities: unknown,
 ): readonly T[] => (showsViews(apps, capabilities) ? offered : offered.filter(hasNoView));
 
 /** A server that can read jobs can serve them as tasks, in the era that has tasks. */
-export const hasTasks = (tools: readonly Gated[], config: Config): boolean => isOfferedTool("get_job", tools, config);
+export const hasTasks = (tools: readonly OfferableTool[], config: Config): boolean =>
+  isOfferedTool("get_job", tools, config);
 
 const isNameList = (value: unknown): value is readonly string[] => Array.isArray(value);
 

@@ -22,10 +22,10 @@ export function shownResult(
   linkOf: LinkOf | undefined,
 ): CallToolResult {
   const linked = link === undefined ? undefined : linkOf?.(link);
-  const beside = file ? fileBlock(file, linkOf !== undefined) : linked ? [linked] : [];
+  const attachments = file ? fileBlock(file, linkOf !== undefined) : linked ? [linked] : [];
   return {
     ...driftMeta(drift),
-    content: [{ type: "text", text }, ...beside],
+    content: [{ type: "text", text }, ...attachments],
     structuredContent: { ...structured },
   };
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "../../core/loopback.ts";
-import { refusal } from "../../transports/http/responses.ts";
+import { errorResponse } from "../../transports/http/responses.ts";
 
 export interface EdgeOptions {
   /** The origin of the URL that clients call: `https://mic.example.org`. */
@@ -14,10 +14,10 @@ export interface EdgeOptions {
 }
 
 /** `address`: of the client, as far as trusted balancers name it. */
-export type Judgement = { readonly refused: Response } | { readonly address: string };
+export type RequestCheck = { readonly refused: Response } | { readonly address: string };
 
 export interface Edge {
-  judge(request: IncomingMessage): Judgement;
+  check(request: IncomingMessage): RequestCheck;
   /** The headers of every response. */
   headers(request: IncomingMessage, isStream: boolean): Readonly<Record<string, string>>;
 }
@@ -71,7 +71,7 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
   const originOf = ({ headersDistinct: { origin: origins = [] } }: IncomingMessage): string | undefined =>
     origins.length === 1 && allowed.has(origins[0] ?? "") ? origins[0] : undefined;
 
-  function reasonAgainst(request: IncomingMessage, peer: string): string | undefined {
+  function findRefusalReason(request: IncomingMessage, peer: string): string | undefined {
     const { headersDistinct } = request;
     const isTrusted = isTrustedProxy(peer);
     if (!isTrusted && !isLoopback(peer)) return "This server takes requests from its balancer alone (MIC_TRUST_PROXY).";
@@ -84,10 +84,10 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
   }
 
   return {
-    judge(request) {
+    check(request) {
       const peer = plainAddress(request.socket.remoteAddress ?? "");
-      const reason = reasonAgainst(request, peer);
-      if (reason !== undefined) return { refused: refusal(403, reason) };
+      const reason = findRefusalReason(request, peer);
+      if (reason !== undefined) return { refused: errorResponse(403, reason) };
       const isPreflight = "access-control-request-method" in request.headers;
       if (request.method === "OPTIONS" && isPreflight && originOf(request) !== undefined)
         return {

@@ -20,12 +20,12 @@ import {
 import { type Asking, type HttpService, messagesIn } from "../../transports/http/port.ts";
 import {
   ending,
+  errorResponse,
   HEALTH_PATH,
   health,
   noSuchPath,
   READY_PATH,
   ready,
-  refusal,
   tooMany,
 } from "../../transports/http/responses.ts";
 import type { CallersTrace } from "../audit.ts";
@@ -89,7 +89,7 @@ export interface FrontendOptions extends EdgeOptions {
 const RETRY_AFTER_SECONDS = 5;
 
 const overLimit = ({ why, retryAfterSeconds: seconds }: Over, message: unknown): Response =>
-  refusal(429, `This caller has ${why}; call again in ${seconds} s.`, {
+  errorResponse(429, `This caller has ${why}; call again in ${seconds} s.`, {
     message,
     headers: { "retry-after": String(seconds) },
   });
@@ -119,18 +119,18 @@ function createEndpoints() {
   const all = () => [...endpoints.values()].map(({ mcp }) => mcp);
   return {
     /** `leave`: the request has ended. */
-    enter(service: HttpService) {
+    acquire(service: HttpService) {
       const endpoint = endpoints.get(service) ?? {
         mcp: createEndpoint(service, createStateless(service)),
         requests: 0,
       };
       endpoints.set(service, endpoint);
       endpoint.requests += 1;
-      const leave = (): void => {
+      const release = (): void => {
         endpoint.requests -= 1;
         if (endpoint.requests === 0) endpoints.delete(service);
       };
-      return { mcp: endpoint.mcp, leave };
+      return { mcp: endpoint.mcp, leave: release };
     },
     /** Calls continue. */
     endStreamsOf: async (service: HttpService) => await endpoints.get(service)?.mcp.endStreams(),
@@ -140,7 +140,7 @@ function createEndpoints() {
 }
 
 /** A request whose caller is known. */
-interface Authenticated {
+interface AuthenticatedRequest {
   readonly caller: Caller;
   readonly resource: Resource;
   readonly service: CallerService;
@@ -160,7 +160,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       .catch((error: unknown) => log.warn({ reason: reasonOf(error) }, "a stream did not end well"));
   });
 
-  async function document({ request, path }: Exchange): Promise<Response | undefined> {
+  async function serveMetadata({ request, path }: Exchange): Promise<Response | undefined> {
     try {
       return await wellKnown(request.method ?? "", path);
     } catch (error) {
@@ -169,43 +169,49 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }
   }
 
-  async function extra(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
+  async function serveExtraRoute(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
     if (exchange.phase() === "ending") return ending();
     // A token for any resource is accepted: the link itself names its team.
     const resource = rootResource(publicOrigin);
-    const callerOf = async () => readerOf(await signIn.callerAtAny(exchange.request, address, resource), resource);
+    const callerOf = async () => requireReader(await signIn.callerAtAny(exchange.request, address, resource), resource);
     return await options.extraRoutes?.(exchange, callerOf);
   }
 
-  async function readyNow(): Promise<object> {
+  async function checkReadiness(): Promise<object> {
     const [facts] = await Promise.all([readiness(), tokens.ready()]);
     return facts;
   }
 
   /** A refusal for a missing right counts as a call, so refusals fill the audit no faster than calls. */
-  function forbidden(caller: Caller, refused: Response, note: () => void, message?: unknown): Response {
+  function refuseWithinRate(caller: Caller, refused: Response, record: () => void, message?: unknown): Response {
     const over = limits.count(caller.id, 1);
     if (over) return overLimit(over, message);
-    note();
+    record();
     return refused;
   }
 
   /** A caller without the right to read is refused. */
-  function readerOf(caller: Caller | Response, resource: Resource): Caller | Response {
+  function requireReader(caller: Caller | Response, resource: Resource): Caller | Response {
     if (caller instanceof Response) return caller;
     const refused = signIn.refusalFor(caller, "read", resource);
     if (!refused) return caller;
-    return forbidden(caller, refused, () => options.onRefusal?.(caller, resource.team, { why: "insufficient_scope" }));
+    return refuseWithinRate(caller, refused, () =>
+      options.onRefusal?.(caller, resource.team, { why: "insufficient_scope" }),
+    );
   }
 
   /** Rights are checked before limits, so a call without the right occupies no slot. `onLeave`: receives what frees the slot. */
-  function vet({ caller, resource, service }: Authenticated, body: unknown, onLeave: (leave: () => void) => void) {
+  function checkRightsAndLimits(
+    { caller, resource, service }: AuthenticatedRequest,
+    body: unknown,
+    onLeave: (leave: () => void) => void,
+  ) {
     for (const { method, params } of messagesIn(body)) {
       const refused = signIn.refusalFor(caller, service.rightFor({ method, params }), resource);
       if (!refused) continue;
       const named = method === "tools/call" && isJsonObject(params) ? params["name"] : method;
       const tool = typeof named === "string" ? named : method;
-      return forbidden(caller, refused, () => service.onRefusal?.({ tool, why: "insufficient_scope" }), body);
+      return refuseWithinRate(caller, refused, () => service.onRefusal?.({ tool, why: "insufficient_scope" }), body);
     }
     const { calls, isStream, notes } = requestedBy(body);
     const over = notes === 0 ? undefined : limits.count(caller.id, notes);
@@ -217,17 +223,17 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return undefined;
   }
 
-  async function dispatch(exchange: Exchange, who: Authenticated): Promise<undefined> {
+  async function dispatch(exchange: Exchange, who: AuthenticatedRequest): Promise<undefined> {
     const { caller, service } = who;
-    const { mcp, leave } = endpoints.enter(service);
+    const { mcp, leave } = endpoints.acquire(service);
     const leaves = [leave];
     exchange.redact = service.redact;
     // Its client connects again with a new token.
     exchange.streamEndsAt = caller.expiresAt;
     try {
       const response = await mcp.serve(exchange, {
-        vet: (body) => vet(who, body, (each) => void leaves.unshift(each)),
-        ...(trace && { within: (body, serve) => trace.within(traceparentIn(body), serve) }),
+        checkRequest: (body) => checkRightsAndLimits(who, body, (each) => void leaves.unshift(each)),
+        ...(trace && { runInContext: (body, serve) => trace.within(traceparentIn(body), serve) }),
       });
       if (response) await exchange.respond(response);
       // A call counts until its answer has left.
@@ -238,7 +244,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   }
 
   async function authenticate(exchange: Exchange, resource: Resource, address: string): Promise<Response | undefined> {
-    const caller = readerOf(await signIn.callerOf(exchange.request, address, resource), resource);
+    const caller = requireReader(await signIn.callerOf(exchange.request, address, resource), resource);
     if (caller instanceof Response) return caller;
     let service: CallerService | undefined;
     try {
@@ -246,31 +252,31 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     } catch (error) {
       log.error({ reason: reasonOf(error) }, "nobody can tell what a caller is served");
       const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
-      return refusal(503, "What you are served cannot be told now. Call again in a moment.", { headers });
+      return errorResponse(503, "What you are served cannot be told now. Call again in a moment.", { headers });
     }
-    if (!service) return refusal(404, "There is no such team, or you are not in it.");
+    if (!service) return errorResponse(404, "There is no such team, or you are not in it.");
     const who = { caller, resource, service };
     const serve = () => dispatch(exchange, who);
     return await (telemetry?.named({ client: caller.clientId }, serve) ?? serve());
   }
 
-  async function answer(exchange: Exchange): Promise<Response | undefined> {
+  async function routeRequest(exchange: Exchange): Promise<Response | undefined> {
     const { request, path } = exchange;
     const { method } = request;
     // A probe has neither our Host nor the balancer's headers.
     if (path === HEALTH_PATH) return health(method, false);
-    if (path === READY_PATH) return await ready(method, exchange.phase(), readyNow);
-    const judgement = edge.judge(request);
-    if ("refused" in judgement) return judgement.refused;
+    if (path === READY_PATH) return await ready(method, exchange.phase(), checkReadiness);
+    const checked = edge.check(request);
+    if ("refused" in checked) return checked.refused;
     if (exchange.isFull()) return tooMany();
-    const { address } = judgement;
+    const { address } = checked;
     const resource = resourceAt(publicOrigin, path);
     if (resource) return await authenticate(exchange, resource, address);
-    const found = await document(exchange);
+    const found = await serveMetadata(exchange);
     if (found) return found;
-    const served = await extra(exchange, address);
-    if (served instanceof Response) return served;
-    return served ? undefined : noSuchPath();
+    const handled = await serveExtraRoute(exchange, address);
+    if (handled instanceof Response) return handled;
+    return handled ? undefined : noSuchPath();
   }
 
   return {
@@ -279,7 +285,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     telemetry,
     headers: edge.headers,
     serve(exchange) {
-      const serve = () => answer(exchange);
+      const serve = () => routeRequest(exchange);
       return trace?.within(exchange.request.headers["traceparent"], serve) ?? serve();
     },
 

@@ -10,8 +10,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../core/failure.ts";
 import type { Log } from "../../mcp/runtime.ts";
-import { bearerTokenOf } from "../../transports/http/admission.ts";
-import { MCP_PATH, refusal } from "../../transports/http/responses.ts";
+import { bearerTokenOf } from "../../transports/http/access.ts";
+import { errorResponse, MCP_PATH } from "../../transports/http/responses.ts";
 import { type Caller, RIGHTS, type Right } from "../caller.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../oauth/provider.ts";
@@ -51,14 +51,18 @@ const RETRY_AFTER_SECONDS = 5;
 /** After a 401 clients discard their tokens, which may be valid. */
 export function providerUnavailable(error: ProviderUnavailable, log: Log): Response {
   log.warn({ reason: reasonOf(error) }, "the identity provider cannot be asked");
-  return refusal(503, "Who calls cannot be told now: the identity provider does not answer. Call again in a moment.", {
-    headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
-  });
+  return errorResponse(
+    503,
+    "Who calls cannot be told now: the identity provider does not answer. Call again in a moment.",
+    {
+      headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
+    },
+  );
 }
 
 /** A valid token is not refused while the provider's keys change. */
 const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): Response =>
-  refusal(503, `The key that signed this token is not known yet. Call again in ${seconds} s.`, {
+  errorResponse(503, `The key that signed this token is not known yet. Call again in ${seconds} s.`, {
     headers: { "retry-after": String(seconds) },
   });
 
@@ -71,12 +75,12 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
 
   /** RFC 6750, 3.1: the challenge names an error only if the request has a token. */
   const challengeWithoutToken = ({ metadataUrl }: Resource): Response =>
-    refusal(401, "This server takes requests with an access token only.", {
+    errorResponse(401, "This server takes requests with an access token only.", {
       headers: { "www-authenticate": `Bearer scope="${scopes.read}", resource_metadata="${metadataUrl}"` },
     });
 
   /** 403 with all scopes that are needed, because clients request exactly those. */
-  const lacking = (resource: Resource, rights: readonly Right[]): Response =>
+  const insufficientScope = (resource: Resource, rights: readonly Right[]): Response =>
     challenge(
       OAuthErrorCode.InsufficientScope,
       `This takes the scope ${rights.map((right) => scopes[right]).join(" ")}.`,
@@ -125,7 +129,7 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
 
     /** Undefined if the caller has the right. */
     refusalFor({ rights }: Caller, needed: Right, resource: Resource): Response | undefined {
-      return rights.has(needed) ? undefined : lacking(resource, needed === "read" ? ["read"] : RIGHTS);
+      return rights.has(needed) ? undefined : insufficientScope(resource, needed === "read" ? ["read"] : RIGHTS);
     },
   };
 }

@@ -3,16 +3,16 @@ import { classifyInboundRequest, isJSONRPCRequest, parseJSONRPCMessage } from "@
 import type { Exchange } from "./exchange.ts";
 import { createModern } from "./modern.ts";
 import type { HttpService, LegacyClients } from "./port.ts";
-import { ending, methodNotAllowed, refusal } from "./responses.ts";
+import { ending, errorResponse, methodNotAllowed } from "./responses.ts";
 
 const MAX_BATCH = 100;
 
 /** `body`: the parsed JSON of a POST. */
 export interface EndpointHooks {
   /** Refuses what its client may not ask, before anything is done. */
-  readonly vet?: (body: unknown) => Response | undefined;
+  readonly checkRequest?: (body: unknown) => Response | undefined;
   /** Runs all that a body asks for, its vetting included. */
-  readonly within?: (body: unknown, serve: () => Promise<Response | undefined>) => Promise<Response | undefined>;
+  readonly runInContext?: (body: unknown, serve: () => Promise<Response | undefined>) => Promise<Response | undefined>;
 }
 
 export interface McpEndpoint {
@@ -27,16 +27,20 @@ export interface McpEndpoint {
 export function createEndpoint(service: HttpService, legacy: LegacyClients): McpEndpoint {
   const modern = createModern(service);
 
-  async function post(exchange: Exchange, { vet, within }: EndpointHooks): Promise<Response | undefined> {
+  async function handlePost(
+    exchange: Exchange,
+    { checkRequest, runInContext }: EndpointHooks,
+  ): Promise<Response | undefined> {
     const read = await exchange.json();
     if (read instanceof Response) return read;
     const { body } = read;
     const bodies: readonly unknown[] = Array.isArray(body) ? body : [body];
     // Calls in flight can still be canceled, and get the user's answers.
     if (exchange.phase() === "ending" && bodies.some((message) => isJSONRPCRequest(message))) return ending(body);
-    if (bodies.length > MAX_BATCH) return refusal(400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
+    if (bodies.length > MAX_BATCH)
+      return errorResponse(400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
     const serve = async (): Promise<Response | undefined> => {
-      const refused = vet?.(body);
+      const refused = checkRequest?.(body);
       if (refused) return refused;
       const { "mcp-protocol-version": version, "mcp-method": method, "mcp-name": name } = exchange.request.headers;
       const { kind } = classifyInboundRequest({
@@ -50,13 +54,13 @@ export function createEndpoint(service: HttpService, legacy: LegacyClients): Mcp
         ? await legacy.serve(exchange, bodies.map(parseJSONRPCMessage))
         : await modern.serve(exchange, body);
     };
-    return await (within?.(body, serve) ?? serve());
+    return await (runInContext?.(body, serve) ?? serve());
   }
 
   return {
     async serve(exchange, hooks = {}) {
       const { method } = exchange.request;
-      if (method === "POST") return await post(exchange, hooks);
+      if (method === "POST") return await handlePost(exchange, hooks);
       if (method !== "GET" && method !== "DELETE") return methodNotAllowed("GET, POST, DELETE");
       return exchange.phase() === "ending" && method === "GET" ? ending() : await legacy.serve(exchange, []);
     },

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { exceededBound } from "../../mcp/messages/bounds.ts";
 import { type Redact, redactEvents } from "../../mcp/messages/redact.ts";
-import { type Phase, refusal } from "./responses.ts";
+import { errorResponse, type Phase } from "./responses.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** How long a refused client that still sends has to read why. */
@@ -78,18 +78,18 @@ export class Exchange {
   /** The parsed body of a POST, or its refusal. */
   async json(): Promise<{ readonly body: unknown } | Response> {
     const { "content-type": type, "content-encoding": encoding = "identity" } = this.request.headers;
-    if (!isJsonContentType(type ?? null)) return refusal(415, "The Content-Type must be application/json.");
-    if (encoding !== "identity") return refusal(415, "The body must not have a Content-Encoding.");
+    if (!isJsonContentType(type ?? null)) return errorResponse(415, "The Content-Type must be application/json.");
+    if (encoding !== "identity") return errorResponse(415, "The body must not have a Content-Encoding.");
     const bytes = await this.#body();
-    if (bytes === "too long") return refusal(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
-    if (bytes === "broken off") return refusal(400, "The body broke off.");
+    if (bytes === "too long") return errorResponse(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
+    if (bytes === "broken off") return errorResponse(400, "The body broke off.");
     try {
       const text = utf8.decode(bytes);
       const exceeded = exceededBound(text);
-      if (exceeded !== undefined) return refusal(400, exceeded, { code: ProtocolErrorCode.InvalidRequest });
+      if (exceeded !== undefined) return errorResponse(400, exceeded, { code: ProtocolErrorCode.InvalidRequest });
       return { body: JSON.parse(text) };
     } catch {
-      return refusal(400, "Parse error: the body is not JSON in UTF-8.", { code: ProtocolErrorCode.ParseError });
+      return errorResponse(400, "Parse error: the body is not JSON in UTF-8.", { code: ProtocolErrorCode.ParseError });
     }
   }
 

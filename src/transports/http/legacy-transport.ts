@@ -14,7 +14,7 @@ import { json } from "../../core/outside.ts";
 import { canceledId } from "../../mcp/messages/cancelled.ts";
 import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
 import type { Exchange } from "./exchange.ts";
-import { refusal } from "./responses.ts";
+import { errorResponse } from "./responses.ts";
 
 /** A client that has waited this long for the head of a response gets it. */
 const STREAM_AFTER_MS = 1_000;
@@ -31,18 +31,18 @@ type Headers = Readonly<Record<string, string>>;
 export function legacyRefusal({ request }: Exchange, messages: readonly JSONRPCMessage[]): Response | undefined {
   const { accept = "", "mcp-protocol-version": version } = request.headers;
   if (request.method === "POST" && !(accept.includes(JSON_TYPE) && accept.includes(STREAM_TYPE)))
-    return refusal(406, `Not Acceptable: Client must accept both ${JSON_TYPE} and ${STREAM_TYPE}`);
+    return errorResponse(406, `Not Acceptable: Client must accept both ${JSON_TYPE} and ${STREAM_TYPE}`);
   if (request.method === "GET" && !accept.includes(STREAM_TYPE))
-    return refusal(406, `Not Acceptable: Client must accept ${STREAM_TYPE}`);
+    return errorResponse(406, `Not Acceptable: Client must accept ${STREAM_TYPE}`);
   if (messages.length > 1 && messages.some((message) => isInitialize(message)))
-    return refusal(400, "Invalid Request: Only one initialization request is allowed", {
+    return errorResponse(400, "Invalid Request: Only one initialization request is allowed", {
       code: ProtocolErrorCode.InvalidRequest,
     });
   if (messages.some(isInitialize) || version === undefined) return undefined;
   const supported = SUPPORTED_PROTOCOL_VERSIONS.join(", ");
   return SUPPORTED_PROTOCOL_VERSIONS.some((each) => each === version)
     ? undefined
-    : refusal(400, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
+    : errorResponse(400, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
 }
 
 export const isInitialize = (message: JSONRPCMessage): boolean =>
@@ -131,7 +131,7 @@ export class LegacyTransport implements Transport {
       // With two answers under one id neither the client nor this server could know which has arrived.
       const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
       const [message] = messages;
-      return refusal(400, reason, { code: ProtocolErrorCode.InvalidRequest, message });
+      return errorResponse(400, reason, { code: ProtocolErrorCode.InvalidRequest, message });
     }
     const reply = ids.length === 0 ? undefined : new Reply(exchange, this.#headers, ids);
     if (reply) for (const id of ids) this.#replies.set(id, reply);
@@ -157,7 +157,7 @@ export class LegacyTransport implements Transport {
 
   /** Serves a GET: one stream at a time, until one side ends it. */
   async listen(exchange: Exchange): Promise<Response | undefined> {
-    if (this.#listening) return refusal(409, "Conflict: Only one SSE stream is allowed per session");
+    if (this.#listening) return errorResponse(409, "Conflict: Only one SSE stream is allowed per session");
     exchange.isStream = true;
     this.#listening = new Reply(exchange, this.#headers, []);
     await exchange.finished;

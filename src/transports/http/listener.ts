@@ -9,7 +9,7 @@ import type { Redact } from "../../mcp/messages/redact.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
-import { MCP_PATH, type Phase, refusal } from "./responses.ts";
+import { errorResponse, MCP_PATH, type Phase } from "./responses.ts";
 
 export interface ListenerLimits {
   readonly maxConnections: number;
@@ -155,7 +155,7 @@ export async function startServer(
     } catch (error) {
       // The client learns nothing of an error of our own: that goes to the log.
       log.error({ reason: reasonOf(error) }, "request failed");
-      await exchange.respond(refusal(500, "Internal server error"));
+      await exchange.respond(errorResponse(500, "Internal server error"));
     }
     const isWhole = await exchange.finished;
     const path = exchange.path === MCP_PATH || exchange.path.startsWith(`${MCP_PATH}/`) ? MCP_PATH : "other";

@@ -10,7 +10,7 @@ import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } f
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import type { HttpService } from "./port.ts";
-import { ending, MCP_PATH, refusal } from "./responses.ts";
+import { ending, errorResponse, MCP_PATH } from "./responses.ts";
 
 /** The status that the SDK gives an exchange that ended before there was an answer. */
 const CLOSED_UNANSWERED = 499;
@@ -40,7 +40,7 @@ function streamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefi
 }
 
 const refuse = (status: number, { code, message: reason, data }: ListenRefusal, message: Listen): Response =>
-  refusal(status, reason, { code, data, message });
+  errorResponse(status, reason, { code, data, message });
 
 export function createModern(service: HttpService) {
   const createHandler = (bus?: ServerEventBus): McpHttpHandler =>
@@ -87,7 +87,7 @@ export function createModern(service: HttpService) {
       if (message) return await listen(exchange, message);
       const response = await calls.fetch(webRequest(exchange), { parsedBody: body });
       return response.status === CLOSED_UNANSWERED
-        ? refusal(503, "The server is ending.", { message: body })
+        ? errorResponse(503, "The server is ending.", { message: body })
         : response;
     },
 

@@ -13,7 +13,7 @@ export type Phase = "serving" | "leaving" | "ending";
 /** JSON-RPC leaves these codes to the server. */
 const SERVER_ERROR = -32000;
 
-interface RefusalOptions {
+interface ErrorResponseOptions {
   readonly code?: number;
   readonly data?: unknown;
   /** The refused message, if it could be read: the answer carries its id. */
@@ -27,23 +27,23 @@ function idOf(message: unknown): RequestId | null {
   return typeof id === "string" || typeof id === "number" ? id : null;
 }
 
-export const refusal = (
+export const errorResponse = (
   status: number,
   reason: string,
-  { code = SERVER_ERROR, data, message, headers = {} }: RefusalOptions = {},
+  { code = SERVER_ERROR, data, message, headers = {} }: ErrorResponseOptions = {},
 ): Response =>
   Response.json({ jsonrpc: "2.0", id: idOf(message), error: { code, message: reason, data } }, { status, headers });
 
 export const methodNotAllowed = (allowed: string): Response =>
-  refusal(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
+  errorResponse(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
 
-export const tooMany = (): Response => refusal(503, "Too many requests at once; call again.");
+export const tooMany = (): Response => errorResponse(503, "Too many requests at once; call again.");
 
 export const ending = (message?: unknown): Response =>
-  refusal(503, "The server is ending; call again in a moment.", { message });
+  errorResponse(503, "The server is ending; call again in a moment.", { message });
 
 export const noSuchPath = (): Response =>
-  refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
+  errorResponse(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
 
 const isAsked = (method: string | undefined): boolean => method === "GET" || method === "HEAD";
 

@@ -5,7 +5,7 @@ import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
 import { createServer } from "../../mcp/server.ts";
 import { createConfirmation } from "../../mcp/tools/confirmation.ts";
-import { createAdmission, hostRefusal } from "./admission.ts";
+import { checkHost, createAccessCheck } from "./access.ts";
 import { createEndpoint } from "./endpoint.ts";
 import {
   type HttpFrontEnd,
@@ -53,14 +53,14 @@ const connectionsFor = (sessions: number): number => 2 * sessions + 56;
 export function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
   const { log, redact, readiness, telemetry } = service;
   const endpoint = createEndpoint(service, createSessions(service, options));
-  const admission = createAdmission(options.token, log);
+  const checkAccess = createAccessCheck(options.token, log);
   const frontEnd = {
     log,
     redact,
     telemetry,
     async serve(exchange) {
       const { request, path, phase } = exchange;
-      const refused = hostRefusal(request) ?? admission(request);
+      const refused = checkHost(request) ?? checkAccess(request);
       if (refused) return refused;
       if (exchange.isFull()) return tooMany();
       if (path === HEALTH_PATH) return health(request.method, phase() === "ending");

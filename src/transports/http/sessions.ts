@@ -5,7 +5,7 @@ import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import { isInitialize, LegacyTransport, legacyRefusal } from "./legacy-transport.ts";
 import type { HttpService, LegacyClients } from "./port.ts";
-import { refusal } from "./responses.ts";
+import { errorResponse } from "./responses.ts";
 
 const SESSION_NOT_FOUND = -32001;
 
@@ -77,7 +77,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   async function begin(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
     if (!makeRoom()) {
       const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again when a client has gone.`;
-      return refusal(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
+      return errorResponse(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
     }
     const id = crypto.randomUUID();
     const transport = new LegacyTransport(id);
@@ -109,14 +109,17 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       const [message] = messages;
       if (id === undefined) {
         if (messages.some(isInitialize)) return await begin(exchange, messages);
-        return refusal(400, "The Mcp-Session-Id header is required: a session begins with initialize.", { message });
+        return errorResponse(400, "The Mcp-Session-Id header is required: a session begins with initialize.", {
+          message,
+        });
       }
       const session = sessions.get(String(id));
       if (!session) {
         const reason = "Session not found: it has ended. Initialize a new one, without the Mcp-Session-Id header.";
-        return refusal(404, reason, { code: SESSION_NOT_FOUND, message });
+        return errorResponse(404, reason, { code: SESSION_NOT_FOUND, message });
       }
-      if (messages.some(isInitialize)) return refusal(400, "Invalid Request: Server already initialized", { message });
+      if (messages.some(isInitialize))
+        return errorResponse(400, "Invalid Request: Server already initialized", { message });
       if (method !== "DELETE")
         return await serveIn(String(id), session, () =>
           method === "GET" ? session.transport.listen(exchange) : session.transport.post(exchange, messages),

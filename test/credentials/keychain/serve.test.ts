@@ -5,7 +5,7 @@ import { LOOK_AGAIN_MS } from "../../../src/credentials/identity.ts";
 import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { jobList, statesResponse } from "../../contract/samples.ts";
 import { run } from "../../mcp/stdio/child.ts";
-import { gate } from "../../support/gate.ts";
+import { createLatch } from "../../support/latch.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
@@ -105,7 +105,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     stub.respond(() => answer(200, jobList));
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
-    const { opened: released, open: release } = gate();
+    const { released, release } = createLatch();
     const requestsBefore = stub.tokenRequests.length;
     stub.respondToToken(() => holdUntil(released, answer(200, { access_token: "late-token" })));
     const calls = [connection.callTool("list_jobs"), connection.callTool("list_jobs", { limit: 1 })];

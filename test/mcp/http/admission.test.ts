@@ -205,7 +205,7 @@ const discover = {
     },
   },
 };
-const everyDoor: readonly Request[] = [
+const everyEndpoint: readonly Request[] = [
   ["/mcp", { method: "POST", headers: json, body: JSON.stringify(initializeMessage()) }],
   [
     "/mcp",
@@ -222,7 +222,7 @@ const statusesOf = (responses: z.infer<typeof Responses>) => responses.map(({ st
 describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
   test.each(["127.0.0.1", "::1"])("another user is refused on %s, whatever is asked, and told why", async (host) => {
     const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
-    const responses = await responsesTo(STRANGER, server.url, everyDoor);
+    const responses = await responsesTo(STRANGER, server.url, everyEndpoint);
     expect(statusesOf(responses)).toEqual([403, 403, 403]);
     for (const { body } of responses) expect(body).toMatch(new RegExp(`uid ${STRANGER}.*MIC_HTTP_TOKEN`));
     expect(server.stderr()).toContain(`"uid":${STRANGER}`);
@@ -232,17 +232,17 @@ describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
 
   test("another user with the token is served", async () => {
     const { url } = await startHttp({ args: ["--emulator"], env: { MIC_HTTP_TOKEN: TOKEN } });
-    const open = everyDoor.map(
+    const authorizedRequests = everyEndpoint.map(
       ([path, init]): Request => [path, { ...init, headers: { ...init.headers, ...authorized } }],
     );
-    expect(statusesOf(await responsesTo(STRANGER, url, open))).toEqual([200, 200, 200]);
-    expect(statusesOf(await responsesTo(STRANGER, url, everyDoor))).toEqual([401, 401, 401]);
+    expect(statusesOf(await responsesTo(STRANGER, url, authorizedRequests))).toEqual([200, 200, 200]);
+    expect(statusesOf(await responsesTo(STRANGER, url, everyEndpoint))).toEqual([401, 401, 401]);
   });
 
   test("a server of an ordinary user serves that user and root, and nobody else", async () => {
     const server = await startAs(STRANGER);
-    expect(statusesOf(await responsesTo(STRANGER, server.url, everyDoor))).toEqual([200, 200, 200]);
-    expect(statusesOf(await responsesTo(OTHER, server.url, everyDoor))).toEqual([403, 403, 403]);
+    expect(statusesOf(await responsesTo(STRANGER, server.url, everyEndpoint))).toEqual([200, 200, 200]);
+    expect(statusesOf(await responsesTo(OTHER, server.url, everyEndpoint))).toEqual([403, 403, 403]);
     expect((await post(server.url, initializeMessage()).answer).status).toBe(200);
   });
 

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";
-import { gate } from "../../support/gate.ts";
 import { serveHttpInside } from "../../support/inside.ts";
+import { createLatch } from "../../support/latch.ts";
 import { answer, neverAnswer, stubForFile } from "../../support/stub.ts";
 import { connectLegacyClient, createModernClient } from "./raw-client.ts";
 
@@ -30,11 +30,11 @@ test("notifications/cancelled in a session, and the end of the connection in 202
 test("in a session a lost connection is no cancellation: the request goes on, and another session's cannot end it", async () => {
   const url = await start();
   const [one, other] = [await connectLegacyClient(url), await connectLegacyClient(url)];
-  const { opened: held, open: release } = gate();
+  const { released, release } = createLatch();
   stubOf().respond(() => ({
     readsBody: true,
     async answer(response) {
-      await held;
+      await released;
       await answer(200, enveloped(job)).answer(response);
     },
   }));

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
-import { gate } from "../../support/gate.ts";
 import { folderForTest } from "../../support/home.ts";
+import { createLatch } from "../../support/latch.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, stubForFile } from "../../support/stub.ts";
 import {
@@ -36,8 +36,8 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     const env = await ownState();
     const server = await startHttp({ env });
     const client = await clientFactories[era](server.url);
-    const { opened, open } = gate();
-    stubOf().expect(holdUntil(opened, accepted("job-1")));
+    const { released, release } = createLatch();
+    stubOf().expect(holdUntil(released, accepted("job-1")));
     const call = client.call(1, "submit_job", createJob);
     await arrived(1);
     server.process.kill("SIGTERM");
@@ -47,7 +47,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     expect(late.status).toBe(503);
     expect(late.headers.connection).toBe("close");
     expect(late.messages[0]).toMatchObject({ id: 2, error: { message: expect.stringContaining("ending") } });
-    open();
+    release();
     expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });
     readable("job-1");

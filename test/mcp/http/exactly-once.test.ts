@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, job, micEnveloped } from "../../contract/samples.ts";
-import { gate } from "../../support/gate.ts";
+import { createLatch } from "../../support/latch.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, type RecordedRequest, type Stub, stubForFile } from "../../support/stub.ts";
 import { resultOf, type Sent } from "./raw-client.ts";
@@ -46,14 +46,14 @@ describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
   test("a client that disconnected before the answer finds the same action, in a new connection and session too", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
-    const { opened, open } = gate();
-    stub.expect(holdUntil(opened, accepted("job-1")));
+    const { released, release } = createLatch();
+    stub.expect(holdUntil(released, accepted("job-1")));
     const first = (await connect(url)).call(1, "submit_job", createJob);
     await arrived(stub, 1);
     await first.cut();
     // Without a session the call ends with its connection. The call of a session continues, and its answer has no reader.
     if (endCancels) expect(await stub.requests[0]?.closed).toBe(false);
-    open();
+    release();
     if (endCancels) stub.expect(accepted("job-1"));
     else expect(await stub.requests[0]?.closed).toBe(true);
     stub.expect(read, read);
@@ -67,15 +67,15 @@ describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
   test("two clients with the same request id at once are two clients", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
-    const { opened, open } = gate();
-    stub.respond(({ body }) => holdUntil(opened, accepted(body.includes("2025") ? "job-of-other" : "job-of-one")));
+    const { released, release } = createLatch();
+    stub.respond(({ body }) => holdUntil(released, accepted(body.includes("2025") ? "job-of-other" : "job-of-one")));
     const [one, other] = await Promise.all([connect(url), connect(url)]);
     const ofOne = one.call(7, "submit_job", createJob);
     const ofOther = other.call(7, "submit_job", otherJob);
     await arrived(stub, 2);
     await ofOne.cut();
     if (endCancels) await expect.poll(() => Promise.race(stub.requests.map(({ closed }) => closed))).toBe(false);
-    open();
+    release();
     expect((await readCallResult(ofOther, 7)).structured).toMatchObject({ data: { id: "job-of-other" } });
     const again = await readCallResult(one.call(7, "submit_job", createJob), 7);
     expect(again.structured).toMatchObject({ data: { id: "job-of-one" } });
@@ -91,12 +91,12 @@ describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
   test("two clients that make the same call at once share one action", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
-    const { opened, open } = gate();
-    stub.expect(holdUntil(opened, accepted("job-1")), read);
+    const { released, release } = createLatch();
+    stub.expect(holdUntil(released, accepted("job-1")), read);
     const clients = await Promise.all([connect(url), connect(url)]);
     const calls = clients.map((client) => client.call(1, "submit_job", createJob));
     await arrived(stub, 1);
-    open();
+    release();
     const both = await Promise.all(calls.map((call) => readCallResult(call, 1)));
     expect(new Set(both.map(({ action }) => action?.idempotencyKey)).size).toBe(1);
     expect(posts(stub)).toHaveLength(1);
@@ -108,16 +108,16 @@ test.each(ways.filter(([, { endCancels }]) => !endCancels))(
   async (_, { serve, connect }) => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
-    const { opened, open } = gate();
+    const { released, release } = createLatch();
     const client = await connect(url);
-    stub.respond(({ method }) => (method === "POST" ? holdUntil(opened, accepted("job-1")) : read));
+    stub.respond(({ method }) => (method === "POST" ? holdUntil(released, accepted("job-1")) : read));
     const first = client.call(1, "submit_job", createJob);
     await arrived(stub, 1);
     await first.cut();
     const again = client.call(1, "submit_job", createJob);
     // Answered behind it.
     expect((await client.request(2, "tools/list").answer).status).toBe(200);
-    open();
+    release();
     expect((await readCallResult(again, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     // Once more is that request again, under its own id or another.
     expect((await readCallResult(client.call(1, "submit_job", createJob), 1)).action?.replayed).toBe(true);

@@ -1,7 +1,7 @@
 // Sessions of the older revisions: begun, found, full, idle, ended, unknown.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { gate } from "../../support/gate.ts";
+import { createLatch } from "../../support/latch.ts";
 import { ACCEPT, connectLegacyClient, createModernClient, get, initializeMessage, post, send } from "./raw-client.ts";
 import { serveForTest } from "./service.ts";
 
@@ -164,12 +164,12 @@ describe("as many as are configured", () => {
   });
 
   test("one whose client went before it knew of it takes no place", async () => {
-    const { opened: ready, open } = gate();
+    const { released: ready, release } = createLatch();
     const { url, servers, log } = await serveForTest({ maxSessions: 1, ready });
     const lost = post(url, initializeMessage());
     await expect.poll(servers).toBe(1);
     await lost.cut();
-    open();
+    release();
     await expect.poll(() => statusOf(url, initializeMessage())).toBe(200);
     // It had gone by itself.
     expect(log).toEqual([]);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { credentials } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
-import { gate } from "../../support/gate.ts";
+import { createLatch } from "../../support/latch.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, launch, type Program, start } from "./child.ts";
 
@@ -116,7 +116,7 @@ test("an id that is still being worked on is not worked on twice at once; both r
   const env = { MIC_BASE_URL: stub.baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret };
   const program = start(["serve"], { env });
   await initialize(program);
-  const { opened: released, open: release } = gate();
+  const { released, release } = createLatch();
   stub.expect(holdUntil(released, answer(200, enveloped(job))), answer(200, enveloped(job)));
   program.send(callMessage(2, "get_job", { jobId: "job-1" }));
   program.send(callMessage(2, "get_job", { jobId: "job-2" }));

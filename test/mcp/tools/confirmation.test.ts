@@ -1,7 +1,7 @@
 // Asking the person before something is thrown away: agreed, declined, closed, tampered with, never, and no way to ask.
 import { describe, expect, test } from "vitest";
 import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
-import { gate } from "../../support/gate.ts";
+import { createLatch } from "../../support/latch.ts";
 import { type ClientFace, connectionForTest, emulatorEnv, type Reply } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { inEachEra } from "../../tools/eras.ts";
@@ -220,7 +220,7 @@ describe("a client that can ask", () => {
       test("two calls at once are one action, whoever answers first", async () => {
         const { id } = await retryableJob(bench().service);
         const args = { jobId: id, retryMode: "RESTART", reason };
-        const { opened: bothQuestioned, open: both } = gate();
+        const { released: bothQuestioned, release: both } = createLatch();
         const answer = async (): Promise<Reply> => {
           if (questions.length === 2) both();
           await bothQuestioned;

@@ -7,10 +7,10 @@ import { isIPv4, type Socket } from "node:net";
 import { endianness } from "node:os";
 import { inUrl, LOOPBACK_NAMES } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
-import { refusal } from "./responses.ts";
+import { errorResponse } from "./responses.ts";
 
 /** The refusal of a request that may not come in; undefined when it may. */
-export type Admission = (request: IncomingMessage) => Response | undefined;
+export type AccessCheck = (request: IncomingMessage) => Response | undefined;
 
 const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
 const ORIGIN = /^https?:\/\/(?<host>.*)$/;
@@ -19,17 +19,18 @@ const ORIGIN = /^https?:\/\/(?<host>.*)$/;
  * A page can make a browser send requests here under a name that its owner points at this machine (DNS rebinding): so Host must name
  * the machine itself, and Origin, if there is one, too.
  */
-export function hostRefusal({ headersDistinct, socket }: IncomingMessage): Response | undefined {
+export function checkHost({ headersDistinct, socket }: IncomingMessage): Response | undefined {
   const names = [...LOOPBACK_NAMES, inUrl(socket.localAddress ?? "")];
-  const partsOf = (host: string) => HOST.exec(host)?.groups ?? {};
+  const parseHost = (host: string) => HOST.exec(host)?.groups ?? {};
   const isOwn = (name: string | undefined) => name !== undefined && names.includes(name.toLowerCase());
   const { host: [host, ...more] = [], origin: origins = [] } = headersDistinct;
-  const { name, port } = host === undefined || more.length > 0 ? {} : partsOf(host);
-  if (!isOwn(name)) return refusal(403, `The Host header must name this machine: ${[...new Set(names)].join(", ")}.`);
+  const { name, port } = host === undefined || more.length > 0 ? {} : parseHost(host);
+  if (!isOwn(name))
+    return errorResponse(403, `The Host header must name this machine: ${[...new Set(names)].join(", ")}.`);
   if (port && Number(port) !== socket.localPort)
-    return refusal(403, `The Host header names another port than ${socket.localPort}.`);
-  if (!origins.every((origin) => isOwn(partsOf(ORIGIN.exec(origin)?.groups?.["host"] ?? "")["name"])))
-    return refusal(403, "The Origin header must be absent or name this machine.");
+    return errorResponse(403, `The Host header names another port than ${socket.localPort}.`);
+  if (!origins.every((origin) => isOwn(parseHost(ORIGIN.exec(origin)?.groups?.["host"] ?? "")["name"])))
+    return errorResponse(403, "The Origin header must be absent or name this machine.");
   return undefined;
 }
 
@@ -45,7 +46,7 @@ const REALM = 'Bearer realm="mic-mcp"';
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-function byToken(token: string): Admission {
+function createTokenCheck(token: string): AccessCheck {
   const expected = digest(token);
   return (request) => {
     const presented = bearerTokenOf(request);
@@ -54,7 +55,7 @@ function byToken(token: string): Admission {
     // RFC 6750, 3.1: an error is named only where a token was given.
     const challenge = presented === undefined ? REALM : `${REALM}, error="invalid_token"`;
     const reason = "This server takes requests with its token only: Authorization: Bearer <MIC_HTTP_TOKEN>.";
-    return refusal(401, reason, { headers: { "www-authenticate": challenge } });
+    return errorResponse(401, reason, { headers: { "www-authenticate": challenge } });
   };
 }
 
@@ -101,11 +102,11 @@ function clientUid({ remoteAddress, remotePort, localAddress, localPort }: Socke
 
 const ROOT = 0;
 
-function byUser(own: number, log: Log): Admission {
+function createUserCheck(own: number, log: Log): AccessCheck {
   /** A connection keeps its user, so it is judged once: why it is refused. */
-  const judged = new WeakMap<Socket, string | undefined>();
+  const refusalReasons = new WeakMap<Socket, string | undefined>();
 
-  function reasonAgainst(socket: Socket): string | undefined {
+  function findRefusalReason(socket: Socket): string | undefined {
     const uid = clientUid(socket);
     if (uid === own || uid === ROOT) return undefined;
     log.info({ uid }, "a connection that is not of this server's user was refused");
@@ -115,17 +116,17 @@ function byUser(own: number, log: Log): Admission {
   }
 
   return ({ socket }) => {
-    if (!judged.has(socket)) judged.set(socket, reasonAgainst(socket));
-    const reason = judged.get(socket);
-    return reason === undefined ? undefined : refusal(403, reason);
+    if (!refusalReasons.has(socket)) refusalReasons.set(socket, findRefusalReason(socket));
+    const reason = refusalReasons.get(socket);
+    return reason === undefined ? undefined : errorResponse(403, reason);
   };
 }
 
 /** Without a token every user of this machine is admitted if the system cannot name a connection's user. */
-export function createAdmission(token: string | undefined, log: Log): Admission {
-  if (token !== undefined) return byToken(token);
+export function createAccessCheck(token: string | undefined, log: Log): AccessCheck {
+  if (token !== undefined) return createTokenCheck(token);
   const own = process.platform === "linux" ? process.geteuid?.() : undefined;
-  if (own !== undefined) return byUser(own, log);
+  if (own !== undefined) return createUserCheck(own, log);
   log.warn({}, "any user of this machine can use this server: set MIC_HTTP_TOKEN");
   return () => undefined;
 }

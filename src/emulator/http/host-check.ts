@@ -12,7 +12,7 @@ export interface Denial {
   readonly reason: string;
 }
 
-export interface Door {
+export interface HostCheckOptions {
   /** What --host said. */
   readonly host: string;
   /** What is listened on, and where. */
@@ -38,26 +38,30 @@ function readHost(text: string) {
  * On loopback, Host names the machine itself and the port. Beyond it clients come by an address (no rebound name is one), by
  * what --host said or by a name of a local network; and by another port where a container maps it.
  */
-export function makeGate({ host: given, address, port }: Door): HostCheck {
-  const own = new Set([...LOOPBACK_NAMES, inUrl(address), inUrl(given).toLowerCase()]);
+export function createHostCheck({ host: requestedHost, address, port }: HostCheckOptions): HostCheck {
+  const ownNames = new Set([...LOOPBACK_NAMES, inUrl(address), inUrl(requestedHost).toLowerCase()]);
   const isLocal = isThisMachine(address);
 
-  function isOurs(text: string): boolean {
-    const asked = readHost(text);
-    if (isLocal) return own.has(asked.name) && (asked.port === undefined || asked.port === port);
-    const isAddress = isIP(asked.name.replace(/^\[(.*)\]$/, "$1")) !== 0;
-    return isAddress || own.has(asked.name) || LOCAL_NAME.test(asked.name);
+  function isOwnHost(text: string): boolean {
+    const requested = readHost(text);
+    if (isLocal) return ownNames.has(requested.name) && (requested.port === undefined || requested.port === port);
+    const isAddress = isIP(requested.name.replace(/^\[(.*)\]$/, "$1")) !== 0;
+    return isAddress || ownNames.has(requested.name) || LOCAL_NAME.test(requested.name);
   }
 
   return ({ headersDistinct: { host: hosts = [], origin: origins = [] } }) => {
     // How many there must be is for the service to say.
-    if (!hosts.every(isOurs))
-      return { header: "Host", reason: `Host must name the emulator: ${[...own].join(", ")}${isLocal ? "" : ", …"}.` };
-    const fromHere = (origin: string): boolean => {
+    if (!hosts.every(isOwnHost))
+      return {
+        header: "Host",
+        reason: `Host must name the emulator: ${[...ownNames].join(", ")}${isLocal ? "" : ", …"}.`,
+      };
+    const isLocalOrigin = (origin: string): boolean => {
       const host = ORIGIN.exec(origin.toLowerCase())?.groups?.["host"] ?? "";
       return hosts.some((each) => each.toLowerCase() === host) || LOOPBACK_NAMES.includes(readHost(host).name);
     };
-    if (!origins.every(fromHere)) return { header: "Origin", reason: "Origin must be absent, or name this machine." };
+    if (!origins.every(isLocalOrigin))
+      return { header: "Origin", reason: "Origin must be absent, or name this machine." };
     return undefined;
   };
 }

@@ -8,7 +8,7 @@ import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
 import { createEncryption, type Encryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import type { Candidate } from "../../src/teams/tenancy/runtimes.ts";
 import { LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
-import { refusal } from "../../src/transports/http/responses.ts";
+import { errorResponse } from "../../src/transports/http/responses.ts";
 import { tools } from "../../tools/index.ts";
 import { composed } from "../support/composed.ts";
 import { urlOf } from "./deployment.ts";
@@ -18,7 +18,7 @@ export const newKeys = (): string => `first ${randomBytes(32).toString("base64")
 /** That all callers of the tests call with. */
 export const CLIENT = "agent";
 
-export interface FileHouseOptions extends Partial<Pick<DownloadOptions, "links" | "limits">> {
+export interface FileServerOptions extends Partial<Pick<DownloadOptions, "links" | "limits">> {
   /** For each team, the variables that connect it to its service; "" is for callers in no team. */
   readonly teams: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** MIC_SECRET_KEYS. */
@@ -37,14 +37,14 @@ const callerNamed = (id: string): Candidate => ({
 /** Bearer tokens of the tests are `token of <caller>`. */
 const callerIn = (authorization = ""): string | undefined => /^Bearer token of (.+)$/.exec(authorization)?.[1];
 
-export async function startFileHouse({
+export async function startFileServer({
   teams,
   keys,
   seconds = 600,
   inlineBytes = 32_768,
   links = "ticket",
   limits,
-}: FileHouseOptions) {
+}: FileServerOptions) {
   const encryption = createEncryption(readSecretKeys(keys));
   const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composed(env)] as const));
   const ended: EndedDownload[] = [];
@@ -78,10 +78,10 @@ export async function startFileHouse({
     {
       async serve(exchange) {
         const id = callerIn(exchange.request.headers.authorization);
-        const callerOf = async () => (id === undefined ? refusal(401, "Who calls?") : callerNamed(id));
+        const callerOf = async () => (id === undefined ? errorResponse(401, "Who calls?") : callerNamed(id));
         const served = await serve(exchange, callerOf);
         if (served instanceof Response) return served;
-        return served ? undefined : refusal(404, "Nothing.");
+        return served ? undefined : errorResponse(404, "Nothing.");
       },
       endStreams: async () => undefined,
       close: async () => undefined,
@@ -117,7 +117,7 @@ export async function startFileHouse({
   };
 }
 
-export type FileHouse = Awaited<ReturnType<typeof startFileHouse>>;
+export type FileServer = Awaited<ReturnType<typeof startFileServer>>;
 
 interface AssetTicket {
   readonly caller: string;

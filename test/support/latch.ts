@@ -1,0 +1,14 @@
+// A gate that a test opens when it wants something to go on.
+
+export interface Latch {
+  readonly released: Promise<void>;
+  release(): void;
+}
+
+export function createLatch(): Latch {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { released, release };
+}
