@@ -5,7 +5,7 @@ import { createTransport } from "../api-client/transport.ts";
 import type { Config } from "../core/config.ts";
 import { createIdentity } from "../credentials/identity.ts";
 import { openKeychain } from "../credentials/keychain/keychain.ts";
-import { createSealedIds } from "../credentials/sealed-ids.ts";
+import { createSignedIdCodec } from "../credentials/signed-ids.ts";
 import { keychainTokens, noTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Note } from "../mcp/instructions.ts";
@@ -66,8 +66,8 @@ export function compose(
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
     knownFiles: files,
-    taskIds: createSealedIds(StartedJob, identity),
-    questions: undefined,
+    taskIds: createSignedIdCodec(StartedJob, identity),
+    confirmationCodec: undefined,
     notes,
     async requireConfigured(toolset) {
       await identity.baseUrl();

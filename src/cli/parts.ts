@@ -85,7 +85,7 @@ export function createClient(
 export type Client = ReturnType<typeof createClient>;
 
 interface RuntimeOptions
-  extends Pick<Runtime, "taskIds" | "questions" | "notes" | "hooks" | "requireConfigured">,
+  extends Pick<Runtime, "taskIds" | "confirmationCodec" | "notes" | "hooks" | "requireConfigured">,
     Pick<Ports, "actions" | "geography" | "files"> {
   /** Whether a journal exists; the check does not create one. */
   readonly hasJournal: () => Promise<boolean>;

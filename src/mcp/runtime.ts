@@ -3,7 +3,7 @@ import type { RequestStateCodec } from "@modelcontextprotocol/server";
 import type { Config, Toolset } from "../core/config.ts";
 import type { Hooks } from "../core/hooks.ts";
 import type { Redactor } from "../credentials/redaction.ts";
-import type { SealedIds } from "../credentials/sealed-ids.ts";
+import type { IdCodec } from "../credentials/signed-ids.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { StartedJob } from "../toolkit/jobs/job-task.ts";
@@ -24,7 +24,7 @@ export interface Log {
 }
 
 /** Seals what a question to the person is about: it comes back through the client. Rejects what is not ours, or not this caller's. */
-export type QuestionSeals = RequestStateCodec;
+export type ConfirmationCodec = RequestStateCodec;
 
 export interface Runtime {
   readonly version: string;
@@ -45,9 +45,9 @@ export interface Runtime {
   readonly candidates: Candidates;
   readonly watching: Watching;
   /** The ids of tasks, under a seal that nobody makes or opens for another caller. */
-  readonly taskIds: SealedIds<StartedJob>;
+  readonly taskIds: IdCodec<StartedJob>;
   /** Undefined: each way of serving makes its own, with a key that only this process has. */
-  readonly questions: QuestionSeals | undefined;
+  readonly confirmationCodec: ConfirmationCodec | undefined;
   readonly skills: Skills;
   /** The HTML of a view. */
   readonly readView: (name: ViewName) => Promise<string>;

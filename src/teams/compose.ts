@@ -111,7 +111,7 @@ export function composeTeams(deployment: Deployment) {
         }),
         knownFiles: [],
         taskIds: taskIdsFor(encryption, taskSubject, StartedJob),
-        questions: questionsFor(encryption, taskSubject, ANSWER_SECONDS),
+        confirmationCodec: questionsFor(encryption, taskSubject, ANSWER_SECONDS),
         notes: [],
       },
     };

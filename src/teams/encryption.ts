@@ -3,7 +3,7 @@
 import { hkdfSync } from "node:crypto";
 import { CompactEncrypt, compactDecrypt, EncryptJWT, errors, jwtDecrypt } from "jose";
 import * as z from "zod/v4";
-import type { SealedIds } from "../credentials/sealed-ids.ts";
+import type { IdCodec } from "../credentials/signed-ids.ts";
 
 const KEY_BYTES = 32;
 const LINE = /^(?<id>[A-Za-z0-9._-]{1,64})\s+(?<key>[A-Za-z0-9+/]{43}=)$/;
@@ -77,7 +77,9 @@ export function createEncryption(keys: SecretKeys) {
   function keyOf(kid: string, purpose: string): Uint8Array {
     const key = keys.derive(kid, purpose);
     if (key) return key;
-    throw new DecryptionError(`it was sealed with the key ${JSON.stringify(kid)}, which MIC_SECRET_KEYS does not have`);
+    throw new DecryptionError(
+      `it was encrypted with the key ${JSON.stringify(kid)}, which MIC_SECRET_KEYS does not have`,
+    );
   }
 
   /** `subject`: the only caller for whom it may have been encrypted. "expired": it is authentic, but its time is over. */
@@ -124,12 +126,12 @@ export function createEncryption(keys: SecretKeys) {
         );
         const header = SecretHeader.parse(protectedHeader);
         if (header.team !== team)
-          throw new DecryptionError(`it was sealed for the team ${JSON.stringify(header.team)}`);
+          throw new DecryptionError(`it was encrypted for the team ${JSON.stringify(header.team)}`);
         return { secret: Buffer.from(plaintext).toString(), isFirstKey: header.kid === keys.first };
       } catch (error) {
         throw error instanceof DecryptionError
           ? error
-          : new DecryptionError("it is not what was sealed", { cause: error });
+          : new DecryptionError("it was changed after encryption", { cause: error });
       }
     },
 
@@ -168,9 +170,9 @@ export const taskIdsFor = <T extends object>(
   encryption: Encryption,
   subject: string,
   schema: z.ZodType<T>,
-): SealedIds<T> => ({
-  seal: (value) => encryption.encrypt("task", subject, value, TASK_SECONDS),
-  open: (id) => encryption.decrypt("task", subject, id, schema),
+): IdCodec<T> => ({
+  encode: (value) => encryption.encrypt("task", subject, value, TASK_SECONDS),
+  decode: (id) => encryption.decrypt("task", subject, id, schema),
 });
 
 interface Asking {
@@ -186,7 +188,7 @@ export const questionsFor = (encryption: Encryption, subject: string, seconds: n
   /** Rejects a text that was not minted for this subject and method. */
   async verify(text: string, { mcpReq: { method } }: Asking): Promise<unknown> {
     const found = await encryption.decrypt("question", subject, text, Asked);
-    if (found?.method !== method) throw new Error("it was sealed for somebody or something else, or is too old");
+    if (found?.method !== method) throw new Error("it was encrypted for another caller or purpose, or has expired");
     return found.asked;
   },
 });

@@ -192,10 +192,10 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const row = { ...NOTHING, ...it.ann, event: "download" };
     const whole = { ...row, resource_id: assetId, outcome: "whole", trace_id: TRACES[1] };
     await it.become(whole);
-    const seals = createEncryption(readSecretKeys(it.env["MIC_SECRET_KEYS"] ?? ""));
+    const encryption = createEncryption(readSecretKeys(it.env["MIC_SECRET_KEYS"] ?? ""));
     const holder = { issuer: it.env["MIC_AUTH_ISSUER"] ?? "", subject: "ann", groups: [it.team.claim] };
     const missing = { caller: it.ann.caller, team: it.team.name, holder, assetId: "there-is-none" };
-    const ticket = await assetTicket(seals, missing);
+    const ticket = await assetTicket(encryption, missing);
     expect((await fetch(new URL(`/downloads/${ticket}`, it.url))).status).toBe(404);
     await it.become(whole, { ...row, resource_id: "there-is-none", outcome: "HTTP 404" });
     expect(JSON.stringify(await it.database.query("SELECT * FROM audit"))).not.toContain(MARK);

@@ -45,11 +45,11 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const { baseUrl, red, command, addRed, workspaceOf } = await deployment();
     expect(await addRed(" --claim reds --member bob --member ann")).toMatchObject({
       code: 0,
-      stdout: `Added the team red: ${red.clientId} at ${baseUrl}, workspace ${red.workspaceId}; its secret is sealed under the key one. Members: whoever has the claim "reds", "bob", "ann".\n`,
+      stdout: `Added the team red: ${red.clientId} at ${baseUrl}, workspace ${red.workspaceId}; its secret is encrypted with the key one. Members: whoever has the claim "reds", "bob", "ann".\n`,
     });
     const members = [{ issuer: ISSUER, subject: "ann" }, { subject: "bob" }];
     expect(JSON.parse((await command("teams list --json")).stdout)).toMatchObject({
-      teams: [{ name: "red", claim: "reds", secret: { sealedUnder: "one" }, members }],
+      teams: [{ name: "red", claim: "reds", secret: { keyId: "one" }, members }],
     });
     expect((await command("teams check")).stdout).toContain(
       "ok    red: its secret opens, and the service gives it a token",
@@ -112,7 +112,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect((await command("teams check", undefined, two)).code).toBe(0);
     // The old key does not decrypt it any more.
     const old = await command("teams check red");
-    expect(old.stdout).toContain('it was sealed with the key "two", which MIC_SECRET_KEYS does not have');
+    expect(old.stdout).toContain('it was encrypted with the key "two", which MIC_SECRET_KEYS does not have');
     expect((await command("teams rotate-keys")).code).toBe(1);
     expect(await workspaceOf(["ann", ["blues"]], two.MIC_SECRET_KEYS)).toBe(blue.workspaceId);
   });

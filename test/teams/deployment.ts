@@ -56,14 +56,14 @@ export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): P
   const teams = await teamsAt(url);
   const facts = emulator.clients[team.client];
   if (!facts) throw new Error("the emulator has no such client");
-  const seals = createEncryption(readSecretKeys(keys));
+  const encryption = createEncryption(readSecretKeys(keys));
   const taken = await teams.add({
     name: team.name,
     baseUrl: emulator.baseUrl,
     clientId: facts.clientId,
     workspaceId: facts.workspaceId,
     claim: team.claim,
-    secret: { sealed: await seals.encryptSecret(team.name, team.secret ?? facts.clientSecret) },
+    secret: { encrypted: await encryption.encryptSecret(team.name, team.secret ?? facts.clientSecret) },
   });
   if (taken !== undefined) throw new Error(`the team ${taken} is there already`);
   await teams.addMembers(team.name, team.members ?? []);

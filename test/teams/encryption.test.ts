@@ -34,33 +34,33 @@ describe("keys", () => {
 
 describe("a team's secret", () => {
   test("opens for its team, under any key that is still there", async () => {
-    const sealed = await encryption.encryptSecret("alpha", "s3cret of alpha");
-    expect(sealed).not.toContain("s3cret");
-    expect(await encryption.decryptSecret("alpha", sealed)).toEqual({ secret: "s3cret of alpha", isFirstKey: true });
-    expect(await rotated.decryptSecret("alpha", sealed)).toEqual({ secret: "s3cret of alpha", isFirstKey: false });
+    const token = await encryption.encryptSecret("alpha", "s3cret of alpha");
+    expect(token).not.toContain("s3cret");
+    expect(await encryption.decryptSecret("alpha", token)).toEqual({ secret: "s3cret of alpha", isFirstKey: true });
+    expect(await rotated.decryptSecret("alpha", token)).toEqual({ secret: "s3cret of alpha", isFirstKey: false });
   });
 
   test("opens for no other team, under no other key, and not when altered", async () => {
-    const sealed = await encryption.encryptSecret("alpha", "s3cret of alpha");
-    await expect(encryption.decryptSecret("beta", sealed)).rejects.toThrow('it was sealed for the team "alpha"');
-    await expect(createEncryption(readSecretKeys(B)).decryptSecret("alpha", sealed)).rejects.toThrow(
-      'it was sealed with the key "a", which MIC_SECRET_KEYS does not have',
+    const token = await encryption.encryptSecret("alpha", "s3cret of alpha");
+    await expect(encryption.decryptSecret("beta", token)).rejects.toThrow('it was encrypted for the team "alpha"');
+    await expect(createEncryption(readSecretKeys(B)).decryptSecret("alpha", token)).rejects.toThrow(
+      'it was encrypted with the key "a", which MIC_SECRET_KEYS does not have',
     );
-    const at = sealed.length - 30;
-    const altered = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
+    const at = token.length - 30;
+    const altered = token.slice(0, at) + (token[at] === "A" ? "B" : "A") + token.slice(at + 1);
     await expect(encryption.decryptSecret("alpha", altered)).rejects.toThrow(DecryptionError);
   });
 });
 
 describe("what clients keep", () => {
-  test("opens for the caller and the purpose it was sealed for, and for no other", async () => {
+  test("opens for the caller and the purpose it was encrypted for, and for no other", async () => {
     const purpose = fc.constantFrom(...PURPOSES);
     const caller = fc.constantFrom("one", "two", "three");
     await fc.assert(
       fc.asyncProperty(purpose, caller, purpose, caller, fc.string(), async (forPurpose, forCaller, by, who, of) => {
-        const sealed = await encryption.encrypt(forPurpose, forCaller, { of }, 60);
+        const token = await encryption.encrypt(forPurpose, forCaller, { of }, 60);
         const isSame = forPurpose === by && forCaller === who;
-        expect(await rotated.decrypt(by, who, sealed, Value)).toEqual(isSame ? { of } : undefined);
+        expect(await rotated.decrypt(by, who, token, Value)).toEqual(isSame ? { of } : undefined);
       }),
     );
   });
@@ -70,8 +70,8 @@ describe("what clients keep", () => {
     expect(await encryption.decrypt("task", "one", brief, Value)).toEqual({ of: "x" });
     await sleep(2_100);
     expect(await encryption.decrypt("task", "one", brief, Value)).toBeUndefined();
-    const sealed = await encryption.encrypt("task", "one", { other: 1 }, 60);
-    for (const text of [sealed, `${sealed}A`, "", "a.b.c.d.e", "x".repeat(20_000)])
+    const token = await encryption.encrypt("task", "one", { other: 1 }, 60);
+    for (const text of [token, `${token}A`, "", "a.b.c.d.e", "x".repeat(20_000)])
       expect(await encryption.decrypt("task", "one", text, Value)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-// The secrets of teams: nowhere in the clear, opened by the right key alone, replaced and sealed anew while callers are at work.
+// The secrets of teams: nowhere in the clear, opened by the right key alone, replaced and encrypted again while callers are at work.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
@@ -101,19 +101,19 @@ describeWithPostgres("secrets of teams", (postgres) => {
       expect(kept).not.toContain(secret);
     }
     // A seal, of five parts.
-    expect(kept).toMatch(/"sealed":"[\w-]+(\.[\w-]+){4}"/);
+    expect(kept).toMatch(/"encrypted_secret":"[\w-]+(\.[\w-]+){4}"/);
   });
 
   test("a secret that was rotated is used from the next token on", async () => {
     const { emulator, place } = await scene({ secret: "not-the-secret-yet" });
     const client = await clientOf(await instanceForTest(place));
     expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "unauthorized" });
-    const sealed = await createEncryption(readSecretKeys(place.keys)).encryptSecret("red", emulator.clientSecret);
-    await (await teamsAt(place.url)).replaceSecret("red", { sealed });
+    const encrypted = await createEncryption(readSecretKeys(place.keys)).encryptSecret("red", emulator.clientSecret);
+    await (await teamsAt(place.url)).replaceSecret("red", { encrypted });
     expect((await client.callTool("list_jobs")).isError).toBe(false);
   });
 
-  test("sealed anew while callers are at work: no call fails, and the old key can go", async () => {
+  test("encrypted again while callers are at work: no call fails, and the old key can go", async () => {
     const { place, service } = await scene();
     const keys = `${keyLine("two")}\n${place.keys}`;
     const instance = await instanceForTest({ ...place, keys });
@@ -154,10 +154,10 @@ describeWithPostgres("secrets of teams", (postgres) => {
     expect(error?.next).toContain("mic-mcp teams rotate-secret");
     const encryption = createEncryption(readSecretKeys(place.keys));
     await (await teamsAt(place.url)).replaceSecret("red", {
-      sealed: await encryption.encryptSecret("blue", emulator.clientSecret),
+      encrypted: await encryption.encryptSecret("blue", emulator.clientSecret),
     });
     const own = await clientOf(await instanceForTest(place));
-    expect((await own.callTool("list_jobs")).error?.message).toContain('it was sealed for the team "blue"');
+    expect((await own.callTool("list_jobs")).error?.message).toContain('it was encrypted for the team "blue"');
     expect((await own.callTool("list_states")).isError).toBe(false);
   });
 

@@ -64,7 +64,7 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
     tool?: ToolName,
   ): Promise<T | undefined> {
     try {
-      const started = await ids.open(taskId);
+      const started = await ids.decode(taskId);
       if (!started) return undefined;
       const limits = { signal, deadlineAt: ports.service.timing.now() + CALL_LIMIT_MS };
       return await work(started, toolCall(runtime, tool ?? started.tool, limits));
@@ -82,7 +82,7 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
       const started = startedBy(tool, result);
       if (!started) return undefined;
       const { standing, ...identity } = started;
-      return { ...taskAnswer(shown(await ids.seal(identity), tool, standing)), ...driftMeta(result.drift) };
+      return { ...taskAnswer(shown(await ids.encode(identity), tool, standing)), ...driftMeta(result.drift) };
     },
 
     get: (taskId, context) =>

@@ -16,14 +16,14 @@ import { makeKey } from "../../actions/keys.ts";
 import { Failure } from "../../core/failure.ts";
 import type { PersonQuestion, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
-import type { QuestionSeals, Runtime } from "../runtime.ts";
+import type { ConfirmationCodec, Runtime } from "../runtime.ts";
 
 /** How long a person may take to answer. */
 export const ANSWER_SECONDS = 600;
 const CONFIRM = "confirm";
 
-/** What a question is about. It is sealed, since it comes back through the client. */
-const Sealed = z.strictObject({
+/** What a question is about. It is encrypted, since it comes back through the client. */
+const ConfirmationState = z.strictObject({
   tool: z.string(),
   argumentsHash: z.string(),
   key: z.string(),
@@ -61,14 +61,14 @@ const foreign = (): ProtocolError =>
 
 export type Confirmation = ReturnType<typeof createConfirmation>;
 
-/** Where the runtime has no seals of its own, one process has one: no other can open what it has sealed. */
-export function createConfirmation({ config, ports, questions }: Runtime) {
-  const codec: QuestionSeals =
-    questions ??
+/** Where the runtime has no key of its own, each process makes one: no other can open what it has encrypted. */
+export function createConfirmation({ config, ports, confirmationCodec }: Runtime) {
+  const codec: ConfirmationCodec =
+    confirmationCodec ??
     createRequestStateCodec({
       key: randomBytes(32),
       ttlSeconds: ANSWER_SECONDS,
-      // One process may serve many sessions: none can open what was sealed for another.
+      // One process may serve many sessions: none can open what was encrypted for another.
       bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
     });
 
@@ -103,7 +103,7 @@ export function createConfirmation({ config, ports, questions }: Runtime) {
       if (!question || !canAsk(capabilities)) return GO;
       const argumentsHash = hashOf(canonicalArguments({ ...args }));
       const carried = context.mcpReq.requestState<unknown>();
-      const state = carried === undefined ? undefined : Sealed.safeParse(carried).data;
+      const state = carried === undefined ? undefined : ConfirmationState.safeParse(carried).data;
       if (carried !== undefined && (state?.tool !== tool.name || state.argumentsHash !== argumentsHash))
         throw foreign();
       if (state) {

@@ -19,7 +19,7 @@ import {
   createTeams,
   type ListedTeam,
   type Member,
-  type SecretPlace,
+  type StoredSecret,
   TEAM_NAME,
   type Teams,
 } from "../tenancy/teams.ts";
@@ -82,20 +82,20 @@ async function givenSecret(
   name: string,
   flags: TeamFlags,
   { secrets }: Manager,
-): Promise<{ readonly text: string; readonly place: SecretPlace }> {
+): Promise<{ readonly text: string; readonly stored: StoredSecret }> {
   const { "secret-stdin": isOnStdin, "secret-file": file } = flags;
   if (isOnStdin && file !== undefined)
     throw new UsageError("--secret-stdin and --secret-file are two places of one secret: give one of them.");
   if (file !== undefined) {
     if (!file.startsWith("/"))
       throw new UsageError("--secret-file takes a path from / on: instances read it, wherever they start.");
-    const place = { file };
-    return { text: await secrets.of({ name, secret: place }), place };
+    const stored = { file };
+    return { text: await secrets.of({ name, secret: stored }), stored };
   }
   if (!isOnStdin && !isInteractive())
     throw new UsageError("There is no terminal to ask on: give --secret-stdin or --secret-file PATH.");
   const text = checkCredential("client secret", await (isOnStdin ? readSecretFromStdin() : typedSecret()));
-  return { text, place: { sealed: await secrets.encrypt(name, text) } };
+  return { text, stored: { encrypted: await secrets.encrypt(name, text) } };
 }
 
 const taken = (name: string, by: string): Failure =>
@@ -136,14 +136,16 @@ async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise
   const workspaceId = checkWorkspaceId(workspace);
   const members = membersOf(flags, manager);
   const claim = claimOf(flags);
-  const { text: clientSecret, place } = await givenSecret(name, flags, manager);
+  const { text: clientSecret, stored } = await givenSecret(name, flags, manager);
   if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
-  const by = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: place });
+  const by = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: stored });
   if (by !== undefined) throw taken(name, by);
   manager.recordChange(name, "added");
   await addMembers(name, members, manager);
   const how =
-    "file" in place ? `its secret stays in ${place.file}` : `its secret is sealed under the key ${manager.firstKey}`;
+    "file" in stored
+      ? `its secret stays in ${stored.file}`
+      : `its secret is encrypted with the key ${manager.firstKey}`;
   const who = [
     ...(claim === undefined ? [] : [`whoever has the claim ${quote(claim)}`]),
     ...members.map(({ subject }) => quote(subject)),
@@ -199,12 +201,12 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   const { teams, recordChange, print, firstKey } = manager;
   const team = await teams.find(name);
   if (!team) throw noSuchTeam(name);
-  const { text: clientSecret, place } = await givenSecret(name, flags, manager);
+  const { text: clientSecret, stored } = await givenSecret(name, flags, manager);
   const { baseUrl, clientId, workspaceId } = team;
   if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
-  if (!(await teams.replaceSecret(name, place))) throw noSuchTeam(name);
+  if (!(await teams.replaceSecret(name, stored))) throw noSuchTeam(name);
   recordChange(name, "secret replaced");
-  const how = "file" in place ? `stays in ${place.file}` : `is sealed under the key ${firstKey}`;
+  const how = "file" in stored ? `stays in ${stored.file}` : `is encrypted with the key ${firstKey}`;
   print(`The team ${name} has another secret, which ${how}. It is used from the next token on.`);
   return 0;
 }
@@ -267,7 +269,7 @@ const shown = ({ name, baseUrl, clientId, workspaceId, claim, members, secret, c
   workspaceId,
   ...(claim !== undefined && { claim }),
   members,
-  secret: "file" in secret ? { file: secret.file } : { sealedUnder: keyIdOf(secret.sealed) ?? "an unknown key" },
+  secret: "file" in secret ? { file: secret.file } : { keyId: keyIdOf(secret.encrypted) ?? "an unknown key" },
   changedAt: new Date(changedAt).toISOString(),
 });
 
@@ -290,7 +292,7 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
     baseUrl,
     claim,
     members.map(({ subject }) => subject).join(" "),
-    "file" in secret ? secret.file : `sealed under ${secret.sealedUnder}`,
+    "file" in secret ? secret.file : `encrypted with the key ${secret.keyId}`,
   ]);
   const lines = operatorTable(COLUMNS, rows);
   print(isTerminal(process.stdout) ? aligned(lines) : lines);
@@ -306,11 +308,12 @@ export async function rotateKeys({ teams, secrets, firstKey, recordChange, print
       continue;
     }
     try {
-      const sealed = await secrets.encryptAgain(name, secret.sealed);
+      const encrypted = await secrets.reencrypt(name, secret.encrypted);
       // A secret that was rotated meanwhile is under the first key, too.
-      const isPut = sealed !== undefined && (await teams.replaceEncrypted(name, secret.sealed, sealed));
-      counts[isPut ? "put" : "kept"] += 1;
-      if (isPut) recordChange(name, "keys rotated");
+      const isReencrypted =
+        encrypted !== undefined && (await teams.replaceEncrypted(name, secret.encrypted, encrypted));
+      counts[isReencrypted ? "put" : "kept"] += 1;
+      if (isReencrypted) recordChange(name, "keys rotated");
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
       broken.push(`${name}: ${error.message}. mic-mcp teams rotate-secret ${name} mends it.`);

@@ -252,10 +252,10 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     if (exchange.request.method !== "GET") throw new Refused(405, "Only GET is served here.", { allow: "GET" });
     const caller = links === "bearer" ? await callerOf() : undefined;
     if (caller instanceof Response) return caller;
-    const opened = await encryption.decryptForAny("download", exchange.path.slice(DOWNLOADS_PATH.length), Ticket);
-    if (opened === "expired") throw new Refused(410, "This link is too old. Call the tool again for a new one.");
-    if (!opened || (caller && caller.id !== opened.caller)) throw noSuchFile();
-    await give(opened.value, caller ?? { id: opened.caller, ...opened.value.holder }, exchange);
+    const decrypted = await encryption.decryptForAny("download", exchange.path.slice(DOWNLOADS_PATH.length), Ticket);
+    if (decrypted === "expired") throw new Refused(410, "This link is too old. Call the tool again for a new one.");
+    if (!decrypted || (caller && caller.id !== decrypted.caller)) throw noSuchFile();
+    await give(decrypted.value, caller ?? { id: decrypted.caller, ...decrypted.value.holder }, exchange);
     return true;
   }
 

@@ -50,9 +50,9 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
     /** Throws Failure `not_configured`, which says why and quotes nothing. */
     async of(team: Pick<Team, "name" | "secret">): Promise<string> {
       const { secret } = team;
-      if ("sealed" in secret)
+      if ("encrypted" in secret)
         try {
-          return (await encryption.decryptSecret(team.name, secret.sealed)).secret;
+          return (await encryption.decryptSecret(team.name, secret.encrypted)).secret;
         } catch (error) {
           throw error instanceof DecryptionError ? unreadable(team, error.message) : error;
         }
@@ -69,7 +69,7 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
     encrypt: encryption.encryptSecret,
 
     /** The same secret under the first key; undefined if it is under that key already. Throws DecryptionError. */
-    async encryptAgain(name: string, encrypted: string): Promise<string | undefined> {
+    async reencrypt(name: string, encrypted: string): Promise<string | undefined> {
       const { secret, isFirstKey } = await encryption.decryptSecret(name, encrypted);
       return isFirstKey ? undefined : await encryption.encryptSecret(name, secret);
     },

@@ -10,7 +10,7 @@ export const CHANNEL = "mic_teams";
 export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 /** Where a team's secret is: encrypted in the table, or in a file that another program writes. */
-export type SecretPlace = { readonly sealed: string } | { readonly file: string };
+export type StoredSecret = { readonly encrypted: string } | { readonly file: string };
 
 export interface Team {
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Team {
   readonly workspaceId: string;
   /** Callers with this value in MIC_AUTH_TEAM_CLAIM are members. */
   readonly claim: string | undefined;
-  readonly secret: SecretPlace;
+  readonly secret: StoredSecret;
   /** Milliseconds since 1970, by the database's clock. */
   readonly changedAt: number;
 }
@@ -39,12 +39,12 @@ export interface ListedTeam extends Team {
 /** A team of a caller, and when it last changed. `claim`: the value of its claim, if the caller is a member by it. */
 export type Belonging = Pick<Team, "name" | "changedAt" | "claim">;
 
-/** Times are milliseconds since 1970. `sealed`: see ../encryption.ts. `secret_file`: a path on every instance. */
+/** Times are milliseconds since 1970. `encrypted_secret`: see ../encryption.ts. `secret_file`: a path on every instance. */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS teams (
      name TEXT PRIMARY KEY, base_url TEXT NOT NULL, client_id TEXT NOT NULL, workspace_id TEXT NOT NULL, claim TEXT,
-     sealed TEXT, secret_file TEXT, created_at BIGINT NOT NULL, changed_at BIGINT NOT NULL,
-     CHECK ((sealed IS NULL) <> (secret_file IS NULL)))`,
+     encrypted_secret TEXT, secret_file TEXT, created_at BIGINT NOT NULL, changed_at BIGINT NOT NULL,
+     CHECK ((encrypted_secret IS NULL) <> (secret_file IS NULL)))`,
   // One client belongs to one team: its credentials can read all that was made with them.
   "CREATE UNIQUE INDEX IF NOT EXISTS teams_by_client ON teams (base_url, client_id)",
   "CREATE INDEX IF NOT EXISTS teams_by_claim ON teams (claim)",
@@ -67,7 +67,7 @@ const Row = z
     client_id: z.string(),
     workspace_id: z.string(),
     claim: z.string().nullable(),
-    sealed: z.string().nullable(),
+    encrypted_secret: z.string().nullable(),
     secret_file: z.string().nullable(),
     changed_at: z.int(),
   })
@@ -78,7 +78,7 @@ const Row = z
       clientId: row.client_id,
       workspaceId: row.workspace_id,
       claim: row.claim ?? undefined,
-      secret: row.sealed === null ? { file: row.secret_file ?? "" } : { sealed: row.sealed },
+      secret: row.encrypted_secret === null ? { file: row.secret_file ?? "" } : { encrypted: row.encrypted_secret },
       changedAt: row.changed_at,
     }),
   );
@@ -90,8 +90,8 @@ const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 /** Follows a change named `changed`: returns the changed rows, and notifies every instance. */
 const NOTIFY = `SELECT name, pg_notify('${CHANNEL}', name) FROM changed`;
 
-const sealedOf = (secret: SecretPlace): string | null => ("sealed" in secret ? secret.sealed : null);
-const fileOf = (secret: SecretPlace): string | null => ("file" in secret ? secret.file : null);
+const encryptedTextOf = (secret: StoredSecret): string | null => ("encrypted" in secret ? secret.encrypted : null);
+const fileOf = (secret: StoredSecret): string | null => ("file" in secret ? secret.file : null);
 
 export type Teams = ReturnType<typeof createTeams>;
 
@@ -142,9 +142,9 @@ export function createTeams({ query }: Pick<Database, "query">) {
     async add(team: NewTeam): Promise<string | undefined> {
       const { name, baseUrl, clientId, workspaceId, claim, secret } = team;
       const isAdded = await changes(
-        `INSERT INTO teams (name, base_url, client_id, workspace_id, claim, sealed, secret_file, created_at, changed_at)
+        `INSERT INTO teams (name, base_url, client_id, workspace_id, claim, encrypted_secret, secret_file, created_at, changed_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, ${NOW}, ${NOW}) ON CONFLICT DO NOTHING RETURNING name`,
-        [name, baseUrl, clientId, workspaceId, claim ?? null, sealedOf(secret), fileOf(secret)],
+        [name, baseUrl, clientId, workspaceId, claim ?? null, encryptedTextOf(secret), fileOf(secret)],
       );
       if (isAdded) return undefined;
       const [row] = await query("SELECT * FROM teams WHERE name = $1 OR (base_url = $2 AND client_id = $3)", [
@@ -184,17 +184,16 @@ export function createTeams({ query }: Pick<Database, "query">) {
     remove: (name: string): Promise<boolean> => changes("DELETE FROM teams WHERE name = $1 RETURNING name", [name]),
 
     /** False if there is no such team. */
-    replaceSecret: (name: string, secret: SecretPlace): Promise<boolean> =>
-      changes(`UPDATE teams SET sealed = $2, secret_file = $3, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [
-        name,
-        sealedOf(secret),
-        fileOf(secret),
-      ]),
+    replaceSecret: (name: string, secret: StoredSecret): Promise<boolean> =>
+      changes(
+        `UPDATE teams SET encrypted_secret = $2, secret_file = $3, changed_at = ${NOW} WHERE name = $1 RETURNING name`,
+        [name, encryptedTextOf(secret), fileOf(secret)],
+      ),
 
     /** Stores the same secret encrypted again, without a notice. False if another secret has replaced it. */
-    async replaceEncrypted(name: string, before: string, sealed: string): Promise<boolean> {
-      const sql = "UPDATE teams SET sealed = $3 WHERE name = $1 AND sealed = $2 RETURNING name";
-      return (await query(sql, [name, before, sealed])).length > 0;
+    async replaceEncrypted(name: string, before: string, encrypted: string): Promise<boolean> {
+      const sql = "UPDATE teams SET encrypted_secret = $3 WHERE name = $1 AND encrypted_secret = $2 RETURNING name";
+      return (await query(sql, [name, before, encrypted])).length > 0;
     },
   };
 }

@@ -15,14 +15,14 @@ const begin = async (client: TaskClient): Promise<string> =>
 
 const logged = async (): Promise<unknown> => Object(await service().admin("GET", "requests")).length;
 
-test("an id that this server's credentials have not sealed is no task, and asks nobody", async () => {
+test("an id that this server's credentials did not sign is refused without a request", async () => {
   const client = sharedClient();
   const taskId = await begin(client);
-  const [text = "", seal = ""] = taskId.split(".");
+  const [text = "", signature = ""] = taskId.split(".");
   const decoded = JSON.parse(Buffer.from(text, "base64url").toString());
   expect(JSON.stringify(decoded)).not.toContain(service().emulator.clientSecret);
   const other = Buffer.from(JSON.stringify({ ...decoded, jobId: "micjob_other" })).toString("base64url");
-  const flipped = seal.startsWith("A") ? `B${seal.slice(1)}` : `A${seal.slice(1)}`;
+  const flipped = signature.startsWith("A") ? `B${signature.slice(1)}` : `A${signature.slice(1)}`;
   const forged = [
     "",
     ".",
@@ -30,14 +30,14 @@ test("an id that this server's credentials have not sealed is no task, and asks 
     decoded.jobId,
     text,
     `${text}.`,
-    `${text}.${seal.slice(0, -1)}`,
+    `${text}.${signature.slice(0, -1)}`,
     `${text}.${flipped}`,
-    `${text}.${seal}.`,
-    `${text}=.${seal}`,
+    `${text}.${signature}.`,
+    `${text}=.${signature}`,
     ` ${taskId}`,
-    `${other}.${seal}`,
-    `.${seal}`,
-    `${Buffer.from("null").toString("base64url")}.${seal}`,
+    `${other}.${signature}`,
+    `.${signature}`,
+    `${Buffer.from("null").toString("base64url")}.${signature}`,
     "🍨".repeat(40),
     "x".repeat(1_000_000),
   ];

@@ -13,44 +13,45 @@ const KEY_BYTES = 32;
  * A key for the ids of tasks: derived from the client credentials, so it is the same in every process that has them, nobody else
  * has it, and nothing is stored. A client secret that is replaced ends it. Throws Failure `not_configured`.
  */
-function sealingKey({ baseUrl, credentials }: Identity): () => Promise<Buffer> {
+function createSigningKeyProvider({ baseUrl, credentials }: Identity): () => Promise<Buffer> {
   let made: { readonly from: string; readonly key: Promise<Buffer> } | undefined;
   return async () => {
     const { clientId, clientSecret } = await credentials();
     const salt = JSON.stringify(["mic-mcp sealed for clients", await baseUrl(), clientId]);
     const from = JSON.stringify([salt, clientSecret]);
-    // Slow on purpose: an attacker who holds sealed text must not be able to try out secrets on it.
+    // Slow on purpose: an attacker who holds a signed id must not be able to try out secrets on it.
     if (made?.from !== from) made = { from, key: derive(clientSecret, salt, KEY_BYTES) };
     return await made.key;
   };
 }
 
-export interface SealedIds<T> {
+export interface IdCodec<T> {
   /** An id of printable characters. Throws Failure. */
-  seal(value: T): Promise<string>;
+  encode(value: T): Promise<string>;
   /** Undefined when the id is not ours. Throws Failure. */
-  open(id: string): Promise<T | undefined>;
+  decode(id: string): Promise<T | undefined>;
 }
 
-export function createSealedIds<T>(schema: z.ZodType<T>, identity: Identity): SealedIds<T> {
-  const key = sealingKey(identity);
-  const sealOf = async (text: string): Promise<Buffer> =>
+export function createSignedIdCodec<T>(schema: z.ZodType<T>, identity: Identity): IdCodec<T> {
+  const key = createSigningKeyProvider(identity);
+  const sign = async (text: string): Promise<Buffer> =>
     createHmac("sha256", await key())
       .update(text)
       .digest();
 
   return {
     /** Gives the same value the same id, of letters, digits, `-`, `_` and one `.`. */
-    async seal(value) {
+    async encode(value) {
       const text = Buffer.from(JSON.stringify(value)).toString("base64url");
-      return `${text}.${(await sealOf(text)).toString("base64url")}`;
+      return `${text}.${(await sign(text)).toString("base64url")}`;
     },
 
-    async open(id) {
+    async decode(id) {
       if (id.length > MAX_CHARS) return undefined;
-      const [text = "", seal = "", ...more] = id.split(".");
-      const expected = (await sealOf(text)).toString("base64url");
-      const same = seal.length === expected.length && timingSafeEqual(Buffer.from(seal), Buffer.from(expected));
+      const [text = "", signature = "", ...more] = id.split(".");
+      const expected = (await sign(text)).toString("base64url");
+      const same =
+        signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected));
       if (more.length > 0 || !same) return undefined;
       return schema.safeParse(JSON.parse(Buffer.from(text, "base64url").toString())).data;
     },
