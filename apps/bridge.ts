@@ -31,14 +31,14 @@ export interface Bridge {
   download(file: string, mimeType: string, text: string): Promise<unknown>;
 }
 
-interface Waiting {
-  settle(message: Fields): void;
+interface PendingRequest {
+  resolve(message: Fields): void;
 }
 
 const block = (text: string) => [{ type: "text", text }];
 
 export function connect(name: string, version: string, handlers: HostEventHandlers): Bridge {
-  const waiting = new Map<number, Waiting>();
+  const pendingRequests = new Map<number, PendingRequest>();
   let lastId = 0;
   let capabilities: Fields = {};
   let context: Fields = {};
@@ -50,11 +50,11 @@ export function connect(name: string, version: string, handlers: HostEventHandle
     const id = lastId;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        waiting.delete(id);
+        pendingRequests.delete(id);
         reject(new Error("The host did not answer."));
       }, limitMs);
-      waiting.set(id, {
-        settle({ result, error }) {
+      pendingRequests.set(id, {
+        resolve({ result, error }) {
           clearTimeout(timer);
           if (error === undefined) resolve(result);
           else reject(new Error(textOf(fieldsOf(error)["message"]) || "The host refused."));
@@ -69,11 +69,11 @@ export function connect(name: string, version: string, handlers: HostEventHandle
     handlers.context(context);
   }
 
-  function settle(message: Fields): void {
+  function resolveRequest(message: Fields): void {
     const { id } = message;
-    const asked = typeof id === "number" ? waiting.get(id) : undefined;
-    if (typeof id === "number") waiting.delete(id);
-    asked?.settle(message);
+    const asked = typeof id === "number" ? pendingRequests.get(id) : undefined;
+    if (typeof id === "number") pendingRequests.delete(id);
+    asked?.resolve(message);
   }
 
   function handleMessage(message: Fields): void {
@@ -81,7 +81,7 @@ export function connect(name: string, version: string, handlers: HostEventHandle
     const params = fieldsOf(message["params"]);
     switch (method) {
       case undefined:
-        settle(message);
+        resolveRequest(message);
         break;
       case "ui/notifications/tool-input":
         handlers.input(fieldsOf(params["arguments"]));

@@ -12,7 +12,7 @@ import { outputs } from "../src/toolkit/outputs.ts";
 const candidate = ({ id, state, failure }: Job): Candidate => ({
   value: id,
   name: `${state} ${failure?.code ?? ""}`,
-  isUnsettled: !ENDED.has(state),
+  isUnresolved: !ENDED.has(state),
 });
 
 export const listJobs = defineTool({

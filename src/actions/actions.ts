@@ -158,7 +158,12 @@ export function createActions(options: ActionsOptions) {
    * The agent gets the outcome even if it cannot be recorded: the action then stays in progress, and a later call asks under the same
    * key. The same holds if another process has taken the action over.
    */
-  async function record(open: Journal, stored: StoredAction, resolution: Resolution, call: ActionCall): Promise<void> {
+  async function tryRecordResolution(
+    open: Journal,
+    stored: StoredAction,
+    resolution: Resolution,
+    call: ActionCall,
+  ): Promise<void> {
     await open.resolve(stored, resolution, call.hooks?.auditor).catch((error: unknown) => onTrouble(reasonOf(error)));
   }
 
@@ -177,21 +182,26 @@ export function createActions(options: ActionsOptions) {
     try {
       const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
       const reply = await call.send(request, upstreamKey, {
-        lost: isResumed,
+        mayHaveTakenEffect: isResumed,
         onAttempt: () => {
           attempts += 1;
         },
       });
       const outcome = recordedText({ value: reply.value, drift: reply.drift }, call.redact);
       const resourceId = call.resourceId(reply.value);
-      await record(open, stored, { state: "succeeded", attempts, outcome, resourceId }, call);
+      await tryRecordResolution(open, stored, { state: "succeeded", attempts, outcome, resourceId }, call);
       return { ...reply, attempts, idempotencyKey, origin: isResumed ? "resolved" : "new" };
     } catch (error) {
       // For an error of our own in the middle it is unknown whether anything was sent.
       const failure =
         error instanceof Failure ? withOwnKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error));
       const outcome = recordedText({ failure: failure.facts }, call.redact);
-      await record(open, stored, { state: stateAfter(failure), attempts, outcome, resourceId: undefined }, call);
+      await tryRecordResolution(
+        open,
+        stored,
+        { state: stateAfter(failure), attempts, outcome, resourceId: undefined },
+        call,
+      );
       throw failure.facts.sideEffect === "unknown" ? stillUnknown(failure, stored, call) : failure;
     }
   }
@@ -344,10 +354,10 @@ export function createActions(options: ActionsOptions) {
      * Records the outcome of an unresolved action that was found out without sending it again. Returns false if it is not unresolved any
      * more, or a living process works on it. Throws Failure.
      */
-    async conclude(
+    async recordOutcome(
       service: string,
       key: string,
-      found: { readonly value: unknown; readonly resourceId: string } | { readonly failure: Failure },
+      foundOutcome: { readonly value: unknown; readonly resourceId: string } | { readonly failure: Failure },
       { hooks, redact: ownRedact }: Pick<ActionCall, "hooks" | "redact">,
     ): Promise<boolean> {
       const open = await journal();
@@ -359,18 +369,18 @@ export function createActions(options: ActionsOptions) {
       if (!claimed) return false;
       const { attempts } = claimed;
       const resolution: Resolution =
-        "failure" in found
+        "failure" in foundOutcome
           ? {
-              state: stateAfter(found.failure),
+              state: stateAfter(foundOutcome.failure),
               attempts,
-              outcome: recordedText({ failure: found.failure.facts }, ownRedact),
+              outcome: recordedText({ failure: foundOutcome.failure.facts }, ownRedact),
               resourceId: undefined,
             }
           : {
               state: "succeeded",
               attempts,
-              outcome: recordedText({ value: found.value, drift: [] }, ownRedact),
-              resourceId: found.resourceId,
+              outcome: recordedText({ value: foundOutcome.value, drift: [] }, ownRedact),
+              resourceId: foundOutcome.resourceId,
             };
       return (await open.resolve(claimed, resolution, hooks?.auditor)) !== undefined;
     },

@@ -21,10 +21,10 @@ const COLUMNS = "id, at, event, caller, team, client, tool, key, resource_id, ou
  * writes inside of WITH; only a deployment for teams has an audit, and it has PostgreSQL. `resolving` returns the whole row that it resolves;
  * its parameters come first, `values` is how many they are.
  */
-export function auditedResolution(resolving: string, values: number, auditor: Auditor) {
+export function auditedResolution(resolveSql: string, values: number, auditor: Auditor) {
   const [id, caller, team, client, trace] = [1, 2, 3, 4, 5].map((at) => `CAST($${values + at} AS TEXT)`);
   return {
-    sql: `WITH resolved AS (${resolving}), audited AS (
+    sql: `WITH resolved AS (${resolveSql}), audited AS (
         INSERT INTO audit (${COLUMNS})
         SELECT ${id}, updated_at, 'action', ${caller}, ${team}, ${client}, tool, key, resource_id, state, ${trace} FROM resolved)
       SELECT * FROM resolved`,

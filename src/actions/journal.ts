@@ -69,7 +69,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     { service, key }: Pick<StoredAction, "service" | "key">,
     sql: string,
     values: readonly Value[],
-    isOurs: (stored: StoredAction) => boolean,
+    isOwnWrite: (stored: StoredAction) => boolean,
   ): Promise<StoredAction | undefined> {
     try {
       return await query(sql, values);
@@ -78,7 +78,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
       const written = await query(sql, values);
       if (written) return written;
       const stored = await find(service, key);
-      return stored?.owner === owner && isOurs(stored) ? stored : undefined;
+      return stored?.owner === owner && isOwnWrite(stored) ? stored : undefined;
     }
   }
 
@@ -218,16 +218,16 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
       { state, attempts, outcome, resourceId }: Resolution,
       auditor?: Auditor,
     ): Promise<StoredAction | undefined> {
-      const resolving = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, resource_id = $6, updated_at = ${instant("$7")},
+      const resolveSql = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, resource_id = $6, updated_at = ${instant("$7")},
            resolved_at = CASE WHEN $3 = 'succeeded' THEN ${instant("$7")} END,
            slot = CASE WHEN $3 = 'rejected' THEN 0 ELSE slot END, lease_until = 0
          WHERE service = $1 AND key = $2 AND owner = $8 AND state = 'in_progress' RETURNING ${columns}`;
       const kept = resourceId === undefined ? null : keptId(resourceId);
       const values = [service, key, state, attempts, outcome ?? null, kept, now(), owner];
-      const audited = auditor && auditedResolution(resolving, values.length, auditor);
+      const audited = auditor && auditedResolution(resolveSql, values.length, auditor);
       return writeSurely(
         { service, key },
-        audited?.sql ?? resolving,
+        audited?.sql ?? resolveSql,
         [...values, ...(audited?.values ?? [])],
         (stored) => stored.state === state && stored.attempts === attempts && stored.outcome === (outcome ?? null),
       );

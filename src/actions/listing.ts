@@ -153,14 +153,14 @@ async function latestIn(
   states: readonly ActionState[],
   { service, limit }: ListingOptions,
 ): Promise<readonly StoredAction[]> {
-  const mine = service === undefined ? "" : "AND service = $2";
+  const serviceCondition = service === undefined ? "" : "AND service = $2";
   // One query for each state reads an index in its order; for several states the database would sort all their rows.
   const found = await Promise.all(
     states.map((state) =>
-      query(`SELECT ${columns} FROM actions WHERE state = '${state}' ${mine} ORDER BY updated_at DESC LIMIT $1`, [
-        limit,
-        ...(service === undefined ? [] : [service]),
-      ]),
+      query(
+        `SELECT ${columns} FROM actions WHERE state = '${state}' ${serviceCondition} ORDER BY updated_at DESC LIMIT $1`,
+        [limit, ...(service === undefined ? [] : [service])],
+      ),
     ),
   );
   return found
@@ -172,8 +172,8 @@ async function latestIn(
 const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
 
 async function countsIn({ query }: Journal, service: string | undefined): Promise<ReadonlyMap<ActionState, number>> {
-  const mine = service === undefined ? "" : "WHERE service = $1";
-  const sql = `SELECT state, COUNT(*) AS count FROM actions ${mine} GROUP BY state`;
+  const serviceCondition = service === undefined ? "" : "WHERE service = $1";
+  const sql = `SELECT state, COUNT(*) AS count FROM actions ${serviceCondition} GROUP BY state`;
   const rows = await query(sql, service === undefined ? [] : [service]);
   return new Map(rows.map((row) => CountRow.parse(row)).map(({ state, count }) => [state, count]));
 }

@@ -58,7 +58,7 @@ export interface ServiceActions {
   /** The arguments of the action under this key. Throws Failure. */
   recall(tool: string, key: string): Promise<Arguments | undefined>;
   /** Records an outcome that was found out without sending again. Returns false if the action is not unresolved. Throws Failure. */
-  conclude(key: string, found: Parameters<Actions["conclude"]>[2]): Promise<boolean>;
+  recordOutcome(key: string, found: Parameters<Actions["recordOutcome"]>[2]): Promise<boolean>;
   /** Unresolved actions, then the latest; of every service if this one has no name yet, but a caller sees only their own. Throws Failure. */
   list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<ActionList>;
   /** This caller's actions in progress or of unknown outcome, the oldest first. Throws Failure. */
@@ -101,7 +101,7 @@ export function actionsOfService({ actions, journal, serviceName, hooks, redact 
       return stored && actionAbout(stored);
     },
     recall: async (tool, key) => await actions.recall(await ownName(), tool, key),
-    conclude: async (key, found) => await actions.conclude(await ownName(), key, found, { hooks, redact }),
+    recordOutcome: async (key, found) => await actions.recordOutcome(await ownName(), key, found, { hooks, redact }),
     list: async (wanted) => await listActions(await journal(), { ...wanted, service: await listedName() }),
     unresolved: async () => await unresolvedActions(await journal(), await ownName()),
     find: async (key) => await findAction(await journal(), await ownName(), key),

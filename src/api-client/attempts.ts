@@ -37,12 +37,12 @@ export interface CallContext {
   readonly deadlineAt: number;
   /** Fewer attempts than usual: 1 where the caller has a retry policy of its own. */
   readonly maxAttempts?: number;
-  readonly pace?: Pace;
+  readonly sharedRetryAfter?: SharedRetryAfter;
   readonly onFailedAttempt?: (attempt: FailedAttempt) => void;
 }
 
 /** What requests of one call share: a Retry-After that one of them gets holds them all. */
-export interface Pace {
+export interface SharedRetryAfter {
   /** Milliseconds since 1970 before which none is sent. */
   heldUntilAt: number;
 }
@@ -85,10 +85,11 @@ export async function waitBeforeRetry(
   const backoffMs = timing.random() * Math.min(CAP_MS, BASE_MS * 2 ** attempt);
   const ownWaitMs =
     retryAfterSeconds === undefined ? Math.max(backoffMs, inProgress ? BASE_MS : 0) : retryAfterSeconds * 1000;
-  const { pace } = context;
+  const { sharedRetryAfter } = context;
   const now = timing.now();
-  if (pace && retryAfterSeconds !== undefined) pace.heldUntilAt = Math.max(pace.heldUntilAt, now + ownWaitMs);
-  const waitMs = Math.max(ownWaitMs, (pace?.heldUntilAt ?? now) - now);
+  if (sharedRetryAfter && retryAfterSeconds !== undefined)
+    sharedRetryAfter.heldUntilAt = Math.max(sharedRetryAfter.heldUntilAt, now + ownWaitMs);
+  const waitMs = Math.max(ownWaitMs, (sharedRetryAfter?.heldUntilAt ?? now) - now);
   if (attempt >= (context.maxAttempts ?? MAX_ATTEMPTS) && !inProgress) return false;
   if (waitMs + MIN_ATTEMPT_MS > timeLeftMs(context, timing)) return false;
   await timing.sleep(waitMs, context.signal);

@@ -36,7 +36,7 @@ export interface ServiceOptions {
 /** What is known of a request's earlier attempts, and who hears of the next. */
 export interface Attempts {
   /** An earlier one, of another call, may have taken effect unseen. */
-  readonly lost?: boolean;
+  readonly mayHaveTakenEffect?: boolean;
   readonly onAttempt?: () => void;
 }
 
@@ -119,10 +119,10 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
     encoded: EncodedRequest,
     key: string | undefined,
     context: CallContext,
-    { lost: lostBefore = false, onAttempt }: Attempts = {},
+    { mayHaveTakenEffect: mayHaveTakenEffectBefore = false, onAttempt }: Attempts = {},
   ): Promise<ServiceAnswer<z.output<S>>> {
-    let sent = lostBefore;
-    let lost = lostBefore;
+    let sent = mayHaveTakenEffectBefore;
+    let mayHaveTakenEffect = mayHaveTakenEffectBefore;
     const sendCounter = { count: 0 };
 
     function sendOnce(wire: WireRequest): Promise<WireAnswer> {
@@ -136,13 +136,13 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
       try {
         const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
         const answer = await authorized(endpoint, wire, context, sendOnce, sendCounter);
-        lost ||= answer.status >= 500;
+        mayHaveTakenEffect ||= answer.status >= 500;
         return answer;
       } catch (error) {
         if (error instanceof AnswerTooLarge) throw tooLarge(endpoint, encoded, error);
         if (!(error instanceof TransportError)) throw error;
         sent = sentBefore || error.sent;
-        lost ||= error.sent;
+        mayHaveTakenEffect ||= error.sent;
         throw transportFailure(endpoint, error);
       }
     }
@@ -154,13 +154,13 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
         try {
           return read(endpoint, await attempt(), attempts);
         } catch (error) {
-          lost ||= error instanceof Failure && error.facts.sideEffect === "unknown";
+          mayHaveTakenEffect ||= error instanceof Failure && error.facts.sideEffect === "unknown";
           throw error;
         }
       });
     } catch (error) {
       if (context.signal.aborted) throw cancelled(endpoint, key, sent);
-      throw error instanceof Failure ? finalFailure(endpoint, error, key, lost) : error;
+      throw error instanceof Failure ? finalFailure(endpoint, error, key, mayHaveTakenEffect) : error;
     }
   }
 

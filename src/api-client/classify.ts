@@ -288,9 +288,14 @@ export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boo
 const DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]);
 
 /** The last word on a failed call. `lost`: an attempt, of this call or an earlier one, may have taken effect unseen. */
-export function finalFailure(endpoint: Endpoint, failure: Failure, key: string | undefined, lost: boolean): Failure {
+export function finalFailure(
+  endpoint: Endpoint,
+  failure: Failure,
+  key: string | undefined,
+  mayHaveTakenEffect: boolean,
+): Failure {
   const keyed = key === undefined ? failure : failure.with({ idempotencyKey: key });
-  if (!isAction(endpoint) || !lost || failure.facts.sideEffect !== "none") return keyed;
+  if (!isAction(endpoint) || !mayHaveTakenEffect || failure.facts.sideEffect !== "none") return keyed;
   if (isTransient(endpoint, failure))
     return keyed.with({
       kind: "outcome_unknown",

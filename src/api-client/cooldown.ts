@@ -5,7 +5,7 @@ import { ANSWER_MARGIN_MS, type CallContext, type Timing, timeLeftMs } from "./a
 import { retryAfterSeconds } from "./classify.ts";
 
 /** One odd header must not silence many for days: after this time one request tries again. */
-const LONGEST_MS = 3_600_000;
+const MAX_COOLDOWN_MS = 3_600_000;
 /** Requests that wait for the same instant are sent within this time after it. */
 const SPREAD_MS = 250;
 const TOO_MANY_REQUESTS = 429;
@@ -43,6 +43,6 @@ export const withCooldown =
     const answer = await send(request);
     const { status, headers } = answer;
     const seconds = status === TOO_MANY_REQUESTS ? retryAfterSeconds(headers, timing.now()) : undefined;
-    if (seconds !== undefined) await cooldown.ask(Math.min(seconds * 1000, LONGEST_MS));
+    if (seconds !== undefined) await cooldown.record(Math.min(seconds * 1000, MAX_COOLDOWN_MS));
     return answer;
   };

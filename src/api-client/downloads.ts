@@ -80,7 +80,7 @@ interface Running {
   readonly stop: AbortController;
   bytes: number;
   waiting: number;
-  settled: boolean;
+  isFinished: boolean;
 }
 
 const stillRunning = (bytes: number): Failure =>
@@ -97,7 +97,7 @@ export type Downloads = ReturnType<typeof createDownloads>;
 export function createDownloads(service: Service) {
   const running = new Map<string, Running>();
   /** Those that were given up, too: each still has a partial file to remove. */
-  const unsettled = new Set<Running>();
+  const unfinished = new Set<Running>();
 
   function start(
     key: string,
@@ -113,15 +113,15 @@ export function createDownloads(service: Service) {
       download.bytes = bytes;
     };
     const done = downloadFile(service, endpoint, request, { ...target, onBytes: count }, context);
-    const download: Running = { done, stop, bytes: 0, waiting: 0, settled: false };
+    const download: Running = { done, stop, bytes: 0, waiting: 0, isFinished: false };
     running.set(key, download);
-    unsettled.add(download);
+    unfinished.add(download);
     // Finished while no call waits: kept for the call that comes back for it.
-    const settle = () => {
-      download.settled = true;
-      unsettled.delete(download);
+    const markFinished = () => {
+      download.isFinished = true;
+      unfinished.delete(download);
     };
-    done.then(settle, settle);
+    done.then(markFinished, markFinished);
     return download;
   }
 
@@ -147,7 +147,7 @@ export function createDownloads(service: Service) {
       } finally {
         clearInterval(ticker);
         download.waiting--;
-        if (download.settled) running.delete(key);
+        if (download.isFinished) running.delete(key);
         // A cancelled call takes its download with it, unless another call waits for the same one.
         if (context.signal.aborted && download.waiting === 0) {
           running.delete(key);
@@ -157,7 +157,7 @@ export function createDownloads(service: Service) {
     },
     /** Ends every download; no partial file stays. */
     async close(): Promise<void> {
-      const ending = [...unsettled].map(({ done, stop }) => {
+      const ending = [...unfinished].map(({ done, stop }) => {
         stop.abort();
         return done.catch(() => undefined);
       });

@@ -72,7 +72,7 @@ interface NewFile {
   readonly argument?: string | undefined;
 }
 
-async function settleName(part: string, { folder, name, argument }: NewFile): Promise<string> {
+async function claimFreeName(part: string, { folder, name, argument }: NewFile): Promise<string> {
   const { name: stem, ext } = parse(name);
   for (let n = 1; n <= (argument === undefined ? MAX_NUMBERED : 1); n++) {
     const fileName = n === 1 ? name : `${stem} (${n})${ext}`;
@@ -103,7 +103,7 @@ export async function makeFile<T>(
       throw error;
     }
     await file.close();
-    const fileName = await settleName(part, newFile);
+    const fileName = await claimFreeName(part, newFile);
     return { fileName, path: join(folder, fileName), written };
   } finally {
     await rm(own, { recursive: true, force: true }).catch(() => undefined);

@@ -8,7 +8,7 @@ import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { escaped, json } from "../core/outside.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
-import { jobSubject, waitsForPerson } from "../toolkit/advice/job.ts";
+import { jobSubject, needsUserAction } from "../toolkit/advice/job.ts";
 import { ENDED } from "../toolkit/advice/job-facts.ts";
 import { poll } from "../toolkit/polling.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
@@ -35,7 +35,7 @@ function titleOf({ stage, completedUnits, totalUnits, attemptCount }: Stage): st
 }
 
 /** If a user must act before the job continues. */
-const waiting = (job: Job): string => (waitsForPerson(job) ? `${job.state}: a person has to act at the service` : "");
+const waiting = (job: Job): string => (needsUserAction(job) ? `${job.state}: a person has to act at the service` : "");
 
 interface JobView {
   show(job: Job): void;

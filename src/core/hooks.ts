@@ -23,7 +23,7 @@ export interface Cooldown {
   /** Milliseconds until a request may be sent; 0 or less: now. */
   leftMs(): Promise<number>;
   /** The API has asked for a pause. Resolves when the other processes can know. */
-  ask(ms: number): Promise<void>;
+  record(ms: number): Promise<void>;
 }
 
 export interface Hooks {

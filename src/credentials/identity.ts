@@ -70,7 +70,7 @@ export interface IdentityOptions {
 /** A login is read again after this time: within it, a logout or another login is noticed. */
 export const LOOK_AGAIN_MS = 3_000;
 /** A silent keychain costs seconds each time, and a login that is known goes on without it. */
-const REST_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000, known: 60_000 };
+const KEYCHAIN_COOLDOWN_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000, known: 60_000 };
 
 // Tokens in memory and calls under way belong to who this process was when it began.
 const changedLogin = (): Failure =>
@@ -104,22 +104,22 @@ export function createIdentity(options: IdentityOptions): Identity {
   }
 
   async function read(from: Keychain): Promise<StoredLogin | undefined> {
-    let restMs = 0;
+    let delayMs = 0;
     try {
       const login = accepted(await readLogin(from));
       // Without a login each call looks for one: the next call after `mic-mcp login` finds it.
-      if (login) restMs = LOOK_AGAIN_MS;
+      if (login) delayMs = LOOK_AGAIN_MS;
       return login;
     } catch (error) {
-      restMs = LOOK_AGAIN_MS;
+      delayMs = LOOK_AGAIN_MS;
       if (!(error instanceof KeychainError)) throw error;
-      if (last) restMs = REST_MS.known;
-      else if (error.trouble === "silent") restMs = REST_MS.unknown;
+      if (last) delayMs = KEYCHAIN_COOLDOWN_MS.known;
+      else if (error.trouble === "silent") delayMs = KEYCHAIN_COOLDOWN_MS.unknown;
       // That it cannot be read now is no logout.
       if (last) return last;
       throw error;
     } finally {
-      readAgainAt = now() + restMs;
+      readAgainAt = now() + delayMs;
     }
   }
 

@@ -36,7 +36,7 @@ export async function readToken(
 }
 
 /** A keychain in trouble is left alone for this long: waiting for it again and again would cost every call seconds. */
-const REST_MS = 60_000;
+const COOLDOWN_MS = 60_000;
 
 /** `onTrouble` hears of a failing keychain; nothing here throws, since a token can always be fetched anew. */
 export function keychainTokens(
@@ -44,28 +44,28 @@ export function keychainTokens(
   now: () => number,
   onTrouble: (error: KeychainError) => void,
 ): TokenStore {
-  let restUntil = 0;
+  let cooldownUntil = 0;
 
-  async function unlessInTrouble<T>(work: () => Promise<T>): Promise<T | undefined> {
-    if (now() < restUntil) return undefined;
+  async function withCooldown<T>(work: () => Promise<T>): Promise<T | undefined> {
+    if (now() < cooldownUntil) return undefined;
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof KeychainError)) throw error;
-      restUntil = now() + REST_MS;
+      cooldownUntil = now() + COOLDOWN_MS;
       onTrouble(error);
       return undefined;
     }
   }
 
   return {
-    load: (owner, scopes) => unlessInTrouble(() => readToken(keychain, owner, scopes)),
+    load: (owner, scopes) => withCooldown(() => readToken(keychain, owner, scopes)),
     async save(owner, scopes, token) {
       const text = JSON.stringify(token);
-      if (fitsKeychain(text)) await unlessInTrouble(() => keychain.setPassword(tokenAccount(owner, scopes), text));
+      if (fitsKeychain(text)) await withCooldown(() => keychain.setPassword(tokenAccount(owner, scopes), text));
     },
     async remove(owner, scopes, value) {
-      await unlessInTrouble(async () => {
+      await withCooldown(async () => {
         const stored = await readToken(keychain, owner, scopes);
         if (stored?.value === value) await keychain.deletePassword(tokenAccount(owner, scopes));
       });

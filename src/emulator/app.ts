@@ -81,16 +81,16 @@ export function makeApp({ clients, playground, tokens, faults, records }: AppPar
 
     const claim = idempotency.claim(command);
     if (!isClaim(claim)) return (await pause()) ? claim : undefined;
-    let isSettled = false;
+    let isCompleted = false;
     try {
       if (!(await pause())) return undefined;
       const answer = withHeaders(execute(), { "X-Request-Id": requestId });
-      claim.settle(answer);
-      isSettled = true;
+      claim.complete(answer);
+      isCompleted = true;
       records.execution(credentials.clientId, command.operationId, command.key);
       return answer;
     } finally {
-      if (!isSettled) claim.release();
+      if (!isCompleted) claim.release();
     }
   };
 

@@ -16,7 +16,7 @@ interface KeptAnswer {
 
 export interface Claim {
   /** The command was executed: its answer is the key's from now on. */
-  settle(answer: Answer): void;
+  complete(answer: Answer): void;
   /** Nothing was done: the key is free again. */
   release(): void;
 }
@@ -49,7 +49,7 @@ export class Idempotency {
     this.#entries.delete(name);
     this.#entries.set(name, entry);
     return {
-      settle: (answer) => {
+      complete: (answer) => {
         entry.answer = answer;
       },
       release: () => {

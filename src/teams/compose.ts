@@ -90,11 +90,11 @@ export function composeTeams(deployment: Deployment) {
     { service, redactor }: Pick<Client, "service" | "redactor">,
   ) {
     const auditor: Auditor = { caller, team: team ?? "", client, traceId };
-    const who = { ...(team !== undefined && { team }), caller };
+    const labels = { ...(team !== undefined && { team }), caller };
     const taskSubject = subjectIn(team, caller);
     return {
       hooks: { caller, auditor, onRefusal: refusalsInto(audit, auditor) },
-      process: { ...process, log: logOf(log, redactor, { ...who, client }), telemetry: telemetry?.of(who) },
+      process: { ...process, log: logOf(log, redactor, { ...labels, client }), telemetry: telemetry?.of(labels) },
       common: {
         geography,
         files: createLinkedFiles({

@@ -47,7 +47,7 @@ const SEVERITY: Readonly<Record<TelemetryLevel, SeverityNumber>> = {
 const MAX_TEAMS = 100;
 const INTERNAL_ERROR = -32603;
 
-const ofWho = ({ team, caller, client }: Who): Attributes => ({
+const identityAttributes = ({ team, caller, client }: Who): Attributes => ({
   "mic.team": team,
   "mic.caller": caller,
   "mic.client": client,
@@ -61,13 +61,16 @@ function codeOf(error: unknown): string {
 
 function loggedAttributes(facts: object, own: Who): Attributes {
   const { team, caller } = { team: undefined, caller: undefined, ...facts };
-  const who = { ...(typeof team === "string" && { team }), ...(typeof caller === "string" && { caller }), ...own };
+  const identity = { ...(typeof team === "string" && { team }), ...(typeof caller === "string" && { caller }), ...own };
   const kept = Object.entries(facts).filter(
     ([name, value]) =>
       (LOGGED_NUMBERS.includes(name) && typeof value === "number") ||
       (LOGGED_WORDS.includes(name) && typeof value === "string" && WORD.test(value)),
   );
-  const entries = [...Object.entries(ofWho(who)), ...kept.map(([name, value]) => [`mic.log.${name}`, value] as const)];
+  const entries = [
+    ...Object.entries(identityAttributes(identity)),
+    ...kept.map(([name, value]) => [`mic.log.${name}`, value] as const),
+  ];
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
@@ -89,7 +92,7 @@ function traceparent(context: Context): Readonly<Record<string, string>> {
 /** The work that is in progress. */
 interface Current {
   readonly context: Context;
-  readonly who: Who;
+  readonly identity: Who;
   /** It has ended. What continues in its name (a watch, a prefetch) begins its own traces, linked to it. */
   isOver: boolean;
 }
@@ -98,7 +101,7 @@ interface Work {
   readonly name: string;
   readonly kind: SpanKind;
   readonly parent: Context;
-  readonly who: Who;
+  readonly identity: Who;
   readonly link?: SpanContext | undefined;
   readonly attributes: Attributes;
 }
@@ -123,7 +126,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { tracer, meter, logger, close } = createExporting(options);
   const current = new AsyncLocalStorage<Current>();
   /** An HTTP request: its sender, and its trace context until its operation has taken it. */
-  const arriving = new AsyncLocalStorage<{ link: SpanContext | undefined; readonly who: Who }>();
+  const arriving = new AsyncLocalStorage<{ link: SpanContext | undefined; readonly identity: Who }>();
 
   function histogram(name: string, description: string, bounds: number[]): Measure {
     const advice = { explicitBucketBoundaries: bounds };
@@ -159,16 +162,20 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
   /** Runs work as a span; everything within it is part of it. `endOf`: with "error.type" if it has failed. */
   async function run<R>(
-    { name, kind, parent, who, link, attributes }: Work,
+    { name, kind, parent, identity, link, attributes }: Work,
     work: (context: Context) => Promise<R>,
     endOf: (ending: Ending<R>) => Attributes,
     measure: Measure,
   ): Promise<R> {
     const links = link && isSpanContextValid(link) ? [{ context: link }] : [];
-    const span = tracer.startSpan(name, { kind, links, attributes: { ...attributes, ...ofWho(who) } }, parent);
+    const span = tracer.startSpan(
+      name,
+      { kind, links, attributes: { ...attributes, ...identityAttributes(identity) } },
+      parent,
+    );
     const context = trace.setSpan(parent, span);
     const startedAt = performance.now();
-    const own: Current = { context, who, isOver: false };
+    const own: Current = { context, identity, isOver: false };
     function end(ending: Ending<R>): void {
       own.isOver = true;
       const all = Object.entries({ ...attributes, ...endOf(ending) }).filter(([, value]) => value !== undefined);
@@ -178,7 +185,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       if (ended["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
       const measured = Object.fromEntries(all.filter(([key]) => !SPAN_ONLY.has(key)));
-      measure(secondsSince(startedAt), { ...measured, ...ofTeam(who) });
+      measure(secondsSince(startedAt), { ...measured, ...ofTeam(identity) });
     }
     try {
       // The global context is for an SDK of the user.
@@ -192,22 +199,22 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   }
 
   function bound(own: Who): Telemetry {
-    const whose = (): Who => ({ ...arriving.getStore()?.who, ...current.getStore()?.who, ...own });
+    const currentIdentity = (): Who => ({ ...arriving.getStore()?.identity, ...current.getStore()?.identity, ...own });
     const around = (): Context => current.getStore()?.context ?? ROOT_CONTEXT;
-    const within = (): Pick<Work, "parent" | "link" | "who"> => {
+    const within = (): Pick<Work, "parent" | "link" | "identity"> => {
       const isOver = current.getStore()?.isOver === true;
       return {
-        who: whose(),
+        identity: currentIdentity(),
         parent: isOver ? ROOT_CONTEXT : around(),
         link: isOver ? trace.getSpanContext(around()) : undefined,
       };
     };
     return {
-      of: (who) => bound({ ...own, ...who }),
+      of: (identity) => bound({ ...own, ...identity }),
 
-      arrived: (headers, serve) => arriving.run({ link: trace.getSpanContext(extract(headers)), who: {} }, serve),
+      arrived: (headers, serve) => arriving.run({ link: trace.getSpanContext(extract(headers)), identity: {} }, serve),
 
-      named: (who, serve) => arriving.run({ link: arriving.getStore()?.link, who }, serve),
+      named: (identity, serve) => arriving.run({ link: arriving.getStore()?.link, identity }, serve),
 
       async operation({ method, tool, prompt, id, network, version, meta }, serve, kindOf) {
         const arrival = arriving.getStore();
@@ -218,7 +225,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
           name: target === undefined ? method : `${method} ${target}`,
           kind: SpanKind.SERVER,
           parent: extract(meta),
-          who: whose(),
+          identity: currentIdentity(),
           link,
           attributes: {
             "mcp.method.name": method,
@@ -265,7 +272,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
             "http.request.resend_count": resends === 0 ? undefined : resends,
           },
         };
-        if (isToken) fetches.add(1, ofTeam(work.who));
+        if (isToken) fetches.add(1, ofTeam(work.identity));
         return await run(
           work,
           (context) => send(isToken || !settings.propagates ? {} : traceparent(context)),
@@ -308,7 +315,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
           severityNumber: SEVERITY[level],
           severityText: level.toUpperCase(),
           body: redact(message),
-          attributes: loggedAttributes(facts, whose()),
+          attributes: loggedAttributes(facts, currentIdentity()),
           context: around(),
         });
       },

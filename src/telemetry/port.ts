@@ -67,11 +67,11 @@ export type TelemetryLevel = "info" | "warn" | "error";
 
 export interface Telemetry {
   /** The same, of one caller's work. */
-  of(who: Who): Telemetry;
+  of(identity: Who): Telemetry;
   /** Runs what serves an HTTP request. Its headers' trace context is linked to the operation that it brings. */
   arrived<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
   /** Runs what serves an HTTP request, once it is known who sends it: what the operation does is his. */
-  named<R>(who: Who, run: () => R): R;
+  named<R>(identity: Who, run: () => R): R;
   /** Runs what serves a request. `kindOf`: the kind of failure that its result tells of, if it does. */
   operation<R>(operation: Operation, run: () => Promise<R>, kindOf: (result: R) => string | undefined): Promise<R>;
   /** A connection or a session begins. Call the returned function at its end. */

@@ -14,5 +14,5 @@ export interface Candidate {
   /** What a person may type instead: completion shows values alone. */
   readonly name?: string;
   /** Something is still to come of it: offered first. */
-  readonly isUnsettled?: boolean;
+  readonly isUnresolved?: boolean;
 }

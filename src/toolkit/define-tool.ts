@@ -27,7 +27,7 @@ export interface PreparedQuestion {
 }
 
 /** A call that discards something: the user is asked before. */
-export interface PersonQuestion {
+export interface ConfirmationRequest {
   /** Reads what it is about; undefined if nothing would be discarded. Throws Failure if it cannot be done: then the user is not asked. */
   prepare(call: ToolCall): Promise<PreparedQuestion | undefined>;
   /** What the call does: nothing is asked if the journal has all of them. Undefined: `prepare` decides. */
@@ -82,7 +82,7 @@ export interface Tool extends ToolFacts {
       }
     | undefined;
   /** Checks the arguments strictly; undefined if the user need not be asked first. Throws Failure. */
-  question(args: Arguments): PersonQuestion | undefined;
+  question(args: Arguments): ConfirmationRequest | undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ToolResult>;
 }

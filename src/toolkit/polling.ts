@@ -28,7 +28,7 @@ export interface Polled<T> {
   /** It changes without anyone acting. */
   isMoving(value: T): boolean;
   /** It continues when a user of the API has acted. */
-  waitsForPerson?(value: T): boolean;
+  needsUserAction?(value: T): boolean;
   /** Receives each reading that is not the last. */
   onRead(value: T): void;
   /** The shortest time between two readings (default: 0.5 s): for a reading that is many requests. */
@@ -56,8 +56,8 @@ export async function poll<T>(
   let value = await polled.read();
   if (seconds === 0) return value;
   const first = polled.version(value);
-  const forPerson = polled.waitsForPerson?.(value) ?? false;
-  const goesOn = (): boolean => (forPerson ? polled.version(value) === first : polled.isMoving(value));
+  const neededUserActionFirst = polled.needsUserAction?.(value) ?? false;
+  const goesOn = (): boolean => (neededUserActionFirst ? polled.version(value) === first : polled.isMoving(value));
   const firstMs = Math.max(FIRST_MS, polled.firstPauseMs ?? 0);
   let pauseMs = firstMs;
   try {
@@ -99,7 +99,7 @@ export const pollResource = <T>(
       read: () => service.call(endpoint, { path }, context),
       version: ({ value }) => subject.version(value.data),
       isMoving: ({ value }) => subject.isMoving(value.data),
-      waitsForPerson: ({ value }) => subject.waitsForPerson?.(value.data) ?? false,
+      needsUserAction: ({ value }) => subject.needsUserAction?.(value.data) ?? false,
       onRead: ({ value }) => onRead(value.data),
     },
     waitSeconds,

@@ -53,7 +53,7 @@ export interface MovingSubject<T> extends Subject<T> {
   /** It changes without anyone acting. */
   readonly isMoving: (resource: T) => boolean;
   /** It continues when a user of the API has acted. */
-  readonly waitsForPerson?: (resource: T) => boolean;
+  readonly needsUserAction?: (resource: T) => boolean;
   readonly position: (resource: T) => Position;
   /** Present if the API counts. */
   readonly progress?: (resource: T) => Progress;

@@ -27,7 +27,7 @@ test.each([
     onTrouble: () => undefined,
   });
   const redact = without(SECRETS[1]);
-  expect(await actions.conclude("service", "a-key-of-its-own", found, { redact })).toBe(true);
+  expect(await actions.recordOutcome("service", "a-key-of-its-own", found, { redact })).toBe(true);
   const { outcome } = (await office.find("a-key-of-its-own")) ?? {};
   expect(outcome).toContain("[redacted] [redacted]");
   for (const secret of SECRETS) expect(outcome).not.toContain(secret);

@@ -35,7 +35,7 @@ async function openAt(driver: Driver, place: Place) {
   return { database, journal, asked: queries, now };
 }
 
-const settlement = (state: Resolution["state"], resourceId?: string, kind?: string): Resolution => ({
+const createResolution = (state: Resolution["state"], resourceId?: string, kind?: string): Resolution => ({
   state,
   attempts: 1,
   outcome: JSON.stringify(
@@ -67,17 +67,17 @@ describeEachDriver((driver) => {
   test("what was done about a job: what is unsettled, then what succeeded, then what was refused; the latest first", async () => {
     const { journal } = await openAt(driver, await driver.place());
     const about = { path: pathOf("job-1"), arguments: args("job-1"), tool: "retry_job" };
-    await put(journal, { ...about, key: "unknown" }, settlement("unknown", undefined, "conflict"));
-    await put(journal, { ...about, key: "first" }, settlement("succeeded", "job-2"));
-    await put(journal, { ...about, key: "second" }, settlement("succeeded", "job-3"));
-    await put(journal, { ...about, key: "refused" }, settlement("rejected", undefined, "conflict"));
+    await put(journal, { ...about, key: "unknown" }, createResolution("unknown", undefined, "conflict"));
+    await put(journal, { ...about, key: "first" }, createResolution("succeeded", "job-2"));
+    await put(journal, { ...about, key: "second" }, createResolution("succeeded", "job-3"));
+    await put(journal, { ...about, key: "refused" }, createResolution("rejected", undefined, "conflict"));
     await put(
       journal,
       { ...about, key: "other job", path: pathOf("job-10"), arguments: args("job-10") },
-      settlement("succeeded", "job-11"),
+      createResolution("succeeded", "job-11"),
     );
-    await put(journal, { ...about, key: "other service", service: "another" }, settlement("succeeded", "job-12"));
-    await put(journal, { key: "a submission" }, settlement("succeeded", "job-1"));
+    await put(journal, { ...about, key: "other service", service: "another" }, createResolution("succeeded", "job-12"));
+    await put(journal, { key: "a submission" }, createResolution("succeeded", "job-1"));
     const found = await reading(journal).about("job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     expect(found[0]).toEqual({
@@ -105,7 +105,11 @@ describeEachDriver((driver) => {
   test("what made a job is known, however much was done since", async () => {
     const { database, journal } = await openAt(driver, await driver.place());
     const restart = JSON.stringify({ retryMode: "RESTART" });
-    await put(journal, { key: "maker", path: pathOf("job-1"), arguments: restart }, settlement("succeeded", "job-2"));
+    await put(
+      journal,
+      { key: "maker", path: pathOf("job-1"), arguments: restart },
+      createResolution("succeeded", "job-2"),
+    );
     await fill(database, LATER);
     expect(await reading(journal).argumentsOf("job-2")).toEqual({ retryMode: "RESTART" });
     expect(await reading(journal, "another").argumentsOf("job-2")).toBeUndefined();

@@ -120,8 +120,8 @@ export async function openOffice(): Promise<Office> {
             proposedKey,
             isDerivedKey,
             prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(meant) }),
-            async send({ body }, sentKey, { lost = false, onAttempt }) {
-              sent.push({ by: owner, key: sentKey, body, lost });
+            async send({ body }, sentKey, { mayHaveTakenEffect = false, onAttempt }) {
+              sent.push({ by: owner, key: sentKey, body, lost: mayHaveTakenEffect });
               onAttempt?.();
               return { value: await answer(), drift: [], replayed: false };
             },

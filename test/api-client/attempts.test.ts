@@ -30,13 +30,13 @@ async function waited(attempt: number, failure: Failure, leftMs: number, random:
 }
 
 test("a Retry-After that one of several requests gets holds the others", async () => {
-  const pace = { heldUntilAt: 0 };
+  const sharedRetryAfter = { heldUntilAt: 0 };
   const waits: number[] = [];
   const wait = (failure: Failure, leftMs: number) =>
     waitBeforeRetry(
       1,
       failure,
-      { signal: new AbortController().signal, deadlineAt: 1_000_000 + leftMs, pace },
+      { signal: new AbortController().signal, deadlineAt: 1_000_000 + leftMs, sharedRetryAfter },
       { now: () => 1_000_000, random: () => 0, sleep: async (ms) => void waits.push(ms) },
     );
   expect(await wait(passing(7), CALL_LIMIT_MS)).toBe(true);

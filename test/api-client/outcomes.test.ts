@@ -219,7 +219,7 @@ test.for([
       return neverAnswer;
     });
     const encoded = encodeRequest(createMicJob, { body: createJob });
-    const call = service.send(createMicJob, encoded, KEY, within(10_000, client.signal), { lost });
+    const call = service.send(createMicJob, encoded, KEY, within(10_000, client.signal), { mayHaveTakenEffect: lost });
     expect(await failureOf(call)).toMatchObject({ kind: "cancelled", sideEffect });
     expect(stub.requests).toHaveLength(0);
   },

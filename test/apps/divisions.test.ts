@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isThorough } from "../support/thorough.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { faultsIn, type Host, overflowOf } from "./host.ts";
+import { findProblems, type Host, overflowOf } from "./host.ts";
 import { expectShown, stageForTest } from "./stage.ts";
 
 const pages = pagesForFile();
@@ -158,9 +158,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     const { draw } = await stageForTest("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "36 of 36");
-    expect(await faultsIn(host)).toEqual([]);
+    expect(await findProblems(host)).toEqual([]);
     const districts = await draw("show_divisions", { level: "district", states: ["Kerala", "Goa"] });
     await expectShown(districts, "17 of 17");
-    expect(await faultsIn(districts)).toEqual([]);
+    expect(await findProblems(districts)).toEqual([]);
   });
 });

@@ -158,7 +158,7 @@ export const overflowOf = async (host: Host): Promise<number> =>
 const THEMES = { light: 320, dark: 1100 };
 
 /** What is wrong in each theme at each width that a host may give: axe's findings, and what sticks out. */
-export async function faultsIn(host: Host): Promise<readonly string[]> {
+export async function findProblems(host: Host): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const [theme, axeWidth] of Object.entries(THEMES)) {
     await host.page.evaluate(`window.tell.setHostContext({ theme: "${theme}" })`);

@@ -1,9 +1,9 @@
 // The view of a job in a real browser, behind the official bridge, over the real server: live, and with a person who presses.
 import { describe, expect, test } from "vitest";
-import { FILE, last, retryableJob, settledJob, watchJob } from "../emulator/work.ts";
+import { FILE, last, retryableJob, runJobToEnd, watchJob } from "../emulator/work.ts";
 import { isThorough } from "../support/thorough.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { EVERYTHING, faultsIn, overflowOf } from "./host.ts";
+import { EVERYTHING, findProblems, overflowOf } from "./host.ts";
 import { expectShown, runningJob, stageForTest } from "./stage.ts";
 
 const ERAS = ["v2-legacy", "v2-modern"] as const;
@@ -119,7 +119,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
 
   test("where a host hands no result over, the view asks by itself; a failure is told in words", async () => {
     const { service, connection, draw } = await stageForTest("v2-modern", pages());
-    const job = await settledJob(service, FILE.succeeds);
+    const job = await runJobToEnd(service, FILE.succeeds);
     const silent = await draw("show_job", { jobId: job.id }, { result: { value: undefined } });
     await expectShown(silent, "Waiting for the job");
     await expectShown(silent, "9 of 9 stages");
@@ -141,7 +141,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
 
   test("the service's texts stay texts, unknown states are shown as they are, and a long one breaks nothing", async () => {
     const { service, connection, draw } = await stageForTest("v2-modern", pages());
-    const failed = await settledJob(service, FILE.failsForGood);
+    const failed = await runJobToEnd(service, FILE.failsForGood);
     const { structured } = await connection.callTool("show_job", { jobId: failed.id });
     const title = `<img src=x onerror="document.title='taken'"><b>${"long ".repeat(20)}</b>${"x".repeat(80)}`;
     const fieldErrors = Array.from({ length: 100 }, (_, at) => ({
@@ -215,19 +215,19 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     const { service, draw } = await stageForTest("v2-modern", pages());
     const retried = await retryableJob(service);
     const running = await runningJob(service);
-    for (const id of [running.id, retried.id, (await settledJob(service, FILE.failsForGood)).id]) {
+    for (const id of [running.id, retried.id, (await runJobToEnd(service, FILE.failsForGood)).id]) {
       const host = await draw("show_job", { jobId: id });
       await expectShown(host, "Version");
-      expect(await faultsIn(host)).toEqual([]);
+      expect(await findProblems(host)).toEqual([]);
     }
     const viewOfRetry = await draw("show_job", { jobId: retried.id });
     await viewOfRetry.button("Retry the job").click();
-    expect(await faultsIn(viewOfRetry)).toEqual([]);
+    expect(await findProblems(viewOfRetry)).toEqual([]);
   });
 
   test("the host's colors, fonts and language are the view's", async () => {
     const { service, draw } = await stageForTest("v2-modern", pages());
-    const job = await settledJob(service, FILE.succeeds);
+    const job = await runJobToEnd(service, FILE.succeeds);
     const context = {
       theme: "dark",
       locale: "de-DE",

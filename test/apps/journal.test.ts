@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { retryableJob } from "../emulator/work.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { faultsIn, overflowOf } from "./host.ts";
+import { findProblems, overflowOf } from "./host.ts";
 import { expectShown, stageForTest } from "./stage.ts";
 
 const pages = pagesForFile();
@@ -42,7 +42,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
     await expectShown(host, "Usage", "Observed");
     await host.button("Update now").click();
     await expect.poll(() => host.calls.map(({ name }) => name)).toEqual(["show_usage"]);
-    expect(await faultsIn(host)).toEqual([]);
+    expect(await findProblems(host)).toEqual([]);
     expect(host.complaints).toEqual([]);
     const wrong = await draw("show_usage", {}, { result: { value: { content: [], structuredContent: { data: [] } } } });
     await expectShown(wrong, "This is no usage");
@@ -84,7 +84,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     await expectShown(host, "The agent was asked.");
     expect(host.messages).toEqual([`Please call resolve_actions ${JSON.stringify(resolves.arguments)}.`]);
     expect(host.calls).toEqual([]);
-    expect(await faultsIn(host)).toEqual([]);
+    expect(await findProblems(host)).toEqual([]);
   });
 
   test("says why the agent could not be asked, and offers nothing where nobody can be", async () => {

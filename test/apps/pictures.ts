@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import type { Job } from "../../src/contract/jobs.ts";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
-import { FILE, retryableJob, settledJob, watchJob } from "../emulator/work.ts";
+import { FILE, retryableJob, runJobToEnd, watchJob } from "../emulator/work.ts";
 import { emptyHome } from "../support/empty-home.ts";
 import { manualClock } from "../support/emulator.ts";
 import { connectInside, emulatorEnv } from "../support/mcp.ts";
@@ -41,7 +41,7 @@ const pages = await openPages();
 
 const reason = "The stage has workers again";
 const retry = (jobId: string) => connection.callTool("retry_job", { jobId, retryMode: "SAFE_RESUME", reason });
-const wrong = await settledJob(service, FILE.failsForGood);
+const wrong = await runJobToEnd(service, FILE.failsForGood);
 await retry(wrong.id);
 const failed = await retryableJob(service);
 // Its answer is lost, behind its effect.

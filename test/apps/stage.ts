@@ -18,13 +18,13 @@ export interface Stage {
 export async function stageForTest(era: Era, pages: Pages, reply: Reply = { action: "accept" }): Promise<Stage> {
   const service = await serviceForTest();
   const questions: string[] = [];
-  const person = (question: string) => {
+  const onElicitation = (question: string) => {
     questions.push(question);
     return reply;
   };
   const { emulator } = service;
   const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId, MIC_GEOGRAPHY_RATE: "600" };
-  const connection = await connectInside(era, { env, person, showsViews: true });
+  const connection = await connectInside(era, { env, onElicitation, showsViews: true });
   onTestFinished(() => connection.close());
   return {
     service,
@@ -46,8 +46,8 @@ export async function expectShown(host: Host, ...parts: readonly (string | RegEx
 /** A job that has finished some stages and is at work. */
 export async function runningJob(service: Service): Promise<Job> {
   const job = await submitJob(service, 0);
-  const isAtWork = (now: Job) =>
+  const isInProgress = (now: Job) =>
     now.stages.filter(({ state }) => state === "SUCCEEDED").length === 3 &&
     now.stages.some(({ state, completedUnits }) => state === "RUNNING" && completedUnits > 0);
-  return last(await watchJob(service, job.id, isAtWork));
+  return last(await watchJob(service, job.id, isInProgress));
 }

@@ -11,7 +11,7 @@ import { run } from "../mcp/stdio/child.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { CTRL_C, ENTER, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
-import { personForTest } from "./people.ts";
+import { userForTest } from "./test-user.ts";
 
 describe("without a service", () => {
   test("alone it lists the tools that are offered", async () => {
@@ -63,7 +63,7 @@ test("get_job does not call an awaited publication final", async () => {
 
 describe("on an emulator", () => {
   test("gives the tool's text, or its structuredContent as JSON", async () => {
-    const { type } = await personForTest();
+    const { type } = await userForTest();
     const text = await type("call", "find_district", "names=Patna", "names=Gaya");
     expect(text.code).toBe(0);
     expect(text.stdout).toMatch(/Patna[\s\S]*Gaya/);
@@ -84,7 +84,7 @@ describe("on an emulator", () => {
   });
 
   test("a failure is on stderr, for a program on stdout too; exit code 1, and 2 for wrong arguments", async () => {
-    const { type } = await personForTest();
+    const { type } = await userForTest();
     const failed = await type("call", "get_job", "jobId=none");
     expect(failed).toMatchObject({ code: 1, stdout: "" });
     expect(failed.stderr).toMatch(/not_found[\s\S]*Next: /);
@@ -98,83 +98,83 @@ describe("on an emulator", () => {
   });
 
   test("cut off by kill -9, it is resumed by the same line: the service has done it once", async () => {
-    const person = await personForTest();
-    const line = await person.submission(FILE.succeeds);
-    await person.service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
-    const cutOff = person.begin("call", ...line);
-    await expect.poll(async () => (await person.executions("createMicJob")).size).toBe(1);
+    const user = await userForTest();
+    const line = await user.submission(FILE.succeeds);
+    await user.service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
+    const cutOff = user.begin("call", ...line);
+    await expect.poll(async () => (await user.executions("createMicJob")).size).toBe(1);
     cutOff.process.kill("SIGKILL");
     expect(await cutOff.exit).toMatchObject({ signal: "SIGKILL" });
     expect(cutOff.stdout()).toBe("");
 
-    const unknown = await person.type("actions", "--state", "unknown");
-    const [key = ""] = await person.executions("createMicJob").then((all) => [...all.keys()]);
+    const unknown = await user.type("actions", "--state", "unknown");
+    const [key = ""] = await user.executions("createMicJob").then((all) => [...all.keys()]);
     expect(unknown.stdout).toMatch(/^1 action: 1 unknown\.\n/);
     expect(unknown.stdout).toContain(`\nmic-mcp resolve ${key} `);
-    expect((await person.type("status")).stdout).toMatch(/journal .*0 in progress, 1 of unknown outcome/);
-    expect((await person.type("doctor")).stdout).toMatch(/ok +journal .*1 of unknown outcome; mic-mcp resolve/);
+    expect((await user.type("status")).stdout).toMatch(/journal .*0 in progress, 1 of unknown outcome/);
+    expect((await user.type("doctor")).stdout).toMatch(/ok +journal .*1 of unknown outcome; mic-mcp resolve/);
 
-    const resumed = await person.made(...line);
+    const resumed = await user.made(...line);
     expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
-    expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
+    expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
     // The line that actions printed is still the same action.
-    const resolved = await person.type("resolve", key, "--output", "json");
+    const resolved = await user.type("resolve", key, "--output", "json");
     expect(resolved).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(resolved.stdout)).toMatchObject({
       results: [{ idempotencyKey: key, outcome: "resolved", resourceId: resumed.data.id }],
     });
-    const byKey = await person.type("call", "submit_job", `idempotencyKey=${key}`, "--output", "json");
+    const byKey = await user.type("call", "submit_job", `idempotencyKey=${key}`, "--output", "json");
     expect(byKey).toMatchObject({ code: 3, stderr: "" });
     expect(JSON.parse(byKey.stdout)).toMatchObject({ data: { id: resumed.data.id }, action: { replayed: true } });
-    expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
+    expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
   });
 
   test("whose stdout nobody reads has done its work: the same line is a replay", async () => {
-    const person = await personForTest();
-    const line = person.registration(FILE.succeeds);
-    const unread = person.begin("call", ...line);
+    const user = await userForTest();
+    const line = user.registration(FILE.succeeds);
+    const unread = user.begin("call", ...line);
     unread.process.stdout.destroy();
     await unread.exit;
-    const [key = ""] = await person.executions("createMicPublicInput").then((all) => [...all.keys()]);
-    const again = await person.type("call", ...line, "--output", "json");
+    const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
+    const again = await user.type("call", ...line, "--output", "json");
     expect(again).toMatchObject({ code: 3, stderr: "" });
     expect(JSON.parse(again.stdout)).toMatchObject({ action: { idempotencyKey: key, replayed: true } });
-    expect((await person.type("call", ...line)).stdout).toMatch(/^Not run again: /);
-    expect(await person.executions("createMicPublicInput")).toEqual(new Map([[key, 1]]));
+    expect((await user.type("call", ...line)).stdout).toMatch(/^Not run again: /);
+    expect(await user.executions("createMicPublicInput")).toEqual(new Map([[key, 1]]));
   });
 
   test("Ctrl-C ends it; what is unknown then is told with its key", async () => {
-    const person = await personForTest();
-    await person.service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
-    const program = person.begin("call", ...person.registration(FILE.succeeds));
-    await expect.poll(async () => (await person.executions("createMicPublicInput")).size).toBe(1);
+    const user = await userForTest();
+    await user.service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
+    const program = user.begin("call", ...user.registration(FILE.succeeds));
+    await expect.poll(async () => (await user.executions("createMicPublicInput")).size).toBe(1);
     program.process.kill("SIGINT");
     expect(await program.exit).toEqual({ code: 1, signal: null });
-    const [key = ""] = await person.executions("createMicPublicInput").then((all) => [...all.keys()]);
+    const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
     expect(program.stderr()).toContain(key);
     expect(program.stdout()).toBe("");
   });
 
   test("what throws something away needs --yes where nobody can be asked", async () => {
-    const person = await personForTest(60_000);
-    const jobId = await person.job(FILE.succeeds);
+    const user = await userForTest(60_000);
+    const jobId = await user.job(FILE.succeeds);
     const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
-    const cancelOutput = await person.type(...cancel);
+    const cancelOutput = await user.type(...cancel);
     expect(cancelOutput).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("--yes") });
     expect(cancelOutput.stderr).toContain("Nothing was changed");
-    expect(await person.executions("cancelMicJob")).toEqual(new Map());
-    expect(await person.type(...cancel, "--yes")).toMatchObject({ code: 0 });
-    expect([...(await person.executions("cancelMicJob")).values()]).toEqual([1]);
+    expect(await user.executions("cancelMicJob")).toEqual(new Map());
+    expect(await user.type(...cancel, "--yes")).toMatchObject({ code: 0 });
+    expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
     const retry = ["call", "retry_job", `jobId=${jobId}`, "retryMode=RESTART", "reason=once more"];
-    await person.service.admin("POST", "clock", { advanceMs: 600_000 });
-    expect(await person.type(...retry)).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
-    expect(await person.type(...retry, "--yes")).toMatchObject({ code: 0 });
+    await user.service.admin("POST", "clock", { advanceMs: 600_000 });
+    expect(await user.type(...retry)).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+    expect(await user.type(...retry, "--yes")).toMatchObject({ code: 0 });
   });
 
   test("without a terminal progress is a line on stderr; stopped, the waiting alone has ended", async () => {
-    const person = await personForTest(60_000);
-    const jobId = await person.job(FILE.succeeds);
-    const waiting = person.begin("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
+    const user = await userForTest(60_000);
+    const jobId = await user.job(FILE.succeeds);
+    const waiting = user.begin("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
     await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
     waiting.process.kill("SIGTERM");
     expect(await waiting.exit).toEqual({ code: 1, signal: null });
@@ -203,33 +203,33 @@ test("progress says nothing within a second, then at most once a second, and not
 
 describe(onTerminals("on a terminal"), () => {
   test.skipIf(!hasTerminals)("progress is a bar that is gone at the end, and columns are aligned", async () => {
-    const person = await personForTest(60_000);
-    const jobId = await person.job(FILE.succeeds);
-    const waiting = onTerminal(person.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
+    const user = await userForTest(60_000);
+    const jobId = await user.job(FILE.succeeds);
+    const waiting = onTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
     await waiting.answer("[------------------------] ", CTRL_C);
     expect(await waiting.exit).toBe(1);
     expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
-    const table = onTerminal(person.env, ["call", "list_states"]);
+    const table = onTerminal(user.env, ["call", "list_states"]);
     expect(await table.exit).toBe(0);
     expect(table.screen()).not.toContain("\t");
     expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
   });
 
   test.skipIf(!hasTerminals)("cancel_job asks; anything but yes sends nothing", async () => {
-    const person = await personForTest(60_000);
-    const jobId = await person.job(FILE.succeeds);
+    const user = await userForTest(60_000);
+    const jobId = await user.job(FILE.succeeds);
     const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
     for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
-      const refused = onTerminal(person.env, cancel);
+      const refused = onTerminal(user.env, cancel);
       await refused.answer("Type yes", keys);
       expect(await refused.exit).toBe(1);
       expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
       expect(refused.screen()).toContain("nothing was sent");
     }
-    expect(await person.executions("cancelMicJob")).toEqual(new Map());
-    const confirmed = onTerminal(person.env, cancel);
+    expect(await user.executions("cancelMicJob")).toEqual(new Map());
+    const confirmed = onTerminal(user.env, cancel);
     await confirmed.answer("Type yes", `yes${ENTER}`);
     expect(await confirmed.exit).toBe(0);
-    expect([...(await person.executions("cancelMicJob")).values()]).toEqual([1]);
+    expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
   });
 });

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { CHROMIUM, pagesForFile } from "../apps/browser.ts";
 import { serviceForTest } from "../emulator/service.ts";
-import { FILE, settledJob } from "../emulator/work.ts";
+import { FILE, runJobToEnd } from "../emulator/work.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
@@ -73,7 +73,7 @@ test.skipIf(CHROMIUM === undefined)(
   "a browser shows it without a host, and asks for nothing (needs Chromium)",
   async () => {
     const service = await serviceForTest();
-    const job = await settledJob(service, FILE.failsForGood);
+    const job = await runJobToEnd(service, FILE.failsForGood);
     const env = { ...emulatorEnv(service.emulator), MIC_WORKSPACE_ID: service.emulator.workspaceId };
     const page = await pages().browser.newPage();
     onTestFinished(() => page.close());

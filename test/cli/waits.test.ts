@@ -43,13 +43,13 @@ interface Setting {
 }
 
 async function expectEnds(all: readonly Case[], { env, node = [] }: Setting): Promise<void> {
-  const ended = all.map(async ({ words, code }) => {
+  const results = all.map(async ({ words, code }) => {
     const { stdout, stderr, ...rest } = await run(words, { env: { ...credentials, ...env }, node });
     const isSilent = `${stdout}${stderr}`.trim() === "";
     return { words, isSilent, isReported: code !== 1 || words[0] === "doctor" || stderr.includes("failed ("), ...rest };
   });
   const expected = all.map(({ words, code }) => ({ words, isSilent: false, isReported: true, code }));
-  expect(await Promise.all(ended)).toEqual(expected);
+  expect(await Promise.all(results)).toEqual(expected);
 }
 
 /** `watch` tries again until it is stopped: it says so, and Ctrl-C ends it with 1. */
@@ -108,7 +108,7 @@ function catalogueAnswer(target: string): Step {
 test("when the API asks every request to wait a second, geography commands wait and answer", {
   timeout: 60_000,
 }, async () => {
-  const ended = GEOGRAPHY.map(async (words) => {
+  const results = GEOGRAPHY.map(async (words) => {
     const stub = await stubForTest();
     const requested = new Set<string>();
     stub.respond(({ target }) => {
@@ -118,7 +118,7 @@ test("when the API asks every request to wait a second, geography commands wait 
     });
     await expectEnds([{ words, code: 0 }], { env: { MIC_BASE_URL: stub.baseUrl } });
   });
-  await Promise.all(ended);
+  await Promise.all(results);
 });
 
 test("a command that ends without a result says so and exits with 1", async () => {

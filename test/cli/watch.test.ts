@@ -4,13 +4,13 @@ import { describe, expect, test } from "vitest";
 import { STAGES } from "../../src/contract/jobs.ts";
 import { FILE } from "../emulator/work.ts";
 import { CTRL_C, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
-import { personForTest } from "./people.ts";
+import { userForTest } from "./test-user.ts";
 
 describe("watch", () => {
   test("without a terminal prints a line for each change; exit code 0 for SUCCEEDED", async () => {
-    const person = await personForTest(100);
-    const jobId = await person.job(FILE.succeeds);
-    const { code, stdout, stderr } = await person.type("watch", jobId);
+    const user = await userForTest(100);
+    const jobId = await user.job(FILE.succeeds);
+    const { code, stdout, stderr } = await user.type("watch", jobId);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.trimEnd().split("\n");
     expect(new Set(lines).size).toBe(lines.length);
@@ -20,13 +20,13 @@ describe("watch", () => {
   });
 
   test("of a job that failed exits with 1 and says the line that helps", async () => {
-    const person = await personForTest();
-    const jobId = await person.job(FILE.failsRetryably);
-    const { code, stdout, stderr } = await person.type("watch", jobId);
+    const user = await userForTest();
+    const jobId = await user.job(FILE.failsRetryably);
+    const { code, stdout, stderr } = await user.type("watch", jobId);
     expect(code).toBe(1);
     expect(stdout).toContain("The job FAILED, at stage CHURN");
     expect(stderr).toContain(`mic-mcp call retry_job jobId=${jobId} retryMode=SAFE_RESUME`);
-    expect(await person.type("watch", "no-such-job")).toMatchObject({
+    expect(await user.type("watch", "no-such-job")).toMatchObject({
       code: 1,
       stdout: "",
       stderr: expect.stringContaining("not_found"),
@@ -34,25 +34,25 @@ describe("watch", () => {
   });
 
   test("goes on where the service is out of order for a while", async () => {
-    const person = await personForTest();
-    const jobId = await person.job(FILE.succeeds);
+    const user = await userForTest();
+    const jobId = await user.job(FILE.succeeds);
     const fault = { kind: "status", status: 503, retryAfterSeconds: 30 };
-    await person.service.fault(fault, { operationId: "getMicJob" });
-    await person.service.fault({ ...fault, retryAfterSeconds: 1 }, { operationId: "getMicJob", times: 2 });
-    const watching = person.begin("watch", jobId);
+    await user.service.fault(fault, { operationId: "getMicJob" });
+    await user.service.fault({ ...fault, retryAfterSeconds: 1 }, { operationId: "getMicJob", times: 2 });
+    const watching = user.begin("watch", jobId);
     await expect.poll(watching.stderr).toContain("Trying again.");
     watching.process.kill("SIGINT");
     expect(await watching.exit).toEqual({ code: 1, signal: null });
     expect(watching.stderr()).toContain(`the job goes on. mic-mcp watch ${jobId}`);
-    expect(await person.type("watch", jobId)).toMatchObject({ code: 0 });
+    expect(await user.type("watch", jobId)).toMatchObject({ code: 0 });
   });
 });
 
 describe(onTerminals("watch on a terminal"), () => {
   test.skipIf(!hasTerminals)("draws nine stages with their units and leaves them on the screen", async () => {
-    const person = await personForTest(100);
-    const jobId = await person.job(FILE.succeeds);
-    const terminal = onTerminal({ ...person.env, NO_COLOR: "1" }, ["watch", jobId]);
+    const user = await userForTest(100);
+    const jobId = await user.job(FILE.succeeds);
+    const terminal = onTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
     expect(await terminal.exit).toBe(0);
     const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
     for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
@@ -61,12 +61,12 @@ describe(onTerminals("watch on a terminal"), () => {
   });
 
   test.skipIf(!hasTerminals)("marks the stage that failed, and ends at Ctrl-C without hiding the cursor", async () => {
-    const person = await personForTest();
-    const failing = await person.job(FILE.failsRetryably);
-    const failed = onTerminal(person.env, ["watch", failing]);
+    const user = await userForTest();
+    const failing = await user.job(FILE.failsRetryably);
+    const failed = onTerminal(user.env, ["watch", failing]);
     expect(await failed.exit).toBe(1);
     expect(failed.screen()).toContain("The job FAILED");
-    const slow = await personForTest(60_000);
+    const slow = await userForTest(60_000);
     const waiting = await slow.job(FILE.succeeds);
     const stopped = onTerminal(slow.env, ["watch", waiting]);
     await stopped.answer("GATHER 0/", CTRL_C);
@@ -78,18 +78,18 @@ describe(onTerminals("watch on a terminal"), () => {
 
 describe("actions", () => {
   test("prints the counts of the journal and its actions as a table, newest first, and of one state", async () => {
-    const person = await personForTest();
-    expect(await person.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No action.\n" });
-    await person.made(...person.registration(FILE.succeeds));
-    const job = await person.made(...(await person.submission(FILE.succeeds)));
-    const { code, stdout } = await person.type("actions");
+    const user = await userForTest();
+    expect(await user.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No action.\n" });
+    await user.made(...user.registration(FILE.succeeds));
+    const job = await user.made(...(await user.submission(FILE.succeeds)));
+    const { code, stdout } = await user.type("actions");
     expect(code).toBe(0);
     const [summary, header, ...rows] = stdout.trimEnd().split("\n");
     expect(summary).toBe("2 actions: 2 succeeded.");
     expect(header?.split("\t").slice(0, 4)).toEqual(["state", "tool", "about", "made"]);
     expect(rows.map((row) => row.split("\t")[1])).toEqual(["submit_job", "register_input"]);
     expect(rows[0]?.split("\t")).toContain(job.data.id);
-    expect(await person.type("actions", "--state", "unknown")).toMatchObject({
+    expect(await user.type("actions", "--state", "unknown")).toMatchObject({
       code: 0,
       stdout: "",
       stderr: "No action is unknown.\n",
@@ -97,17 +97,17 @@ describe("actions", () => {
   });
 
   test("that cannot be read says why", async () => {
-    const person = await personForTest();
-    await person.type("actions");
-    await writeFile(`${person.env.MIC_STATE_DIR}/actions.sqlite`, "no database, and longer than a header of one is");
-    const { code, stderr } = await person.type("actions");
+    const user = await userForTest();
+    await user.type("actions");
+    await writeFile(`${user.env.MIC_STATE_DIR}/actions.sqlite`, "no database, and longer than a header of one is");
+    const { code, stderr } = await user.type("actions");
     expect(code).toBe(1);
     expect(stderr).toMatch(/cannot be used[\s\S]*Move the damaged journal file away/);
-    const doctor = await person.type("doctor");
+    const doctor = await user.type("doctor");
     expect(doctor).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/WRONG journal .*\n +-> Move/),
     });
-    expect((await person.type("status")).stdout).toMatch(/journal +The action journal cannot be used/);
+    expect((await user.type("status")).stdout).toMatch(/journal +The action journal cannot be used/);
   });
 });

@@ -114,28 +114,28 @@ for (const { name, missing, start } of balancers)
     });
 
     test("an instance whose client goes learns of it, with its call in hand", async () => {
-      const gone: Promise<void>[] = [];
+      const closedSockets: Promise<void>[] = [];
       const one = await instanceForTest(({ socket }) => {
         // One balancer ends the connection, the other resets it.
-        gone.push(new Promise((resolve) => void socket.once("close", () => resolve())));
+        closedSockets.push(new Promise((resolve) => void socket.once("close", () => resolve())));
       });
       const { url } = await before(one);
       const giveUp = new AbortController();
       const call = fetch(`${url}/mcp`, { method: "POST", body: "{}", signal: giveUp.signal });
-      await expect.poll(() => gone.length).toBe(1);
+      await expect.poll(() => closedSockets.length).toBe(1);
       giveUp.abort();
       await expect(call).rejects.toThrow("aborted");
-      await Promise.all(gone);
+      await Promise.all(closedSockets);
     });
 
     test("an instance that is not there costs no call", async () => {
-      const nobody: Instance = {
+      const unreachable: Instance = {
         url: `http://127.0.0.1:${await freePort()}`,
         posts: () => 0,
         headers: () => undefined,
       };
       const one = await instanceForTest(fine);
-      const { url } = await before(nobody, one);
+      const { url } = await before(unreachable, one);
       for (let calls = 1; calls <= 6; calls++) expect(await post(url)).toBe("200 fine");
       expect(one.posts()).toBe(6);
     });

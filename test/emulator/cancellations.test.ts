@@ -5,7 +5,7 @@ import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectProblem, parseJson } from "./http.ts";
 import { nextKey, type Service, serviceForTest } from "./service.ts";
-import { FILE, last, readJob, settledJob, submitJob, watchJob } from "./work.ts";
+import { FILE, last, readJob, runJobToEnd, submitJob, watchJob } from "./work.ts";
 
 const parts = (job: Job, version = job.resourceVersion, key = nextKey()) => ({
   path: { jobId: job.id },
@@ -16,7 +16,7 @@ const parts = (job: Job, version = job.resourceVersion, key = nextKey()) => ({
 const cancel = (service: Service, ...job: Parameters<typeof parts>) =>
   service.call(operations.cancelMicJob, parts(...job));
 
-async function settledOperation(service: Service, operationId: string) {
+async function waitForOperation(service: Service, operationId: string) {
   for (let step = 0; step < 100; step += 1) {
     const { data } = await service.ok(operations.getMicPublicOperation, { path: { operationId } });
     if (["SUCCEEDED", "FAILED", "CANCELLED"].includes(data.state)) return data;
@@ -40,9 +40,9 @@ proves(
     expect(operation).toMatchObject({ originatingResourceId: id, failure: null, workspaceId: running.workspaceId });
     expect(operation.requiredScopes).not.toEqual([]);
 
-    const settled = await settledOperation(service, operation.id);
-    expect(settled).toMatchObject({ state: "SUCCEEDED", failure: null, originatingResourceId: id });
-    expect(settled.resourceVersion).toBeGreaterThanOrEqual(operation.resourceVersion);
+    const finishedOperation = await waitForOperation(service, operation.id);
+    expect(finishedOperation).toMatchObject({ state: "SUCCEEDED", failure: null, originatingResourceId: id });
+    expect(finishedOperation.resourceVersion).toBeGreaterThanOrEqual(operation.resourceVersion);
 
     const job = last(await watchJob(service, id));
     expect(job).toMatchObject({ state: "CANCELLED", failure: null, outputDatasetVersionId: null });
@@ -65,7 +65,7 @@ test("jobs that wait are cancelled too", async () => {
     const { id } = await submitJob(service, file);
     const job = last(await watchJob(service, id, (one) => one.state === state));
     const { data } = await service.ok(operations.cancelMicJob, parts(job));
-    expect((await settledOperation(service, data.id)).state).toBe("SUCCEEDED");
+    expect((await waitForOperation(service, data.id)).state).toBe("SUCCEEDED");
     expect(last(await watchJob(service, id)).state).toBe("CANCELLED");
   }
 });
@@ -88,7 +88,7 @@ proves("9/if-match-current", "an earlier or later version is not accepted, and c
 test("a job that is over cannot be cancelled", async () => {
   const service = await serviceForTest();
   for (const file of [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood]) {
-    const job = await settledJob(service, file);
+    const job = await runJobToEnd(service, file);
     const problem = expectProblem(await cancel(service, job), 409);
     expect(problem.retryable).toBe(false);
     expect(await readJob(service, job.id)).toEqual(job);

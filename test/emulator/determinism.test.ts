@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { operations } from "../operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
-import { FILE, listOffers, settledJob, submitJob } from "./work.ts";
+import { FILE, listOffers, runJobToEnd, submitJob } from "./work.ts";
 
 const namesOf = ({ emulator }: Service) => ({
   workspaceId: emulator.workspaceId,
@@ -21,7 +21,7 @@ test("the same seed makes the same world, and the same work in it the same ids",
   expect(await jobsOf(other)).toEqual(await jobsOf(one));
   expect(await listOffers(other)).toEqual(await listOffers(one));
   expect(await submitJob(other, FILE.succeeds)).toEqual(await submitJob(one, FILE.succeeds));
-  expect(await settledJob(other, FILE.failsRetryably)).toEqual(await settledJob(one, FILE.failsRetryably));
+  expect(await runJobToEnd(other, FILE.failsRetryably)).toEqual(await runJobToEnd(one, FILE.failsRetryably));
 });
 
 test("another seed makes other ids", async () => {

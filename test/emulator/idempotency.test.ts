@@ -98,7 +98,7 @@ function inTheBackground(of: ReturnType<typeof service>, parts: Parts) {
     ({ status }) => status,
     () => "gone" as const,
   );
-  return { outcome, gone: () => controller.abort() };
+  return { outcome, disconnect: () => controller.abort() };
 }
 
 const until = async (holds: () => Promise<boolean>) => {
@@ -132,7 +132,7 @@ test("a first that was lost after it took effect is replayed to the second", asy
   await own.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob", times: 1 });
   const first = inTheBackground(own, parts);
   await until(async () => (await own.executions(parts.key)) === 1);
-  first.gone();
+  first.disconnect();
   expect(await first.outcome).toBe("gone");
   const second = await own.call(operations.createMicJob, parts);
   expect([second.status, second.headers["idempotent-replayed"]]).toEqual([202, "true"]);

@@ -5,7 +5,7 @@ import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
-import { FILE, fileId, jobBody, oneInputOffer, registerInput, settledJob } from "./work.ts";
+import { FILE, fileId, jobBody, oneInputOffer, registerInput, runJobToEnd } from "./work.ts";
 
 const service = serviceForFile();
 
@@ -69,7 +69,7 @@ proves(["3/input-state", "3/input-scan-state"], "an infected file is quarantined
 test("the dataset version that a job made can be an input", async () => {
   const own = await serviceForTest();
   const { workspaceId } = own.emulator;
-  const job = await settledJob(own, FILE.succeeds);
+  const job = await runJobToEnd(own, FILE.succeeds);
   const { data } = await own.ok(operations.createMicPublicInput, {
     body: { workspaceId, inputKind: "DATASET_VERSION", referenceId: job.outputDatasetVersionId },
   });

@@ -5,7 +5,7 @@ import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
-import { FILE, last, readJob, retryableJob, settledJob, submitJob, watchJob } from "./work.ts";
+import { FILE, last, readJob, retryableJob, runJobToEnd, submitJob, watchJob } from "./work.ts";
 
 const ahead = ["GATHER", "SIFT", "REFINE", "BLEND"];
 const statesOf = (job: Job) => Object.fromEntries(job.stages.map(({ stage, state }) => [stage, state]));
@@ -59,7 +59,7 @@ proves("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", asy
 
 test("a job that is not over or has succeeded cannot be retried", async () => {
   const service = await serviceForTest();
-  const done = await settledJob(service, FILE.succeeds);
+  const done = await runJobToEnd(service, FILE.succeeds);
   const running = await submitJob(service, FILE.succeeds);
   for (const mode of ["SAFE_RESUME", "RESTART"])
     for (const { id } of [done, running]) expectProblem(await retry(service, id, mode), 409);
@@ -68,7 +68,7 @@ test("a job that is not over or has succeeded cannot be retried", async () => {
 
 test("what failed for good cannot be retried", async () => {
   const service = await serviceForTest();
-  const failed = await settledJob(service, FILE.failsForGood);
+  const failed = await runJobToEnd(service, FILE.failsForGood);
   for (const mode of ["SAFE_RESUME", "RESTART"])
     expect(expectProblem(await retry(service, failed.id, mode), 409).retryable).toBe(false);
 });

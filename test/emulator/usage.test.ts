@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { type Service, serviceForTest } from "./service.ts";
-import { FILE, registerInput, settledJob, submitJob } from "./work.ts";
+import { FILE, registerInput, runJobToEnd, submitJob } from "./work.ts";
 
 async function usage(service: Service, window = "ENTITLEMENT") {
   const { data } = await service.ok(operations.getMicPublicUsage, {
@@ -48,7 +48,7 @@ test("usage counts what was done, in both windows", async () => {
   for (const window of ["DAY", "ENTITLEMENT"]) {
     const byInput = await growth(service, () => registerInput(service, FILE.succeeds), window);
     expect(byInput.length).toBeGreaterThan(0);
-    const byJob = await growth(service, () => settledJob(service, FILE.succeeds), window);
+    const byJob = await growth(service, () => runJobToEnd(service, FILE.succeeds), window);
     expect(byJob.length).toBeGreaterThan(byInput.length);
     expect(byJob.every(({ more }) => more > 0n)).toBe(true);
   }

@@ -119,13 +119,13 @@ export async function watchJob(
   return readings;
 }
 
-export async function settledJob(service: Service, index: number): Promise<Job> {
+export async function runJobToEnd(service: Service, index: number): Promise<Job> {
   const { id } = await submitJob(service, index);
   return last(await watchJob(service, id, isTerminal, { stepMs: 60_000 }));
 }
 
 /** A job that has failed retryably, and that nobody has retried yet. */
-export const retryableJob = (service: Service): Promise<Job> => settledJob(service, FILE.failsRetryably);
+export const retryableJob = (service: Service): Promise<Job> => runJobToEnd(service, FILE.failsRetryably);
 
 export function last<T>(items: readonly T[]): T {
   const item = items.at(-1);

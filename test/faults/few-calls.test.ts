@@ -160,8 +160,8 @@ test("what a killed run_job left is settled by its own next step", patient, asyn
   const { actions } = Object((await second.call("list_actions", { state: "unknown" })).structured);
   const [{ tool, nextStep }] = actions;
   expect(tool).toBe("submit_job");
-  const settled = await second.call(nextStep.tool, nextStep.arguments);
-  expect(settled.error, settled.text).toBeUndefined();
+  const resolved = await second.call(nextStep.tool, nextStep.arguments);
+  expect(resolved.error, resolved.text).toBeUndefined();
   expect(await executed(service, SUBMIT)).toBe(1);
 });
 

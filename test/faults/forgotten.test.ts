@@ -77,11 +77,16 @@ test.each([
     made.set(idempotencyKey, Resolved.parse(result.structured).results[0]?.resourceId);
     expect(await service.executions(idempotencyKey), tool).toBe(1);
   }
-  const settled = Object((await next.call("list_actions", {})).structured).actions;
+  const resolvedActions = Object((await next.call("list_actions", {})).structured).actions;
   // The latest first: the one that was resolved last.
   for (const [at, { tool, idempotencyKey }] of actions.reverse().entries()) {
-    expect(settled[at]).toMatchObject({ tool, idempotencyKey, state: "succeeded", resourceId: expect.any(String) });
-    expect(settled[at].resourceId).toBe(made.get(idempotencyKey));
-    expect(settled[at]).not.toHaveProperty("nextStep");
+    expect(resolvedActions[at]).toMatchObject({
+      tool,
+      idempotencyKey,
+      state: "succeeded",
+      resourceId: expect.any(String),
+    });
+    expect(resolvedActions[at].resourceId).toBe(made.get(idempotencyKey));
+    expect(resolvedActions[at]).not.toHaveProperty("nextStep");
   }
 });

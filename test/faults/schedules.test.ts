@@ -23,7 +23,7 @@ const RUNS_EACH = 20;
 const WINDOW_MS = DEDUPLICATION_WINDOW_MS;
 
 interface Step {
-  readonly who: 0 | 1;
+  readonly serverIndex: 0 | 1;
   /** Without a key, with the key that the agent read last, or with a new key of the agent's own. */
   readonly keyMode: "keyless" | "keyed" | "own";
   readonly order: number;
@@ -38,7 +38,7 @@ interface Step {
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  who: fc.constantFrom(0 as const, 1 as const),
+  serverIndex: fc.constantFrom(0 as const, 1 as const),
   keyMode: fc.oneof(
     { weight: 6, arbitrary: fc.constant("keyless" as const) },
     { weight: 3, arbitrary: fc.constant("keyed" as const) },
@@ -209,7 +209,16 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     }
   };
 
-  async function play({ who, keyMode, order, strikes, journal, answer, twin, jumpMs }: Step): Promise<readonly Call[]> {
+  async function play({
+    serverIndex,
+    keyMode,
+    order,
+    strikes,
+    journal,
+    answer,
+    twin,
+    jumpMs,
+  }: Step): Promise<readonly Call[]> {
     await world.arrive();
     world.clock.advance(jumpMs);
     replaceCrashed();
@@ -220,9 +229,12 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     const args = { ...Object(shuffled(meant, order)), ...key };
     const script = { tool: TOOLS[what], arguments: args, owner, strikes, journal };
     const plain = { ...script, arguments: { ...meant, ...key }, strikes: [], journal: undefined };
-    const other = machines[twin === "same" ? who : who === 0 ? 1 : 0];
-    const calls = await Promise.all([machines[who].call(script), ...(twin === "none" ? [] : [other.call(plain)])]);
-    machines[who].calm();
+    const other = machines[twin === "same" ? serverIndex : serverIndex === 0 ? 1 : 0];
+    const calls = await Promise.all([
+      machines[serverIndex].call(script),
+      ...(twin === "none" ? [] : [other.call(plain)]),
+    ]);
+    machines[serverIndex].calm();
     const span = { fromMs, toMs: world.clock.now() };
     for (const call of calls) await judge(call, requestedKey, answer, calls.length > 1, journal !== undefined, span);
     return calls;
@@ -282,7 +294,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
   // Without failures, the agent repeats the call until it has an answer, and then once more.
   for (const machine of machines) machine.calm();
   const plain: Step = {
-    who: 0,
+    serverIndex: 0,
     keyMode: "keyless",
     order: 1,
     strikes: [],
@@ -292,7 +304,11 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     jumpMs: 60_000,
   };
   const answers: string[] = [];
-  for (const each of [plain, { ...plain, keyMode: "keyed", who: 1 }, { ...plain, who: 1 }] satisfies readonly Step[])
+  for (const each of [
+    plain,
+    { ...plain, keyMode: "keyed", serverIndex: 1 },
+    { ...plain, serverIndex: 1 },
+  ] satisfies readonly Step[])
     for (const { outcome } of await play(each)) {
       const facts = outcome.kind === "failure" ? outcome.facts : undefined;
       const key = outcome.kind === "value" ? outcome.key : facts?.sideEffect === "done" && facts.idempotencyKey;

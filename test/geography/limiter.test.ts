@@ -121,9 +121,9 @@ test("forgets a cooldown that the clock puts into the future", async () => {
 test("drops a request whose caller stops waiting", async () => {
   const { limiter, run, use } = setUp(1);
   await use(1);
-  const gone = new AbortController();
-  const waiting = run(() => Promise.reject(new Error("sent")), false, PATIENT, gone.signal);
-  gone.abort(new Error("gone"));
+  const canceled = new AbortController();
+  const waiting = run(() => Promise.reject(new Error("sent")), false, PATIENT, canceled.signal);
+  canceled.abort(new Error("gone"));
   await expect(waiting).rejects.toThrow("gone");
   expect(limiter.isSending).toBe(false);
 });

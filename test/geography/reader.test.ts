@@ -159,10 +159,10 @@ test("one flight for each URL, however many ask at once", async () => {
 
 test("who gives up waiting does not take the answer from the others; the last one ends the request", async () => {
   const { time, fake, geography, context } = setUp(600);
-  const gone = new AbortController();
-  const given = geography.states(context(gone.signal)).catch(() => "given up");
+  const controller = new AbortController();
+  const given = geography.states(context(controller.signal)).catch(() => "given up");
   const kept = geography.states(context());
-  gone.abort();
+  controller.abort();
   expect(await given).toBe("given up");
   expect((await time.during(kept)).value.states).toHaveLength(36);
   const alone = new AbortController();
@@ -231,10 +231,10 @@ test("a closed reader sends nothing more", async () => {
 
 test("a cancelled question ends at once; what it began goes on", async () => {
   const { time, fake, readAll } = setUp();
-  const gone = new AbortController();
-  const reading = readAll(20_000, gone.signal).catch((error: unknown) => String(error));
+  const controller = new AbortController();
+  const reading = readAll(20_000, controller.signal).catch((error: unknown) => String(error));
   await time.pass(1000);
-  gone.abort(new Error("cancelled by the client"));
+  controller.abort(new Error("cancelled by the client"));
   expect(await reading).toContain("cancelled by the client");
   await time.pass(120_000);
   expect(fake.requests).toHaveLength(37);

@@ -130,7 +130,7 @@ const STOP = new Set(
     .filter(([, , advice = ""]) => /\bstop\b/.test(advice))
     .flatMap(([, states = ""]) => states.split(", ")),
 );
-const ENDED = new Set(["SUCCEEDED", "FAILED", "CANCELLED"]);
+const FINAL_STATES = new Set(["SUCCEEDED", "FAILED", "CANCELLED"]);
 
 const Answer = z.looseObject({
   nextStep: Step.optional(),
@@ -142,7 +142,8 @@ const Answer = z.looseObject({
 function pollsInVain(structured: unknown): Step | undefined {
   const { nextStep, data, jobs } = Answer.safeParse(structured).data ?? {};
   if (nextStep === undefined) return undefined;
-  const isStill = (state: string | undefined): boolean => state !== undefined && (STOP.has(state) || ENDED.has(state));
+  const isStill = (state: string | undefined): boolean =>
+    state !== undefined && (STOP.has(state) || FINAL_STATES.has(state));
   const polls = /^(get_|wait_for_)/.test(nextStep.tool);
   const itself = data?.id !== undefined && Object.values(nextStep.arguments).includes(data.id);
   if (polls && itself && isStill(data.state)) return nextStep;

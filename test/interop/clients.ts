@@ -103,7 +103,7 @@ const codex: Client = {
     await writeFile(join(home, ".codex", "config.toml"), config);
     const own = token === undefined ? {} : { MIC_HTTP_TOKEN: token };
     const app = launch(home, [...programOf("Codex"), "app-server"], { ...NO_NETWORK, ...own });
-    const ended = new Promise((resolve) => app.once("close", resolve));
+    const exited = new Promise((resolve) => app.once("close", resolve));
     app.stderr.resume();
     const waiting = new Map<number, (answer: z.infer<typeof Answer>) => void>();
     createInterface(app.stdout).on("line", (line) => {
@@ -129,7 +129,7 @@ const codex: Client = {
       await request("mcpServer/resource/read", { ...of, uri: "mic://geography/states" });
     } finally {
       app.stdin.end();
-      await ended;
+      await exited;
     }
   },
 };

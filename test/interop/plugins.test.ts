@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { releaseForFile } from "../package/made-release.ts";
 import { type ClientName, leftOut, programOf } from "./packages.ts";
-import { type Ended, run } from "./run.ts";
+import { type CommandResult, run } from "./run.ts";
 
 const { made } = releaseForFile();
 
@@ -14,10 +14,10 @@ const { made } = releaseForFile();
 async function machineWith(client: ClientName) {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
   onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-  async function does(...args: readonly string[]): Promise<Ended> {
-    const ended = await run(home, ...programOf(client), ...args);
-    expect(ended.code, `${args.join(" ")}: ${ended.stdout}${ended.stderr}`).toBe(0);
-    return ended;
+  async function does(...args: readonly string[]): Promise<CommandResult> {
+    const result = await run(home, ...programOf(client), ...args);
+    expect(result.code, `${args.join(" ")}: ${result.stdout}${result.stderr}`).toBe(0);
+    return result;
   }
   return { home, does };
 }

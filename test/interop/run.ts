@@ -15,13 +15,13 @@ export function launch(home: string, args: readonly string[], more: object = NO_
   return spawn(process.execPath, [...args], { cwd: home, env: { ...newMachine(home), ...more }, stdio: "pipe" });
 }
 
-export interface Ended {
+export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-async function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
+async function waitForExit(child: ChildProcessWithoutNullStreams): Promise<CommandResult> {
   child.stdin.end();
   const chunks: Record<"stdout" | "stderr", Buffer[]> = { stdout: [], stderr: [] };
   for (const name of ["stdout", "stderr"] as const) child[name].on("data", (chunk: Buffer) => chunks[name].push(chunk));
@@ -30,7 +30,9 @@ async function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
 }
 
 /** node with these arguments, in `home`. */
-export const run = (home: string, ...args: readonly string[]): Promise<Ended> => ended(launch(home, args));
+export const run = (home: string, ...args: readonly string[]): Promise<CommandResult> =>
+  waitForExit(launch(home, args));
 
 /** The same for a client that never asks anyone but the server, and that a proxy would keep from it. */
-export const runUnproxied = (home: string, ...args: readonly string[]): Promise<Ended> => ended(launch(home, args, {}));
+export const runUnproxied = (home: string, ...args: readonly string[]): Promise<CommandResult> =>
+  waitForExit(launch(home, args, {}));

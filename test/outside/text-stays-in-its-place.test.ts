@@ -55,7 +55,7 @@ const environmentOf = (side: Side) => ({
 const connectionOf = (side: Side) =>
   connectionForFile("v2-modern", () => ({
     env: { ...environmentOf(side), MIC_LOG_LEVEL: "debug" },
-    person(question) {
+    onElicitation(question) {
       questions[side].push(question);
       return { action: "accept", content: {} };
     },

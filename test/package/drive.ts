@@ -13,7 +13,7 @@ export interface Command {
 }
 
 const Recipes = z.object({ data: z.array(z.object({ versionId: z.string(), name: z.string() })) });
-const Ended = z.object({ data: z.object({ state: z.string() }) });
+const RunResult = z.object({ data: z.object({ state: z.string() }) });
 
 /** Runs a job against the emulator inside the server. Throws where it does not succeed. */
 export async function driveJob({ command, args, env = {}, cwd }: Command, home: string): Promise<void> {
@@ -31,12 +31,12 @@ export async function driveJob({ command, args, env = {}, cwd }: Command, home: 
     };
     const recipes = Recipes.parse(await call("list_recipes", {})).data;
     const recipe = recipes.find(({ name }) => name.startsWith("Normalize"));
-    const ended = await call("run_job", {
+    const finished = await call("run_job", {
       recipeVersionId: recipe?.versionId,
       inputs: [{ port: "divisions", referenceId: fileId }],
       parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
     });
-    expect(Ended.parse(ended).data.state).toBe("SUCCEEDED");
+    expect(RunResult.parse(finished).data.state).toBe("SUCCEEDED");
   } finally {
     await client.close();
   }

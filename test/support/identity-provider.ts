@@ -58,7 +58,7 @@ export interface IdentityProvider {
   /** At the same address as before. */
   start(): Promise<void>;
   /** Opens a URL as somebody's browser does; resolves with the address that it leaves the provider for. */
-  browse(url: URL, who?: string): Promise<URL>;
+  browse(url: URL, accountId?: string): Promise<URL>;
 }
 
 export interface IdentityProviderOptions {
@@ -263,8 +263,8 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       await listenOn(server, port);
     },
 
-    async browse(url, who = "alice") {
-      const jar = new Map([["who", who]]);
+    async browse(url, accountId = "alice") {
+      const jar = new Map([["who", accountId]]);
       let at = url;
       for (let steps = 0; at.origin === issuer; steps++) {
         if (steps > MAX_STEPS) throw new Error(`the provider goes in circles: ${at.pathname}`);

@@ -131,7 +131,7 @@ export interface Connection extends ClientFace {
 
 export interface ConnectOptions {
   /** The person at this client; without one, the client cannot ask. */
-  readonly person?: (question: string) => Reply | Promise<Reply>;
+  readonly onElicitation?: (question: string) => Reply | Promise<Reply>;
   /** It draws views (MCP Apps). */
   readonly showsViews?: boolean;
   readonly env?: Readonly<Record<string, string>>;
@@ -320,11 +320,11 @@ const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
     Completed.parse(await client.complete({ ref, argument: { name, value } })).completion.values,
 });
 
-type Abilities = Pick<ConnectOptions, "person" | "showsViews">;
+type Abilities = Pick<ConnectOptions, "onElicitation" | "showsViews">;
 
-const capabilitiesOf = ({ person, showsViews = false }: Abilities) => ({
+const capabilitiesOf = ({ onElicitation, showsViews = false }: Abilities) => ({
   capabilities: {
-    ...(person && { elicitation: { form: {} } }),
+    ...(onElicitation && { elicitation: { form: {} } }),
     ...(showsViews && { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } } }),
   },
 });
@@ -333,10 +333,10 @@ async function openOlder(
   transport: OlderTransport | OlderHttpTransport | OlderStreams,
   abilities: Abilities,
 ): Promise<ClientFace> {
-  const { person } = abilities;
+  const { onElicitation } = abilities;
   const client = new OlderClient(identity, capabilitiesOf(abilities));
-  if (person)
-    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await person(params.message)) }));
+  if (onElicitation)
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await onElicitation(params.message)) }));
   const updates: string[] = [];
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updates.push(params.uri));
   await client.connect(transport);
@@ -367,11 +367,13 @@ async function openModern(
   isLegacy: boolean,
   abilities: Abilities,
 ): Promise<ClientFace> {
-  const { person } = abilities;
+  const { onElicitation } = abilities;
   const mode = isLegacy ? ("legacy" as const) : { pin: "2026-07-28" };
   const client = new ModernClient(identity, { versionNegotiation: { mode }, ...capabilitiesOf(abilities) });
-  if (person)
-    client.setRequestHandler("elicitation/create", async ({ params }) => ({ ...(await person(params.message)) }));
+  if (onElicitation)
+    client.setRequestHandler("elicitation/create", async ({ params }) => ({
+      ...(await onElicitation(params.message)),
+    }));
   const updates: string[] = [];
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updates.push(params.uri));
   await client.connect(transport);

@@ -126,7 +126,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 interface Running {
   readonly stub: Stub;
   /** Throws when something unexpected came or something expected did not; forgets everything, for the next test. */
-  settle(): void;
+  verifyAndReset(): void;
   close(): Promise<void>;
 }
 
@@ -175,7 +175,7 @@ async function startStub(): Promise<Running> {
         tokenScript = newScript;
       },
     },
-    settle() {
+    verifyAndReset() {
       script = undefined;
       tokenScript = newToken;
       const [surprises, missing] = [unexpected.splice(0), queue.splice(0)];
@@ -200,10 +200,10 @@ async function listen(server: Server): Promise<number> {
 
 /** For the running test alone. */
 export async function stubForTest(): Promise<Stub> {
-  const { stub, settle, close } = await startStub();
+  const { stub, verifyAndReset, close } = await startStub();
   onTestFinished(async () => {
     await close();
-    settle();
+    verifyAndReset();
   });
   return stub;
 }
@@ -214,7 +214,7 @@ export function stubForFile(): () => Stub {
   beforeAll(async () => {
     running = await startStub();
   });
-  afterEach(() => running?.settle());
+  afterEach(() => running?.verifyAndReset());
   afterAll(() => running?.close());
   return () => {
     if (running === undefined) throw new Error("the stub is there only while tests run");

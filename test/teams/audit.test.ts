@@ -65,14 +65,14 @@ describeWithPostgres("the audit of callers", (postgres) => {
 
   test("has each action that somebody asked for who is in no team; what he reads is not in it", async () => {
     const { rows, database, clientOf, calls, instance } = await scene();
-    const nobody = callerNamed("nobody");
-    const client = await clientOf(nobody);
+    const nonMember = callerNamed("nobody");
+    const client = await clientOf(nonMember);
     expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "forbidden" });
     const refusedTools = Object.keys(calls).sort();
     for (const tool of refusedTools)
       expect((await client.callTool(tool, calls[tool])).error, tool).toMatchObject({ kind: "forbidden" });
     await instance.audit.written();
-    const row = { ...NOTHING, event: "refusal", caller: nobody.id, team: "", client: "agent", outcome: "forbidden" };
+    const row = { ...NOTHING, event: "refusal", caller: nonMember.id, team: "", client: "agent", outcome: "forbidden" };
     expect(await rows()).toEqual(refusedTools.map((tool) => ({ ...row, tool })));
     expect(JSON.stringify(await database.query("SELECT * FROM audit"))).not.toMatch(`${MARK}|a-key-of|micjob_`);
   });
@@ -170,8 +170,8 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const modern = createModernClient(it.url, {}, reader);
     expect((await modern.call(1, "submit_job", { clientReference: MARK }).answer).status).toBe(403);
     expect((await modern.request(2, "tasks/cancel", { taskId: MARK }).answer).status).toBe(403);
-    const stranger = createModernClient(it.url, {}, await it.bearer("openid"));
-    expect((await stranger.call(3, "list_jobs", {}).answer).status).toBe(403);
+    const noScopeClient = createModernClient(it.url, {}, await it.bearer("openid"));
+    expect((await noScopeClient.call(3, "list_jobs", {}).answer).status).toBe(403);
     expect((await modern.call(4, "list_jobs", {}).answer).status).toBe(200);
     const row = { ...NOTHING, ...it.ann, event: "refusal", outcome: "insufficient_scope" };
     await it.become(
@@ -214,9 +214,9 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     await teams("rotate-keys");
     await teams("list");
     await teams("remove another");
-    const of = (team: string, outcome: string, who: string | null = null) => ({
+    const of = (team: string, outcome: string, resource: string | null = null) => ({
       ...NOTHING,
-      ...{ event: "team", caller: "operator", client: "mic-mcp", team, outcome, resource_id: who },
+      ...{ event: "team", caller: "operator", client: "mic-mcp", team, outcome, resource_id: resource },
     });
     const bob = callerId(it.env["MIC_AUTH_ISSUER"] ?? "", "bob");
     const ofAnother = [of("another", "added"), of("another", "member added", bob), of("another", "removed")];

@@ -12,7 +12,7 @@ import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextpr
 import { describe, expect, onTestFinished, test } from "vitest";
 import { METADATA_URL, ROBOT } from "../support/identity-provider.ts";
 import { deploymentForTest } from "./bench.ts";
-import { type Person, type PersonOptions, personAt } from "./person.ts";
+import { createTestUser, type TestUser, type TestUserOptions } from "./test-user.ts";
 
 const identity = { name: "test", version: "1" };
 const modes = { legacy: "legacy", modern: { pin: "2026-07-28" } } as const;
@@ -24,23 +24,23 @@ const textContent = (text: string) => ({ content: [{ type: "text", text }] });
 async function connected(
   url: string,
   mode: keyof typeof modes,
-  person: Person,
+  user: TestUser,
 ): Promise<{ client: Client; transport: Transport }> {
   const open = async () => {
     const client = new Client(identity, { versionNegotiation: { mode: modes[mode] } });
-    const transport = new Transport(new URL(url), { authProvider: person });
+    const transport = new Transport(new URL(url), { authProvider: user });
     onTestFinished(() => client.close());
     return { client, transport };
   };
   const first = await open();
   await expect(first.client.connect(first.transport)).rejects.toThrow(UnauthorizedError);
-  await first.transport.finishAuth(await person.callback());
+  await first.transport.finishAuth(await user.callback());
   const second = await open();
   await second.client.connect(second.transport);
   return second;
 }
 
-const KNOWN: Readonly<Record<string, PersonOptions["by"]>> = {
+const KNOWN: Readonly<Record<string, TestUserOptions["by"]>> = {
   "by its id": "its id",
   "by the URL of its metadata": { url: METADATA_URL },
   "by registering itself": "registering",
@@ -49,11 +49,11 @@ const KNOWN: Readonly<Record<string, PersonOptions["by"]>> = {
 describe.each(Object.entries(KNOWN))("a client that is known %s", (_how, by) => {
   test.each(["legacy", "modern"] as const)("%s", async (mode) => {
     const { url, provider, calls } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
-    const person = personAt(provider, { by });
-    const { client } = await connected(url, mode, person);
+    const user = createTestUser(provider, { by });
+    const { client } = await connected(url, mode, user);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["look", "act", "wait"]);
     expect(await client.callTool(look)).toMatchObject(textContent("look for alice"));
-    expect(person.requestedScopes).toEqual([expect.stringContaining("mic:read")]);
+    expect(user.requestedScopes).toEqual([expect.stringContaining("mic:read")]);
     expect(calls).toMatchObject([{ caller: { subject: "alice", groups: ["red"], rights: new Set(["read"]) } }]);
   });
 });
@@ -61,15 +61,15 @@ describe.each(Object.entries(KNOWN))("a client that is known %s", (_how, by) => 
 describe.each(["legacy", "modern"] as const)("%s", (mode) => {
   test("a call that takes more sends the person to sign in for that, and then it is done, once", async () => {
     const { url, provider, calls } = await deploymentForTest();
-    const person = personAt(provider, { by: "its id" });
-    const { client, transport } = await connected(url, mode, person);
+    const user = createTestUser(provider, { by: "its id" });
+    const { client, transport } = await connected(url, mode, user);
     await client.callTool(look);
     await expect(client.callTool(act)).rejects.toThrow(UnauthorizedError);
     expect(calls.map(({ tool }) => tool)).toEqual(["look"]);
-    await transport.finishAuth(await person.callback());
+    await transport.finishAuth(await user.callback());
     expect(await client.callTool(act)).toMatchObject(textContent("act for alice"));
     expect(calls.map(({ tool }) => tool)).toEqual(["look", "act"]);
-    expect(person.requestedScopes.at(-1)?.split(" ").sort()).toEqual(expect.arrayContaining(["mic:act", "mic:read"]));
+    expect(user.requestedScopes.at(-1)?.split(" ").sort()).toEqual(expect.arrayContaining(["mic:act", "mic:read"]));
   });
 
   test("a program signs in for itself, and steps up by itself", async () => {
@@ -93,11 +93,11 @@ describe.each(["legacy", "modern"] as const)("%s", (mode) => {
 
 test("the older SDK signs in, lists and calls", async () => {
   const { url, provider } = await deploymentForTest();
-  const person = personAt(provider, { by: "its id" });
-  const open = () => new OlderTransport(new URL(url), { authProvider: person });
+  const user = createTestUser(provider, { by: "its id" });
+  const open = () => new OlderTransport(new URL(url), { authProvider: user });
   const first = open();
   await expect(new OlderClient(identity).connect(first)).rejects.toThrow(OlderUnauthorizedError);
-  await first.finishAuth((await person.callback()).get("code") ?? "");
+  await first.finishAuth((await user.callback()).get("code") ?? "");
   const client = new OlderClient(identity);
   onTestFinished(() => client.close());
   await client.connect(open());
@@ -107,8 +107,8 @@ test("the older SDK signs in, lists and calls", async () => {
 
 test("two people with the same client are two callers", async () => {
   const { url, provider, calls } = await deploymentForTest();
-  for (const who of ["alice", "bob"]) {
-    const { client } = await connected(url, "modern", personAt(provider, { by: "its id", who }));
+  for (const userName of ["alice", "bob"]) {
+    const { client } = await connected(url, "modern", createTestUser(provider, { by: "its id", name: userName }));
     await client.callTool(look);
   }
   expect(new Set(calls.map(({ caller }) => caller.id)).size).toBe(2);

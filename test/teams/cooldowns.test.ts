@@ -110,8 +110,8 @@ describeWithPostgres("instances that share a database", (postgres) => {
   test("a shorter one that is requested later does not end a longer one", async () => {
     const { database } = await scene();
     const cooldown = () => createCooldowns({ database, now: Date.now }).of("alpha");
-    await cooldown().ask(60_000);
-    await cooldown().ask(1_000);
+    await cooldown().record(60_000);
+    await cooldown().record(1_000);
     expect(await cooldown().leftMs()).toBeGreaterThan(30_000);
   });
 

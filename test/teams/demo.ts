@@ -9,7 +9,7 @@ import { executionsAt } from "../support/load.ts";
 import { queryPostgres } from "../support/postgres.ts";
 import { startPostgresPair } from "../support/postgres-pair.ts";
 import { type CallResult, readResult } from "../support/results.ts";
-import { personAt } from "./person.ts";
+import { createTestUser } from "./test-user.ts";
 
 const SUBMISSION = "createMicJob";
 const LOOK_EVERY_MS = 50;
@@ -35,17 +35,17 @@ interface Agent {
 
 /** Signs in as a host does: a browser opens when the server asks for it, and again for a missing scope. */
 async function signIn({ url, provider }: Deployment, name: string): Promise<Agent> {
-  const person = personAt(provider, { who: name, by: "its id" });
+  const user = createTestUser(provider, { name, by: "its id" });
   const open = () => ({
     client: new Client({ name, version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } }),
-    transport: new Transport(new URL(url), { authProvider: person }),
+    transport: new Transport(new URL(url), { authProvider: user }),
   });
   const isSignIn = (error: unknown): void => {
     if (!(error instanceof UnauthorizedError)) throw error;
   };
   const first = open();
   await first.client.connect(first.transport).catch(isSignIn);
-  await first.transport.finishAuth(await person.callback());
+  await first.transport.finishAuth(await user.callback());
   const { client, transport } = open();
   await client.connect(transport);
   const call: Agent["call"] = async (tool, args) => {
@@ -56,9 +56,9 @@ async function signIn({ url, provider }: Deployment, name: string): Promise<Agen
     } catch (error) {
       isSignIn(error);
       print(
-        `  it takes more than ${person.requestedScopes.at(0)}: ${name} is asked to sign in for ${person.requestedScopes.at(-1)}`,
+        `  it takes more than ${user.requestedScopes.at(0)}: ${name} is asked to sign in for ${user.requestedScopes.at(-1)}`,
       );
-      await transport.finishAuth(await person.callback());
+      await transport.finishAuth(await user.callback());
       return readResult(await called());
     }
   };

@@ -57,11 +57,18 @@ describe("what clients keep", () => {
     const purpose = fc.constantFrom(...PURPOSES);
     const caller = fc.constantFrom("one", "two", "three");
     await fc.assert(
-      fc.asyncProperty(purpose, caller, purpose, caller, fc.string(), async (forPurpose, forCaller, by, who, of) => {
-        const token = await encryption.encrypt(forPurpose, forCaller, { of }, 60);
-        const isSame = forPurpose === by && forCaller === who;
-        expect(await rotated.decrypt(by, who, token, Value)).toEqual(isSame ? { of } : undefined);
-      }),
+      fc.asyncProperty(
+        purpose,
+        caller,
+        purpose,
+        caller,
+        fc.string(),
+        async (forPurpose, forCaller, by, otherCaller, of) => {
+          const token = await encryption.encrypt(forPurpose, forCaller, { of }, 60);
+          const isSame = forPurpose === by && forCaller === otherCaller;
+          expect(await rotated.decrypt(by, otherCaller, token, Value)).toEqual(isSame ? { of } : undefined);
+        },
+      ),
     );
   });
 

@@ -71,7 +71,7 @@ describeWithPostgres("isolation", (postgres) => {
     const all = JSON.stringify(answers) + linked;
     const found = (pattern: RegExp): string[] => [...new Set(all.match(pattern) ?? [])];
     const links = found(/https:\/\/[^"\\\s]*\/downloads\/[\w.-]+/g);
-    const hers = [...KEYS, MARK, taskId, requestState, ...links, ...found(/mic-[0-9a-f-]{20,}/g)];
+    const annValues = [...KEYS, MARK, taskId, requestState, ...links, ...found(/mic-[0-9a-f-]{20,}/g)];
     const teams = [
       jobId,
       ...found(/mic(?:job|input|op|batch)\w*_[0-9a-f]{8,}/g),
@@ -96,7 +96,7 @@ describeWithPostgres("isolation", (postgres) => {
       taskId,
       requestState,
       submitted,
-      hers,
+      hers: annValues,
       teams,
       red,
       blue,
@@ -130,8 +130,8 @@ describeWithPostgres("isolation", (postgres) => {
   }
 
   /** Every way in which somebody else's names can be said. */
-  function attempts({ bob: { runtime }, hers, teams, requestState }: Scene): fc.Arbitrary<Attempt> {
-    const names = [...hers, ...teams];
+  function attempts({ bob: { runtime }, hers: annValues, teams, requestState }: Scene): fc.Arbitrary<Attempt> {
+    const names = [...annValues, ...teams];
     const calls = runtime.tools
       .filter(({ toolset }) => toolset === "jobs")
       .map((tool) =>
@@ -201,11 +201,11 @@ describeWithPostgres("isolation", (postgres) => {
     PATIENCE,
     async () => {
       const made = await scene();
-      const { hers, teams, ofTeam } = made;
+      const { hers: annValues, teams, ofTeam } = made;
       const before = (await ofTeam()).length;
       await fc.assert(
         fc.asyncProperty(inTurn(made), async (tries) => {
-          expect(await leaks(made, "blues", tries, [...hers, ...teams])).toEqual([]);
+          expect(await leaks(made, "blues", tries, [...annValues, ...teams])).toEqual([]);
         }),
         { numRuns },
       );
@@ -215,12 +215,12 @@ describeWithPostgres("isolation", (postgres) => {
 
   test("of her own team: no answer holds a key, a task, a link or a word of hers", PATIENCE, async () => {
     const made = await scene();
-    const { hers, requests } = made;
+    const { hers: annValues, requests } = made;
     const keys = async () =>
-      (await requests()).filter(({ idempotencyKey = "" }) => hers.includes(idempotencyKey)).length;
+      (await requests()).filter(({ idempotencyKey = "" }) => annValues.includes(idempotencyKey)).length;
     const before = await keys();
     // The team's jobs and inputs tell what they are called.
-    const secrets = hers.filter((name) => name !== MARK);
+    const secrets = annValues.filter((name) => name !== MARK);
     await fc.assert(
       fc.asyncProperty(inTurn(made), async (tries) => {
         expect(await leaks(made, "reds", tries, secrets)).toEqual([]);
@@ -273,10 +273,13 @@ describeWithPostgres("isolation", (postgres) => {
   test("who listens is told of his own team's resources alone", async () => {
     const { bob, cid, jobId } = await scene();
     const uri = `mic://jobs/${jobId}`;
-    const [mate, stranger] = [await connectHttp("v2-modern", bob.url), await connectHttp("v2-modern", cid.url)];
-    expect(await mate.listen(uri)).toEqual([uri]);
-    expect(await stranger.listen(uri).catch(() => [])).toEqual([]);
-    await mate.close();
-    await stranger.close();
+    const [sameTeamClient, otherTeamClient] = [
+      await connectHttp("v2-modern", bob.url),
+      await connectHttp("v2-modern", cid.url),
+    ];
+    expect(await sameTeamClient.listen(uri)).toEqual([uri]);
+    expect(await otherTeamClient.listen(uri).catch(() => [])).toEqual([]);
+    await sameTeamClient.close();
+    await otherTeamClient.close();
   });
 });

@@ -33,8 +33,8 @@ beforeEach(async () => {
   };
 });
 
-async function clientForTest(era: Era, person?: (question: string) => Reply) {
-  const client = await connectHttp(era, bench.url, { ...(person && { person }) });
+async function clientForTest(era: Era, onElicitation?: (question: string) => Reply) {
+  const client = await connectHttp(era, bench.url, { ...(onElicitation && { onElicitation }) });
   onTestFinished(() => client.close());
   return client;
 }

@@ -147,8 +147,8 @@ describeWithPostgres("secrets of teams", (postgres) => {
 
   test("what no key opens, or another team's seal, is not configured: what mends it is said, and nothing of it", async () => {
     const { emulator, place } = await scene();
-    const strange = await clientOf(await instanceForTest({ ...place, keys: keyLine("three") }));
-    const { error } = await strange.callTool("list_jobs");
+    const otherKeyClient = await clientOf(await instanceForTest({ ...place, keys: keyLine("three") }));
+    const { error } = await otherKeyClient.callTool("list_jobs");
     expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
     expect(error?.message).toContain('the key "one", which MIC_SECRET_KEYS does not have');
     expect(error?.next).toContain("mic-mcp teams rotate-secret");

@@ -140,21 +140,21 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
         const { balancerClient, directly } = await createClients(era, url, `${still?.url}/mcp`, headers);
         let id = 0;
         let callResult = 0;
-        let gone = 0;
+        let disconnectCount = 0;
         /** As an agent does it whose host waits no longer than that: called until there is an answer. */
-        async function insisting(name: string, args: object, onGone = () => {}): Promise<CallResult> {
+        async function insisting(name: string, args: object, onDisconnect = () => {}): Promise<CallResult> {
           for (;;) {
             id += 1;
             const sent = balancerClient.call(id, name, args);
             const answer = await Promise.race([resultOf(sent, id), sleep(PATIENCE_MS)]);
             if (answer !== undefined) return readResult(answer);
-            onGone();
+            onDisconnect();
             await sent.cut();
           }
         }
         async function registerUntilAnswered(referenceId: string): Promise<void> {
           const made = await insisting("register_input", { inputKind: "M4_FILE", referenceId }, () => {
-            gone += 1;
+            disconnectCount += 1;
           });
           expect(made.error, made.text).toBeUndefined();
           callResult += 1;
@@ -166,7 +166,7 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
         still?.signal("SIGSTOP");
         // Two at once: the balancer gives one of them to the instance that stands still.
         await Promise.all(wishes.splice(0, 2).map(registerUntilAnswered));
-        expect(gone).toBeGreaterThan(0);
+        expect(disconnectCount).toBeGreaterThan(0);
         still?.signal("SIGCONT");
         // What it had not read comes before whatever comes now, and what was begun of it is done soon.
         for (const referenceId of wishes.slice(0, 3)) {

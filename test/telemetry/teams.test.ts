@@ -35,9 +35,9 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     await instance.telemetry?.close();
 
     const jobs = receiver.spans().filter(({ name }) => /list_jobs|\/v1\/mic\/jobs|token/.test(name));
-    const whose = jobs.map(({ name, attributes }) => [name, attributes["mic.team"], attributes["mic.caller"]]);
+    const owners = jobs.map(({ name, attributes }) => [name, attributes["mic.team"], attributes["mic.caller"]]);
     const names = ["POST /sandbox/oauth/token", "GET /v1/mic/jobs", "tools/call list_jobs"];
-    expect(whose).toEqual([
+    expect(owners).toEqual([
       ...names.map((name) => [name, "red", ann.id]),
       ...names.map((name) => [name, "blue", bob.id]),
     ]);

@@ -44,8 +44,8 @@ const exchangeOf = (telemetry: Telemetry) =>
 
 test("caller, team and client are on spans and lines, of metrics the team alone", async () => {
   const { receiver, telemetry } = await received();
-  const theirs = telemetry.of({ team: "red", caller: "c-1", client: "app-1" });
-  await theirs.operation(
+  const teamTelemetry = telemetry.of({ team: "red", caller: "c-1", client: "app-1" });
+  await teamTelemetry.operation(
     operation,
     async () => {
       // What all teams share does not know whose work it does; the request does.
@@ -55,9 +55,10 @@ test("caller, team and client are on spans and lines, of metrics the team alone"
     () => undefined,
   );
   await telemetry.close();
-  const who = { "mic.team": "red", "mic.caller": "c-1", "mic.client": "app-1" };
+  const callerAttributes = { "mic.team": "red", "mic.caller": "c-1", "mic.client": "app-1" };
   expect(receiver.spans().map(({ name }) => name)).toEqual(["GET /v1/x", "tools/call get_job"]);
-  for (const { attributes } of [...receiver.spans(), ...receiver.lines()]) expect(attributes).toMatchObject(who);
+  for (const { attributes } of [...receiver.spans(), ...receiver.lines()])
+    expect(attributes).toMatchObject(callerAttributes);
   expect(receiver.points().length).toBeGreaterThan(1);
   for (const { attributes } of receiver.points()) {
     expect(attributes["mic.team"]).toBe("red");

@@ -1,6 +1,6 @@
 // cancel_job and retry_job: versions, conflicts, and jobs that cannot be cancelled or retried.
 import { expect, test } from "vitest";
-import { FILE, readJob, settledJob, submitJob, watchJob } from "../emulator/work.ts";
+import { FILE, readJob, runJobToEnd, submitJob, watchJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import type { Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
@@ -103,7 +103,7 @@ inOneEra((bench) => {
 
   test("a job that has ended is not cancelled, and told so", async () => {
     for (const file of [FILE.succeeds, FILE.failsForGood]) {
-      const { id, state, resourceVersion } = await settledJob(bench().service, file);
+      const { id, state, resourceVersion } = await runJobToEnd(bench().service, file);
       const sent = await bench().sentDuring(async () => {
         const failed = await bench().fails("cancel_job", { jobId: id, reason }, "conflict");
         expect(failed).toMatchObject({ sideEffect: "none", retryable: false });
@@ -117,7 +117,7 @@ inOneEra((bench) => {
       expect(failed.next).toBe("get_job shows how the job stands.");
     }
     // It ended just now: the version that the agent knew is stale as well.
-    const { id } = await settledJob(bench().service, FILE.succeeds);
+    const { id } = await runJobToEnd(bench().service, FILE.succeeds);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
     await bench().service.fault(stale, { operationId: "cancelMicJob" });
     const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion: 1 }, "precondition_failed");
@@ -139,7 +139,7 @@ inOneEra((bench) => {
     "retry_job carries the earlier job's id and runs to success",
     async () => {
       for (const retryMode of ["SAFE_RESUME", "RESTART"]) {
-        const failed = await settledJob(bench().service, FILE.failsRetryably);
+        const failed = await runJobToEnd(bench().service, FILE.failsRetryably);
         const result = await bench().ok("get_job", { jobId: failed.id });
         expect(result.structured["nextStep"]).toMatchObject({ tool: "retry_job", arguments: { jobId: failed.id } });
         const { structured } = await bench().ok("retry_job", { jobId: failed.id, retryMode, reason });
@@ -155,13 +155,13 @@ inOneEra((bench) => {
   );
 
   test("what cannot be retried is told as such", async () => {
-    const succeeded = await settledJob(bench().service, FILE.succeeds);
+    const succeeded = await runJobToEnd(bench().service, FILE.succeeds);
     const args = { jobId: succeeded.id, retryMode: "RESTART", reason };
     expect(await bench().fails("retry_job", args, "conflict")).toMatchObject({
       code: "JOB_NOT_RETRYABLE",
       sideEffect: "none",
     });
-    const failed = await settledJob(bench().service, FILE.failsRetryably);
+    const failed = await runJobToEnd(bench().service, FILE.failsRetryably);
     await bench().ok("retry_job", { ...args, jobId: failed.id });
     const again = { ...args, jobId: failed.id, idempotencyKey: "retry-once-more" };
     const twice = await bench().fails("retry_job", again, "conflict");

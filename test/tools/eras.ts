@@ -18,7 +18,7 @@ export interface BenchOptions {
   readonly emulator?: EmulatorOptions;
   readonly env?: Readonly<Record<string, string>>;
   /** The person at the client. */
-  readonly person?: NonNullable<ConnectOptions["person"]>;
+  readonly onElicitation?: NonNullable<ConnectOptions["onElicitation"]>;
 }
 
 /** To compile a schema takes longer than most tests: each once, when first asked for, whatever server it is of. */
@@ -43,7 +43,10 @@ async function setUp(
   const emulator = await startEmulator({ clock, ...options.emulator });
   const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
   const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
-  const connection = await connectBy(era, { env, ...(options.person && { person: options.person }) });
+  const connection = await connectBy(era, {
+    env,
+    ...(options.onElicitation && { onElicitation: options.onElicitation }),
+  });
   const tools = new Map((await connection.listTools()).map((tool) => [tool.name, tool]));
   const schemas: Schemas = {
     input: (tool) => validatorOf(tools.get(tool)?.inputSchema),

@@ -8,7 +8,7 @@ import {
   listOffers,
   oneInputOffer,
   registerInput,
-  settledJob,
+  runJobToEnd,
 } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import type { Facts } from "../support/results.ts";
@@ -46,7 +46,7 @@ inOneEra((bench) => {
   });
 
   test("a job in another state than the call needs is looked at", async () => {
-    const { id } = await settledJob(bench().service, FILE.succeeds);
+    const { id } = await runJobToEnd(bench().service, FILE.succeeds);
     const retry = { jobId: id, retryMode: "RESTART", reason };
     await refused("retry_job", retry, "conflict", /^get_job shows how the job stands\.$/, "JOB_NOT_RETRYABLE");
     const offer = await oneInputOffer(bench().service);

@@ -342,7 +342,7 @@ describe("before work is discarded", () => {
     const questions: string[] = [];
     let action: "accept" | "decline" = "decline";
     const client = await connect({
-      person: (question) => {
+      onElicitation: (question) => {
         questions.push(question);
         return { action };
       },

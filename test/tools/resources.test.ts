@@ -108,14 +108,14 @@ inOneEra((bench) => {
     "get_job says of each state what happened and what to do",
     async () => {
       const { service } = bench();
-      const settled: readonly (readonly [number, string, RegExp, string | undefined])[] = [
+      const jobCases: readonly (readonly [number, string, RegExp, string | undefined])[] = [
         [FILE.succeeds, "SUCCEEDED", /SUCCEEDED/, undefined],
         [FILE.failsRetryably, "FAILED", /FAILED.*CHURN.*STAGE_UNAVAILABLE.*may be retried/i, "retry_job"],
         [FILE.failsForGood, "FAILED", /FAILED.*SIFT.*INPUT_ROWS_INVALID/, "get_recipe"],
         [FILE.waitsForReview, "WAITING_REVIEW", /review/, undefined],
         [FILE.pauses, "PAUSED", /PAUSED/, undefined],
       ];
-      for (const [file, state, summary, next] of settled) {
+      for (const [file, state, summary, next] of jobCases) {
         const { id } = await submitJob(service, file);
         const moving = await bench().ok("get_job", { jobId: id });
         expect(moving.structured["nextStep"]).toMatchObject({ tool: "get_job", arguments: { jobId: id } });

@@ -3,7 +3,7 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { Service } from "../emulator/service.ts";
-import { FILE, jobBodyFor, retryableJob, settledJob } from "../emulator/work.ts";
+import { FILE, jobBodyFor, retryableJob, runJobToEnd } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Progress, Reply } from "../support/mcp.ts";
@@ -82,7 +82,7 @@ inOneEra((bench) => {
 
   test("one that cannot be retried stops no other, and each is told", async () => {
     const [one = "", other = ""] = await failedJobs(bench().service, 2);
-    const { id: ended } = await settledJob(bench().service, FILE.succeeds);
+    const { id: ended } = await runJobToEnd(bench().service, FILE.succeeds);
     const jobIds = [ended, one, "micjob_none", other];
     const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
     expect(rowsOf(structured)).toMatchObject([
@@ -174,7 +174,7 @@ inOneEra((bench) => {
 
 const questions: string[] = [];
 let reply: Reply = { action: "accept", content: {} };
-const person = (question: string): Reply => {
+const onElicitation = (question: string): Reply => {
   questions.push(question);
   return reply;
 };
@@ -239,5 +239,5 @@ inEachEra(
       expect(sent).toEqual([]);
     });
   },
-  { person },
+  { onElicitation },
 );

@@ -1,7 +1,7 @@
 // wait_for_jobs: many jobs read together until all or any have stopped.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { FILE, settledJob, submitJob } from "../emulator/work.ts";
+import { FILE, runJobToEnd, submitJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
 import { inOneEra } from "./eras.ts";
@@ -29,7 +29,7 @@ inOneEra((bench) => {
   });
 
   test("rows are as in list_jobs", async () => {
-    const { id } = await settledJob(bench().service, FILE.failsForGood);
+    const { id } = await runJobToEnd(bench().service, FILE.failsForGood);
     const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
     const listed = (await bench().ok("list_jobs", { workspaceId: bench().workspaceId, limit: 10 })).structured;
     expect(listed["data"]).toContainEqual(rowsOf(structured)[0]);
@@ -37,7 +37,7 @@ inOneEra((bench) => {
 
   test("waits until any has stopped; the next step waits for the others", async () => {
     const moving = await submitJob(bench().service, FILE.succeeds);
-    const ended = await settledJob(bench().service, FILE.failsForGood);
+    const ended = await runJobToEnd(bench().service, FILE.failsForGood);
     const fresh = await submitJob(bench().service, FILE.succeeds);
     const args = { jobIds: [ended.id, fresh.id], until: "any" };
     const sent = await bench().sentDuring(async () => {

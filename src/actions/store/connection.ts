@@ -30,14 +30,14 @@ export class NoPrimary extends Error {
 const GONE = new Set(["57P01", "57P02", "57P03", "25006"]);
 /** Class 08, and errors of sockets: the connection itself. */
 const CONNECTION = /^(?:08|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
-const OURS = /^(?:Connection terminated|Query read timeout|timeout expired)/;
+const OWN_ERROR = /^(?:Connection terminated|Query read timeout|timeout expired)/;
 
 /** Neither this connection nor another one to the same server can be used any more. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof NoPrimary) return true;
   if (error instanceof AggregateError) return error.errors.some(isBroken);
   const code = errorCode(error);
-  return GONE.has(code) || CONNECTION.test(code) || OURS.test(reasonOf(error));
+  return GONE.has(code) || CONNECTION.test(code) || OWN_ERROR.test(reasonOf(error));
 }
 
 /** The statement was refused before it did anything. */

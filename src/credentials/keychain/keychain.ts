@@ -153,7 +153,8 @@ export function openKeychain(limitMs: number, options: KeychainOptions = {}): Ke
     stopped?.removeAllListeners();
     stopped?.on("error", () => undefined);
     stopped?.kill("SIGKILL");
-    for (const settle of pending.values()) settle(new KeychainError(trouble, `${TROUBLES[trouble]} (${why})`));
+    for (const resolvePending of pending.values())
+      resolvePending(new KeychainError(trouble, `${TROUBLES[trouble]} (${why})`));
   }
 
   function running(): ChildProcess {
@@ -187,10 +188,10 @@ export function openKeychain(limitMs: number, options: KeychainOptions = {}): Ke
     const id = ++lastId;
     const reply = await new Promise<KeychainReply | KeychainError>((resolve) => {
       const alarm = setTimeout(() => stop("silent", `nothing within ${limitMs / 1000} s`), limitMs);
-      pending.set(id, (settled) => {
+      pending.set(id, (result) => {
         pending.delete(id);
         clearTimeout(alarm);
-        resolve(settled);
+        resolve(result);
       });
       child.send({ ...request, id }, (error) => {
         if (error && worker === child) stop("failed", "its process ended");

@@ -14,7 +14,7 @@ import * as z from "zod/v4";
 import { canonicalArguments, hashOf } from "../../actions/canonical.ts";
 import { makeKey } from "../../actions/keys.ts";
 import { Failure } from "../../core/failure.ts";
-import type { PersonQuestion, Tool } from "../../toolkit/define-tool.ts";
+import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ConfirmationCodec, Runtime } from "../runtime.ts";
 
@@ -73,7 +73,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
     });
 
   /** The person agreed to actions of the journal, or they needed no consent, when they were made. */
-  async function isResumed({ actions }: PersonQuestion): Promise<boolean> {
+  async function isResumed({ actions }: ConfirmationRequest): Promise<boolean> {
     if (!actions) return false;
     try {
       for (const action of actions) if ((await ports.actions.findKnown(action)) === undefined) return false;

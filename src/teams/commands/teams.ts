@@ -47,7 +47,7 @@ export interface Manager {
   /** MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
   /** Records in the audit that the operator changed a team. `who`: the member that the change is about. */
-  recordChange(team: string, what: string, who?: Member): void;
+  recordChange(team: string, what: string, member?: Member): void;
   /** Writes a line to stdout. */
   print(text: string): void;
 }
@@ -146,12 +146,12 @@ async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise
     "file" in stored
       ? `its secret stays in ${stored.file}`
       : `its secret is encrypted with the key ${manager.firstKey}`;
-  const who = [
+  const memberTexts = [
     ...(claim === undefined ? [] : [`whoever has the claim ${quote(claim)}`]),
     ...members.map(({ subject }) => quote(subject)),
   ];
   manager.print(
-    `Added the team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; ${how}. Members: ${who.length === 0 ? "none yet" : who.join(", ")}.`,
+    `Added the team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; ${how}. Members: ${memberTexts.length === 0 ? "none yet" : memberTexts.join(", ")}.`,
   );
 }
 
@@ -383,8 +383,8 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     firstKey: settings.secretKeys.first,
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
-    recordChange(team, what, who) {
-      const resourceId = who && callerId(who.issuer, who.subject);
+    recordChange(team, what, member) {
+      const resourceId = member && callerId(member.issuer, member.subject);
       audit.write(operatorOf(team), { event: "team", outcome: what, ...(resourceId !== undefined && { resourceId }) });
     },
     print: (text) => void process.stdout.write(`${text}\n`),

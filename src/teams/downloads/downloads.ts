@@ -224,14 +224,14 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     return { bytes, isWhole: await exchange.finished };
   }
 
-  async function give(ticket: Ticket, by: Candidate, exchange: Exchange): Promise<void> {
+  async function give(ticket: Ticket, recipient: Candidate, exchange: Exchange): Promise<void> {
     const { team, client, kind } = ticket;
     const of = kind === "asset" ? ticket.assetId : ticket.tool;
-    const { id: caller } = by;
+    const { id: caller } = recipient;
     const about = { caller, team, client, kind, of, traceId: traceId?.() };
     const leave = enter(ticket.team ?? caller);
     try {
-      const runtime = await runtimeOf(by, ticket.team).catch((error: unknown) => {
+      const runtime = await runtimeOf(recipient, ticket.team).catch((error: unknown) => {
         log.error({ reason: reasonOf(error) }, "nobody can tell what a link is for");
         throw tryAgain("Nobody can tell now what this link is for.");
       });

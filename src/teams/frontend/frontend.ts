@@ -223,8 +223,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return undefined;
   }
 
-  async function dispatch(exchange: Exchange, who: AuthenticatedRequest): Promise<undefined> {
-    const { caller, service } = who;
+  async function dispatch(exchange: Exchange, authenticated: AuthenticatedRequest): Promise<undefined> {
+    const { caller, service } = authenticated;
     const { mcp, leave } = endpoints.acquire(service);
     const leaves = [leave];
     exchange.redact = service.redact;
@@ -232,7 +232,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     exchange.streamEndsAt = caller.expiresAt;
     try {
       const response = await mcp.serve(exchange, {
-        checkRequest: (body) => checkRightsAndLimits(who, body, (each) => void leaves.unshift(each)),
+        checkRequest: (body) => checkRightsAndLimits(authenticated, body, (each) => void leaves.unshift(each)),
         ...(trace && { runInContext: (body, serve) => trace.within(traceparentIn(body), serve) }),
       });
       if (response) await exchange.respond(response);
@@ -255,8 +255,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       return errorResponse(503, "What you are served cannot be told now. Call again in a moment.", { headers });
     }
     if (!service) return errorResponse(404, "There is no such team, or you are not in it.");
-    const who = { caller, resource, service };
-    const serve = () => dispatch(exchange, who);
+    const authenticated = { caller, resource, service };
+    const serve = () => dispatch(exchange, authenticated);
     return await (telemetry?.named({ client: caller.clientId }, serve) ?? serve());
   }
 

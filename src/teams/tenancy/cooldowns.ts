@@ -7,7 +7,7 @@ import type { Cooldown } from "../../core/hooks.ts";
 import type { Notices } from "../../teams/notices.ts";
 
 /** Carries the name of the team whose row has changed. */
-export const REST_CHANNEL = "mic_cooldown";
+export const COOLDOWN_CHANNEL = "mic_cooldown";
 
 interface Options {
   readonly database: Pick<Database, "query">;
@@ -37,7 +37,7 @@ interface Known {
 
 export function createCooldowns({ database: { query }, notices, now }: Options) {
   const teams = new Map<string, Known>();
-  notices?.on(REST_CHANNEL, (team) => {
+  notices?.on(COOLDOWN_CHANNEL, (team) => {
     const known = teams.get(team);
     if (known) known.readAt = Number.NEGATIVE_INFINITY;
   });
@@ -66,7 +66,7 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
        ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at)`,
       [team, ms],
     );
-    await notices?.send(REST_CHANNEL, team);
+    await notices?.send(COOLDOWN_CHANNEL, team);
   }
 
   return {
@@ -83,7 +83,7 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
           if (known.reading) await soonOr(known.reading, undefined, TIMEOUT_MS);
           return known.untilAt - now();
         },
-        async ask(ms) {
+        async record(ms) {
           const known = knownOf(team);
           known.untilAt = Math.max(known.untilAt, now() + ms);
           // If this fails, the cooldown applies to this instance only.

@@ -13,19 +13,19 @@ const MAX_NAMED = 20;
 const forbidden = (message: string, next: string): Failure =>
   new Failure({ kind: "forbidden", message, retryable: false, sideEffect: "none", next });
 
-function whomToAsk({ issuer, subject }: Partial<Member>): string {
-  const asWhom =
+function joinTeamStep({ issuer, subject }: Partial<Member>): string {
+  const asSubject =
     issuer === undefined || subject === undefined ? "" : `, as the subject ${quote(subject)} of ${word(issuer)}`;
-  return `Ask the user to have the operator of this server add them to a team${asWhom}. Geography works without one.`;
+  return `Ask the user to have the operator of this server add them to a team${asSubject}. Geography works without one.`;
 }
 
 /** `publicUrl`: of /mcp. */
 export function noTeamFailure(noTeam: NoTeam, publicUrl: string): Failure {
   switch (noTeam.why) {
     case "in none":
-      return forbidden("You are in no team here, and this takes a team's credentials.", whomToAsk(noTeam));
+      return forbidden("You are in no team here, and this takes a team's credentials.", joinTeamStep(noTeam));
     case "not in it":
-      return forbidden(`You are in no team ${quote(noTeam.name)} here, if there is one.`, whomToAsk(noTeam));
+      return forbidden(`You are in no team ${quote(noTeam.name)} here, if there is one.`, joinTeamStep(noTeam));
     case "in several": {
       const paths = noTeam.names.slice(0, MAX_NAMED).map((name) => `${publicUrl}/${name}`);
       return forbidden(
@@ -69,7 +69,7 @@ export function noActions(failure: Failure): ServiceActions {
     perform: refuse,
     findKnown: refuse,
     recall: refuse,
-    conclude: refuse,
+    recordOutcome: refuse,
     list: refuse,
     unresolved: refuse,
     find: refuse,

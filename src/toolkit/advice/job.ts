@@ -17,7 +17,7 @@ const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNI
 export const isJobMoving = ({ state }: Job): boolean => MOVING.has(state);
 
 /** A user of the API has to act before the job goes on. */
-export const waitsForPerson = ({ state }: Job): boolean => state === "WAITING_REVIEW" || state === "PAUSED";
+export const needsUserAction = ({ state }: Job): boolean => state === "WAITING_REVIEW" || state === "PAUSED";
 
 /** The actions on a job: the journal has them by the names of their tools. */
 const RETRY: ToolName = "retry_job";
@@ -160,7 +160,7 @@ export function jobProgress(job: Job) {
 export const jobSubject = (ports: Pick<Ports, "actions" | "retries">): MovingSubject<Job> => ({
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: isJobMoving,
-  waitsForPerson,
+  needsUserAction,
   position,
   state: stateInWords,
   mayRunAgain: ({ state, failure }) => !(state === "FAILED" && failure?.retryable === true),

@@ -67,7 +67,7 @@ const REQUEST_FIELDS = ["id", "state", "inputId", "recipeVersionId", "reasonCode
 export const processingRequestSubject = {
   version: ({ revision }) => revision,
   isMoving: () => false,
-  waitsForPerson: ({ state }) => state === "SUBMITTED" || state === "REVIEWABLE",
+  needsUserAction: ({ state }) => state === "SUBMITTED" || state === "REVIEWABLE",
   position: ({ state }) => ({ is: state }),
   state: ({ state }) => state,
   uri: ({ id }) => uris.processingRequest(id),

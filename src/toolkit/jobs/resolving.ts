@@ -89,10 +89,10 @@ const stillUnknown = ({ facts }: Failure): Finding => ({
 async function record(
   { idempotencyKey: key }: StandingAction,
   { actions }: JobPorts,
-  outcome: Parameters<JobPorts["actions"]["conclude"]>[1],
+  outcome: Parameters<JobPorts["actions"]["recordOutcome"]>[1],
   found: Finding,
 ): Promise<Finding> {
-  return (await actions.conclude(key, outcome)) ? found : journaled(await actions.find(key));
+  return (await actions.recordOutcome(key, outcome)) ? found : journaled(await actions.find(key));
 }
 
 async function recordNone(action: StandingAction, ports: JobPorts, finding: string): Promise<Finding> {
@@ -263,11 +263,11 @@ export async function resolveActions(
 ): Promise<ToolResult<{ readonly results: readonly ResolvedRow[] }>> {
   const { idempotencyKey: key } = args;
   const rows: ResolvedRow[] = [];
-  const open: Finding[] = [];
+  const unresolved: Finding[] = [];
   function add(action: StandingAction, { isWorthRepeating, retryAfterSeconds, ...found }: Finding): void {
     const { tool, idempotencyKey, about } = action;
     rows.push({ tool, idempotencyKey, about, ...found });
-    if (isWorthRepeating) open.push({ ...found, retryAfterSeconds });
+    if (isWorthRepeating) unresolved.push({ ...found, retryAfterSeconds });
   }
 
   const wanted = await wantedActions(args, ports);
@@ -291,7 +291,7 @@ export async function resolveActions(
   const nextStep: NextStep = {
     tool: "resolve_actions",
     arguments: { ...args },
-    why: `${waitFirst(open)}later it may find out more; no action runs twice`,
+    why: `${waitFirst(unresolved)}later it may find out more; no action runs twice`,
   };
   const results = rows.slice(0, MAX_ROWS);
   return toolResult(
@@ -299,7 +299,7 @@ export async function resolveActions(
     { results },
     {
       summary: summaryOf(rows),
-      nextStep: open.length > 0 ? nextStep : undefined,
+      nextStep: unresolved.length > 0 ? nextStep : undefined,
       lines: results.map((row) => lineOf(row, rows.length === 1)),
     },
   );

@@ -2,7 +2,7 @@
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { stepKey } from "../../actions/keys.ts";
 import type { NamedAction } from "../../actions/of-service.ts";
-import { type CallContext, type Pace, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
+import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
@@ -124,7 +124,7 @@ function outcomeOf({ sideEffect, status = 0 }: FailureFacts): RetryRow["outcome"
 
 async function failed(jobId: string, { facts }: Failure, ports: JobPorts): Promise<Retried> {
   const outcome = outcomeOf(facts);
-  const isOpen = outcome === "unknown" || outcome === "not sent";
+  const isUnresolved = outcome === "unknown" || outcome === "not sent";
   const retry = facts.status === 409 ? (await knownRetry(jobId, ports))?.id : undefined;
   const row: RetryRow = {
     jobId,
@@ -133,11 +133,11 @@ async function failed(jobId: string, { facts }: Failure, ports: JobPorts): Promi
     code: facts.code ?? facts.kind.toUpperCase(),
     ...(outcome === "unknown" && facts.idempotencyKey !== undefined && { idempotencyKey: facts.idempotencyKey }),
   };
-  return { row, isWorthRepeating: isOpen && facts.retryable, retryAfterSeconds: facts.retryAfterSeconds };
+  return { row, isWorthRepeating: isUnresolved && facts.retryable, retryAfterSeconds: facts.retryAfterSeconds };
 }
 
 /** Waits until the API may be asked again; returns false if that is too late for this call. */
-async function waitForRetryAfter(pace: Pace, context: CallContext, timing: Timing): Promise<boolean> {
+async function waitForRetryAfter(pace: SharedRetryAfter, context: CallContext, timing: Timing): Promise<boolean> {
   for (;;) {
     const waitMs = pace.heldUntilAt - timing.now();
     if (!hasTimeToAct({ ...context, deadlineAt: context.deadlineAt - Math.max(0, waitMs) }, timing)) return false;
@@ -154,16 +154,16 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
     const why = await whyNot(jobId, args, ports);
     if (why) refused.set(jobId, why);
   });
-  const pace: Pace = { heldUntilAt: 0 };
-  const context: CallContext = { ...withTimeToAnswer(call.context), pace };
+  const sharedRetryAfter: SharedRetryAfter = { heldUntilAt: 0 };
+  const context: CallContext = { ...withTimeToAnswer(call.context), sharedRetryAfter };
   const { timing } = ports.service;
   let done = 0;
 
   async function retry(jobId: string): Promise<Retried> {
     const why = refused.get(jobId);
     if (why) return why;
-    if (!(await waitForRetryAfter(pace, context, timing))) {
-      const retryAfterSeconds = Math.ceil(Math.max(0, pace.heldUntilAt - timing.now()) / 1_000);
+    if (!(await waitForRetryAfter(sharedRetryAfter, context, timing))) {
+      const retryAfterSeconds = Math.ceil(Math.max(0, sharedRetryAfter.heldUntilAt - timing.now()) / 1_000);
       return { row: { jobId, outcome: "not sent", code: OUT_OF_TIME }, isWorthRepeating: true, retryAfterSeconds };
     }
     const proposedKey = call.proposedKey === undefined ? undefined : stepKey(call.proposedKey, jobId);

@@ -14,7 +14,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { word } from "../../core/outside.ts";
-import { jobProgress, jobSubject, stateInWords, waitsForPerson } from "../advice/job.ts";
+import { jobProgress, jobSubject, needsUserAction, stateInWords } from "../advice/job.ts";
 import { inputSubject } from "../advice/subjects.ts";
 import { PATIENT_SECONDS } from "../arguments.ts";
 import { pollResource } from "../polling.ts";
@@ -200,12 +200,12 @@ async function inputNotReady(
 
 /** As of get_job; if a user of the API has to act, the call that waits for them is the next step of the work that was begun here. */
 function runSubject(ports: JobPorts): MovingSubject<Job> {
-  const { waitsForPerson: _, ...subject } = jobSubject(ports);
+  const { needsUserAction: _, ...subject } = jobSubject(ports);
   return {
     ...subject,
     async advise(job, readAt) {
       const advice = await subject.advise(job, readAt);
-      if (advice.nextStep || !waitsForPerson(job)) return advice;
+      if (advice.nextStep || !needsUserAction(job)) return advice;
       const args = { jobId: job.id, waitSeconds: PATIENT_SECONDS };
       return { ...advice, nextStep: { tool: "get_job", arguments: args, why: "waits until a person has acted" } };
     },

@@ -2,7 +2,7 @@
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { tableOf } from "../../core/table.ts";
-import { historyOf, isJobMoving, isSafeRetry, jobAdvice, summarizeJob, waitsForPerson } from "../advice/job.ts";
+import { historyOf, isJobMoving, isSafeRetry, jobAdvice, needsUserAction, summarizeJob } from "../advice/job.ts";
 import { PATIENT_SECONDS } from "../arguments.ts";
 import { poll } from "../polling.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
@@ -65,7 +65,7 @@ export async function watchJobs(
       const job = (await readJob(id, { context }, ports)).value.data;
       ports.retries.remember([job]);
       const watched = { id, job, failure: undefined };
-      if (!before && waitsForPerson(job)) waiting.set(id, versionOf(watched));
+      if (!before && needsUserAction(job)) waiting.set(id, versionOf(watched));
       return watched;
     } catch (error) {
       if (!(error instanceof Failure) || context.signal.aborted || CONCERNS_ALL.has(error.facts.kind)) throw error;

@@ -45,10 +45,10 @@ function fromActions(
     const tool = acting.get(action.tool);
     if (tool === undefined || action.state === "rejected") return [];
     const name = notesOf(action);
-    const isUnsettled = action.state !== "succeeded";
+    const isUnresolved = action.state !== "succeeded";
     const isMaker = tool.makes !== undefined && tool.makes === RESOURCE_OF[kind];
     return [
-      ...(tool.traits?.about === kind ? [{ value: action.about, name, isUnsettled }] : []),
+      ...(tool.traits?.about === kind ? [{ value: action.about, name, isUnresolved: isUnresolved }] : []),
       ...(isMaker && action.resourceId !== undefined ? [{ value: action.resourceId, name }] : []),
     ];
   });
@@ -57,16 +57,16 @@ function fromActions(
 /** Each value once, with all its names; in their order, but what is unsettled first. */
 function merged(candidates: readonly Candidate[]): readonly Candidate[] {
   const all = new Map<string, Candidate>();
-  for (const { value, name = "", isUnsettled = false } of candidates) {
+  for (const { value, name = "", isUnresolved = false } of candidates) {
     const before = all.get(value);
     all.set(value, {
       value,
       name: `${before?.name ?? ""} ${name}`,
-      isUnsettled: isUnsettled || before?.isUnsettled === true,
+      isUnresolved: isUnresolved || before?.isUnresolved === true,
     });
   }
   const values = [...all.values()];
-  return [...values.filter(({ isUnsettled }) => isUnsettled), ...values.filter(({ isUnsettled }) => !isUnsettled)];
+  return [...values.filter(({ isUnresolved }) => isUnresolved), ...values.filter(({ isUnresolved }) => !isUnresolved)];
 }
 
 /** Those that begin with what is typed, then those of which it says something. */

@@ -39,7 +39,7 @@ export function createSeen() {
       const [state, referenceId] = [textOf(data, "state"), textOf(data, "referenceId")];
       const name = [state, referenceId].filter((text) => text !== undefined).join(" ");
       seen.delete(link);
-      seen.set(link, { name, isUnsettled: hasEnded === false });
+      seen.set(link, { name, isUnresolved: hasEnded === false });
       if (referenceId === undefined) return;
       references.delete(referenceId);
       references.set(referenceId, { value: referenceId });

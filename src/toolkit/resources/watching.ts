@@ -50,7 +50,7 @@ export function createWatching({
 }: WatchingOptions) {
   const pollers = new Map<string, Poller>();
   /** The service asked for rest: nobody looks before that. */
-  let restUntilAt = 0;
+  let cooldownUntilAt = 0;
 
   function start(name: string, look: (context: CallContext) => Promise<SeenVersion>): Poller {
     const abort = new AbortController();
@@ -73,7 +73,7 @@ export function createWatching({
         if (facts?.kind === "not_found" || facts?.kind === "invalid_arguments") return "missing";
         pauseMs = Math.min(LAST_MS, pauseMs * 2);
         if (facts?.kind === "rate_limited")
-          restUntilAt = Math.max(restUntilAt, timing.now() + (facts.retryAfterSeconds ?? 0) * 1000);
+          cooldownUntilAt = Math.max(cooldownUntilAt, timing.now() + (facts.retryAfterSeconds ?? 0) * 1000);
         return "on";
       }
     }
@@ -82,7 +82,7 @@ export function createWatching({
       let state = await first;
       while (state === "on" && !signal.aborted) {
         const jittered = pauseMs * (1 + JITTER * (2 * timing.random() - 1));
-        await wait(Math.max(jittered, restUntilAt - timing.now()), signal);
+        await wait(Math.max(jittered, cooldownUntilAt - timing.now()), signal);
         state = await goesOn();
       }
     }

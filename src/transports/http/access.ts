@@ -111,8 +111,9 @@ function createUserCheck(own: number, log: Log): AccessCheck {
     if (uid === own || uid === ROOT) return undefined;
     log.info({ uid }, "a connection that is not of this server's user was refused");
     // An unknown user is refused: a person's credentials are at stake.
-    const who = uid === undefined ? "whose connection this is cannot be told" : `this connection is of uid ${uid}`;
-    return `This server answers to the user who started it (uid ${own}), and ${who}. With MIC_HTTP_TOKEN set it answers to whoever has that token.`;
+    const connectionUser =
+      uid === undefined ? "whose connection this is cannot be told" : `this connection is of uid ${uid}`;
+    return `This server answers to the user who started it (uid ${own}), and ${connectionUser}. With MIC_HTTP_TOKEN set it answers to whoever has that token.`;
   }
 
   return ({ socket }) => {

@@ -117,7 +117,7 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "what another process has written is taken for one's own, when an answer was lost",
-    code: "return stored?.owner === owner && isOurs(stored) ? stored : undefined;",
+    code: "return stored?.owner === owner && isOwnWrite(stored) ? stored : undefined;",
     instead: "return stored;",
     seenBy: lost("a new action that another process has taken over meanwhile is that one's"),
   },

@@ -20,7 +20,7 @@ export const fewCallsMutants: readonly Mutant[] = [
   },
   {
     what: "a Retry-After of one request lets the others of its call go on",
-    code: "const waitMs = Math.max(ownWaitMs, (pace?.heldUntilAt ?? now) - now);",
+    code: "const waitMs = Math.max(ownWaitMs, (sharedRetryAfter?.heldUntilAt ?? now) - now);",
     instead: "const waitMs = ownWaitMs;",
     seenBy: attempts("a Retry-After that one of several requests gets holds the others"),
   },

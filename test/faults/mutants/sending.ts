@@ -121,13 +121,13 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a lost answer leaves no doubt",
-    code: "lost ||= error.sent;",
+    code: "mayHaveTakenEffect ||= error.sent;",
     instead: "",
     seenBy: outcomes("may have taken effect: a conflict"),
   },
   {
     what: "a server error leaves no doubt",
-    code: "lost ||= answer.status >= 500;",
+    code: "mayHaveTakenEffect ||= answer.status >= 500;",
     instead: "",
     seenBy: outcomes("has an unknown outcome: HTTP 503"),
   },
@@ -151,7 +151,7 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an answer that proves nothing leaves no doubt",
-    code: 'lost ||= error instanceof Failure && error.facts.sideEffect === "unknown";',
+    code: 'mayHaveTakenEffect ||= error instanceof Failure && error.facts.sideEffect === "unknown";',
     instead: "",
     seenBy: outcomes("is refused for certain by a Problem alone"),
   },
@@ -175,7 +175,7 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "doubt is forgotten at the end of a call",
-    code: 'if (!isAction(endpoint) || !lost || failure.facts.sideEffect !== "none") return keyed;',
+    code: 'if (!isAction(endpoint) || !mayHaveTakenEffect || failure.facts.sideEffect !== "none") return keyed;',
     instead: "if (endpoint) return keyed;",
     seenBy: outcomes("has an unknown outcome: HTTP 503"),
   },
@@ -211,20 +211,20 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a call that is cancelled before it sends knows nothing of earlier ones",
-    code: "let sent = lostBefore;",
+    code: "let sent = mayHaveTakenEffectBefore;",
     instead: "let sent = false;",
     seenBy: outcomes("a call that is cancelled before it sends may have taken effect by an earlier one"),
   },
   {
     what: "an action is sent again without the doubt it is in",
-    code: "lost: isResumed,",
-    instead: "lost: false,",
+    code: "mayHaveTakenEffect: isResumed,",
+    instead: "mayHaveTakenEffect: false,",
     seenBy: unknownOutcome("a call that was put off is told as such while nothing is in doubt"),
   },
   {
     what: "a call knows nothing of what earlier ones have lost",
-    code: "let lost = lostBefore;",
-    instead: "let lost = false;",
+    code: "let mayHaveTakenEffect = mayHaveTakenEffectBefore;",
+    instead: "let mayHaveTakenEffect = false;",
     seenBy: unknownOutcome("a call that was put off is told as such while nothing is in doubt"),
   },
   {

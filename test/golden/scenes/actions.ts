@@ -61,9 +61,9 @@ const cancelJobScene: Scene = async (stage) => {
   const fresh = async () => ({ jobId: (await submitJob(service, FILE.succeeds)).id, reason: "Wrong file" });
   const wrong = { jobId: "micjob_1", resourceVersion: 0 };
   await actionStates(stage, { operationId: "cancelMicJob", fresh, wrong });
-  const ended = await submitJob(service, FILE.succeeds);
-  await watchJob(service, ended.id);
-  await stage.show("The job has ended", { jobId: ended.id, reason: "Too late" });
+  const finishedJob = await submitJob(service, FILE.succeeds);
+  await watchJob(service, finishedJob.id);
+  await stage.show("The job has ended", { jobId: finishedJob.id, reason: "Too late" });
   const moved = await submitJob(service, FILE.succeeds);
   service.clock.advance(1_000);
   await stage.show("The job has moved on from the version given", {

@@ -1,6 +1,6 @@
 // The tools that do a day's work in few calls: what several actions came to, and where they stopped.
 import { makeValue } from "../../emulator/parameters.ts";
-import { FILE, fileId, oneInputOffer, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
+import { FILE, fileId, oneInputOffer, retryableJob, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import type { Args, Scene, Stage } from "../stage.ts";
 import { loseOutcome } from "./failures.ts";
 
@@ -57,11 +57,11 @@ const retryJobs: Scene = async (stage) => {
     ...resume,
     waitSeconds: 1,
   });
-  const ended = await settledJob(service, FILE.succeeds);
+  const finishedJob = await runJobToEnd(service, FILE.succeeds);
   const retried = await failed();
   const again = await stage.call("retry_job", { jobId: retried, retryMode: "SAFE_RESUME", reason: "Alone" });
   await stage.call("get_job", { jobId: Object(again.structured?.["data"]).id });
-  const mixed = [ended.id, "micjob_none", retried, await failed()];
+  const mixed = [finishedJob.id, "micjob_none", retried, await failed()];
   await stage.show("Some cannot be retried", { jobIds: mixed, ...resume });
   const lost = await failed();
   await loseOutcome(stage, "retryMicJob");
@@ -77,18 +77,18 @@ const retryJobs: Scene = async (stage) => {
 
 const waitForJobs: Scene = async (stage) => {
   const { service } = stage;
-  const succeeded = await settledJob(service, FILE.succeeds);
+  const succeeded = await runJobToEnd(service, FILE.succeeds);
   const failed = await retryableJob(service);
   const paused = await submitJob(service, FILE.pauses);
   service.clock.advance(60_000);
-  const ended = [succeeded.id, failed.id, paused.id];
-  await stage.show("All have stopped", { jobIds: ended, waitSeconds });
+  const finishedJobIds = [succeeded.id, failed.id, paused.id];
+  await stage.show("All have stopped", { jobIds: finishedJobIds, waitSeconds });
   const moving = await submitJob(service, FILE.succeeds);
-  await stage.show("One is still moving", { jobIds: [...ended, moving.id], waitSeconds });
+  await stage.show("One is still moving", { jobIds: [...finishedJobIds, moving.id], waitSeconds });
   await stage.show("Any has stopped", { jobIds: [succeeded.id, moving.id], until: "any" });
   await stage.show("One is not there", { jobIds: [succeeded.id, "micjob_none"] });
   await stage.show("Invalid arguments", { jobIds: ["x", "x"], until: "most", waitSeconds: 60 });
-  await stage.showBare({ jobIds: ended });
+  await stage.showBare({ jobIds: finishedJobIds });
 };
 
 const resolveActions: Scene = async (stage) => {

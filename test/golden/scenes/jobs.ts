@@ -8,7 +8,7 @@ import {
   processingBody,
   registerInput,
   retryableJob,
-  settledJob,
+  runJobToEnd,
   submitJob,
   watchJob,
 } from "../../emulator/work.ts";
@@ -44,7 +44,7 @@ async function failedJobs(stage: Stage): Promise<void> {
   await show("FAILED, rejected in review", { reviewState: "REJECTED" });
   await stage.call("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
   await stage.show("FAILED, and retried", { jobId: failed.id });
-  const broken = await settledJob(service, FILE.failsForGood);
+  const broken = await runJobToEnd(service, FILE.failsForGood);
   await stage.show("FAILED, with what is wrong in the input", { jobId: broken.id });
 }
 

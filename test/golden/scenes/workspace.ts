@@ -121,7 +121,7 @@ const listActions: Scene = async (stage) => {
   await stage.call("register_input", { ...input, alias: "districts" });
   await service.fault({ kind: "hang" }, { operationId: "requestMicSharedFileProcessing" });
   const cancelling = new AbortController();
-  const underway = stage.connection
+  const inFlight = stage.connection
     .callTool(
       "request_file_processing",
       {
@@ -140,7 +140,7 @@ const listActions: Scene = async (stage) => {
   for (const state of ["open", "unknown", "rejected", "succeeded"]) await stage.show(`Only ${state}`, { state });
   await stage.show("The latest one", { limit: 1 });
   cancelling.abort();
-  await underway;
+  await inFlight;
   await stage.show("Invalid arguments", { state: "done", limit: 0 });
   await stage.showBare({});
 };

@@ -162,14 +162,14 @@ describe("with MIC_HTTP_TOKEN", () => {
   });
 });
 
-const [STRANGER, OTHER] = [54_321, 54_322];
-const cannotBeOthers =
+const [OTHER_USER, THIRD_USER] = [54_321, 54_322];
+const cannotSwitchUser =
   process.platform !== "linux"
     ? "not Linux"
-    : spawnSync(process.execPath, ["-e", "0"], { uid: STRANGER, gid: STRANGER }).status === 0
+    : spawnSync(process.execPath, ["-e", "0"], { uid: OTHER_USER, gid: OTHER_USER }).status === 0
       ? undefined
       : "only root can be somebody else";
-const otherUsers = `without it, on Linux${cannotBeOthers === undefined ? "" : ` (skipped: ${cannotBeOthers})`}`;
+const otherUserTitle = `without it, on Linux${cannotSwitchUser === undefined ? "" : ` (skipped: ${cannotSwitchUser})`}`;
 
 const Responses = z.array(z.object({ status: z.number(), body: z.string() }));
 type Request = readonly [
@@ -219,13 +219,13 @@ const everyEndpoint: readonly Request[] = [
 ];
 const statusesOf = (responses: z.infer<typeof Responses>) => responses.map(({ status }) => status);
 
-describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
+describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
   test.each(["127.0.0.1", "::1"])("another user is refused on %s, whatever is asked, and told why", async (host) => {
     const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
-    const responses = await responsesTo(STRANGER, server.url, everyEndpoint);
+    const responses = await responsesTo(OTHER_USER, server.url, everyEndpoint);
     expect(statusesOf(responses)).toEqual([403, 403, 403]);
-    for (const { body } of responses) expect(body).toMatch(new RegExp(`uid ${STRANGER}.*MIC_HTTP_TOKEN`));
-    expect(server.stderr()).toContain(`"uid":${STRANGER}`);
+    for (const { body } of responses) expect(body).toMatch(new RegExp(`uid ${OTHER_USER}.*MIC_HTTP_TOKEN`));
+    expect(server.stderr()).toContain(`"uid":${OTHER_USER}`);
     for (const connectClient of Object.values(clientFactories))
       expect((await (await connectClient(server.url)).request(7, "tools/list").answer).status).toBe(200);
   });
@@ -235,14 +235,14 @@ describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
     const authorizedRequests = everyEndpoint.map(
       ([path, init]): Request => [path, { ...init, headers: { ...init.headers, ...authorized } }],
     );
-    expect(statusesOf(await responsesTo(STRANGER, url, authorizedRequests))).toEqual([200, 200, 200]);
-    expect(statusesOf(await responsesTo(STRANGER, url, everyEndpoint))).toEqual([401, 401, 401]);
+    expect(statusesOf(await responsesTo(OTHER_USER, url, authorizedRequests))).toEqual([200, 200, 200]);
+    expect(statusesOf(await responsesTo(OTHER_USER, url, everyEndpoint))).toEqual([401, 401, 401]);
   });
 
   test("a server of an ordinary user serves that user and root, and nobody else", async () => {
-    const server = await startAs(STRANGER);
-    expect(statusesOf(await responsesTo(STRANGER, server.url, everyEndpoint))).toEqual([200, 200, 200]);
-    expect(statusesOf(await responsesTo(OTHER, server.url, everyEndpoint))).toEqual([403, 403, 403]);
+    const server = await startAs(OTHER_USER);
+    expect(statusesOf(await responsesTo(OTHER_USER, server.url, everyEndpoint))).toEqual([200, 200, 200]);
+    expect(statusesOf(await responsesTo(THIRD_USER, server.url, everyEndpoint))).toEqual([403, 403, 403]);
     expect((await post(server.url, initializeMessage()).answer).status).toBe(200);
   });
 
@@ -269,7 +269,7 @@ describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
         socket.on("error", () => 0);
       }`;
     const args = ["-e", script, url, `${head.join("\r\n")}\r\n\r\n${body}`];
-    await promisify(execFile)(process.execPath, args, { uid: STRANGER, gid: STRANGER, cwd: "/" });
+    await promisify(execFile)(process.execPath, args, { uid: OTHER_USER, gid: OTHER_USER, cwd: "/" });
     await expect.poll(server.stderr).toContain("was refused");
     // Behind all of that; and the same bytes are an action when they come from the server's own user.
     expect((await createModernClient(url).call(1, "submit_job", JOB).answer).status).toBe(200);
@@ -292,7 +292,7 @@ describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
       return JSON.parse(stdout);
     };
     expect(await statusLinesFor(process.getuid?.() ?? 0)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
-    expect(await statusLinesFor(STRANGER)).toEqual(["HTTP/1.1 403"]);
+    expect(await statusLinesFor(OTHER_USER)).toEqual(["HTTP/1.1 403"]);
   });
 });
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
 import { Service } from "../../emulator/service.ts";
-import { FILE, settledJob, submitJob } from "../../emulator/work.ts";
+import { FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import { manualClock } from "../../support/emulator.ts";
 import { connectHttp, type Era, emulatorEnv, eras, type Progress, type Reply } from "../../support/mcp.ts";
 import { factsIn } from "../../tools/bench.ts";
@@ -14,7 +14,7 @@ const soon = { timeout: 8_000, interval: 50 };
 
 const questions: string[] = [];
 let reply: Reply = { action: "accept", content: {} };
-const person = (question: string): Reply => {
+const onElicitation = (question: string): Reply => {
   questions.push(question);
   return reply;
 };
@@ -35,7 +35,7 @@ const clock = manualClock();
 beforeAll(async () => {
   emulator = await startEmulator({ clock });
   const server = await launchHttp({ env: { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" } });
-  const connect = (era: Era) => connectHttp(era, server.url, { person });
+  const connect = (era: Era) => connectHttp(era, server.url, { onElicitation });
   const [older, legacy, modern] = await Promise.all([connect("v1-client"), connect("v2-legacy"), connect("v2-modern")]);
   running = {
     service: new Service(emulator, clock),
@@ -131,7 +131,7 @@ test("progress is told while a call waits, and the call then ends", async () => 
 });
 
 test("a job's moves are told until nobody listens any more", async () => {
-  const { id: ended } = await settledJob(bench().service, FILE.succeeds);
+  const { id: finishedJobId } = await runJobToEnd(bench().service, FILE.succeeds);
   const listening = await withEach(async (client) => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const uri = `mic://jobs/${id}`;
@@ -143,7 +143,7 @@ test("a job's moves are told until nobody listens any more", async () => {
   await vi.waitFor(() => expect(listening.map(({ updateCount }) => updateCount())).toEqual([1, 1, 1]), soon);
   for (const { client, uri } of listening) await client.stopListening(uri);
   // What stopped and what is asked next may take different connections.
-  for (const { client } of listening) await client.listen(`mic://jobs/${ended}`);
+  for (const { client } of listening) await client.listen(`mic://jobs/${finishedJobId}`);
   await sleep(200);
   const looks = () => Promise.all(listening.map(({ id }) => requestsAbout("getMicJob", id)));
   const before = await looks();

@@ -90,9 +90,9 @@ inEachEra((bench, era) => {
       );
     const jobs = await of("jobId", "");
     const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
-    const ENDED = ["SUCCEEDED", "FAILED", "CANCELLED"];
-    const ended = data.filter(({ state }) => ENDED.includes(state));
-    expect(jobs).toEqual([...data.filter((job) => !ended.includes(job)), ...ended].map(({ id }) => id));
+    const FINAL_STATES = ["SUCCEEDED", "FAILED", "CANCELLED"];
+    const finishedJobs = data.filter(({ state }) => FINAL_STATES.includes(state));
+    expect(jobs).toEqual([...data.filter((job) => !finishedJobs.includes(job)), ...finishedJobs].map(({ id }) => id));
     expect(await of("jobId", "stage_unavail")).toEqual(
       data.filter(({ failure }) => failure?.code === "STAGE_UNAVAILABLE").map(({ id }) => id),
     );

@@ -1,7 +1,7 @@
 // Updates: who listens hears of every move, in either era, from one poller; and nobody polls for nobody.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { FILE, settledJob, submitJob } from "../../emulator/work.ts";
+import { FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
 import { connectionForTest, emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import { isThorough } from "../../support/thorough.ts";
@@ -22,12 +22,12 @@ inEachEra((bench, era) => {
   const countUpdates = (uri: string): number => bench().connection.updates.filter((each) => each === uri).length;
 
   test("a job's moves are told until it ends or nobody listens any more; then nobody looks", async () => {
-    const { id: ended } = await settledJob(bench().service, FILE.succeeds);
+    const { id: finishedId } = await runJobToEnd(bench().service, FILE.succeeds);
     const { id: left } = await submitJob(bench().service, FILE.succeeds);
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const uris = [id, left, ended].map((each) => `mic://jobs/${each}`);
-    const [uri = "", uriOfLeft = "", uriOfEnded = ""] = uris;
-    const before = await looks(bench(), ended);
+    const uris = [id, left, finishedId].map((each) => `mic://jobs/${each}`);
+    const [uri = "", uriOfLeft = "", finishedUri = ""] = uris;
+    const before = await looks(bench(), finishedId);
     for (const each of uris) expect(await bench().connection.listen(each)).toEqual([each]);
     expect(uris.map(countUpdates)).toEqual([0, 0, 0]);
     bench().clock.advance(2 * STAGE_MS);
@@ -48,9 +48,9 @@ inEachEra((bench, era) => {
     expect(await looks(bench(), id)).toBe(looksAtIt);
     expect(await looks(bench(), left)).toBe(looksAtLeft);
     // What has ended is looked at once.
-    expect(await looks(bench(), ended)).toBe(before + 1);
+    expect(await looks(bench(), finishedId)).toBe(before + 1);
     expect(uris.map(countUpdates)).toEqual([4, 1, 0]);
-    for (const each of [uri, uriOfEnded]) await bench().connection.stopListening(each);
+    for (const each of [uri, finishedUri]) await bench().connection.stopListening(each);
   });
 
   test("an operation's end is told", async () => {

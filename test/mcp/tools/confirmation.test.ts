@@ -1,6 +1,6 @@
 // Asking the person before something is thrown away: agreed, declined, closed, tampered with, never, and no way to ask.
 import { describe, expect, test } from "vitest";
-import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
+import { FILE, readJob, retryableJob, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import { createLatch } from "../../support/latch.ts";
 import { type ClientFace, connectionForTest, emulatorEnv, type Reply } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
@@ -9,7 +9,7 @@ import { inEachEra } from "../../tools/eras.ts";
 /** A person whose next answers a test sets, and who remembers what was asked. */
 const questions: string[] = [];
 let reply: () => Reply | Promise<Reply> = () => ({ action: "accept", content: {} });
-const person = async (question: string): Promise<Reply> => {
+const onElicitation = async (question: string): Promise<Reply> => {
   questions.push(question);
   return await reply();
 };
@@ -86,11 +86,11 @@ describe("a client that can ask", () => {
       });
 
       test("nobody is asked about what cannot be done", async () => {
-        const ended = await settledJob(bench().service, FILE.succeeds);
-        const { resourceVersion } = ended;
+        const finishedJob = await runJobToEnd(bench().service, FILE.succeeds);
+        const { resourceVersion } = finishedJob;
         for (const args of [{}, { resourceVersion }]) {
           const { result, questions } = await withReply(accept, () =>
-            bench().fails("cancel_job", { jobId: ended.id, reason, ...args }, "conflict"),
+            bench().fails("cancel_job", { jobId: finishedJob.id, reason, ...args }, "conflict"),
           );
           expect(questions).toEqual([]);
           expect(result).toMatchObject({ sideEffect: "none", retryable: false });
@@ -105,7 +105,7 @@ describe("a client that can ask", () => {
           expect(questions, tool).toEqual([]);
           expect(result.next).toMatch(/list_jobs/);
         }
-        expect(await cancelsSent(bench(), ended.id)).toEqual([]);
+        expect(await cancelsSent(bench(), finishedJob.id)).toEqual([]);
       });
 
       test("where the job may not be read, the person is asked all the same", async () => {
@@ -237,7 +237,7 @@ describe("a client that can ask", () => {
           expect(await bench().service.executions(idempotencyKey)).toBeLessThanOrEqual(1);
       });
     },
-    { person },
+    { onElicitation },
   );
 });
 
@@ -250,7 +250,7 @@ describe("MIC_CONFIRM=never", () => {
         expect(questions).toEqual([]);
       });
     },
-    { person, env: { MIC_CONFIRM: "never" } },
+    { onElicitation, env: { MIC_CONFIRM: "never" } },
   );
 });
 
@@ -265,7 +265,7 @@ describe("a client that cannot ask", () => {
 
     test("MIC_CONFIRM=auto is what holds without it", async () => {
       const env = { ...emulatorEnv(bench().service.emulator), MIC_CONFIRM: "auto" };
-      const connection = await connectionForTest(era, { env, person });
+      const connection = await connectionForTest(era, { env, onElicitation });
       const { id } = await submitJob(bench().service, FILE.succeeds);
       const { questions } = await withReply(accept, () => connection.callTool("cancel_job", { jobId: id, reason }));
       expect(questions).toHaveLength(1);

@@ -27,7 +27,7 @@ function slowService(retryMs: number) {
   const sentAt: number[] = [];
   const actions: ServiceActions = {
     findKnown: async () => undefined,
-    conclude: unused,
+    recordOutcome: unused,
     unresolved: unused,
     find: unused,
     about: async () => [],

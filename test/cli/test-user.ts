@@ -18,7 +18,7 @@ const Made = z.looseObject({
 const clock = { now: Date.now, advance: () => undefined };
 
 /** `stageMs`: how long a stage of a job takes. */
-export async function personForTest(stageMs = 20) {
+export async function userForTest(stageMs = 20) {
   const emulator = await startEmulator({ stageMs });
   onTestFinished(() => emulator.close());
   const service = new Service(emulator, clock);

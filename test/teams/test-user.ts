@@ -7,20 +7,20 @@ import type {
 } from "@modelcontextprotocol/client";
 import { AGENT, type IdentityProvider } from "../support/identity-provider.ts";
 
-export interface PersonOptions {
-  readonly who?: string;
+export interface TestUserOptions {
+  readonly name?: string;
   /** How the client is known to the provider: its owner has registered it, it registers itself, or its id is the URL of its metadata. */
   readonly by: "its id" | "registering" | { readonly url: string };
 }
 
-export interface Person extends OAuthClientProvider {
+export interface TestUser extends OAuthClientProvider {
   /** What the browser brought back, once for each sign-in. */
   callback(): Promise<URLSearchParams>;
   /** Scopes that were asked for, in the order of sign-ins. */
   readonly requestedScopes: readonly string[];
 }
 
-export function personAt(provider: IdentityProvider, { who = "alice", by }: PersonOptions): Person {
+export function createTestUser(provider: IdentityProvider, { name = "alice", by }: TestUserOptions): TestUser {
   let client: StoredOAuthClientInformation | undefined =
     by === "its id" ? { client_id: AGENT.id, issuer: provider.issuer } : undefined;
   let discovered: OAuthDiscoveryState | undefined;
@@ -56,7 +56,7 @@ export function personAt(provider: IdentityProvider, { who = "alice", by }: Pers
     codeVerifier: () => verifier,
     redirectToAuthorization(url) {
       requestedScopes.push(url.searchParams.get("scope") ?? "");
-      back = provider.browse(url, who);
+      back = provider.browse(url, name);
     },
     async callback() {
       if (!back) throw new Error("nobody was sent to sign in");
