@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { getMicPublicCapabilities } from "../src/contract/endpoints/job-processing.ts";
 import type { CapabilitySet } from "../src/contract/usage.ts";
-import { capabilitiesSubject } from "../src/toolkit/advice/subjects.ts";
+import { capabilitiesPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -17,6 +17,6 @@ export const getCapabilities = defineTool({
   output: outputs.advised<CapabilitySet>(),
   async run({ view, ...query }, call, { service }) {
     const answer = await service.call(getMicPublicCapabilities, { query }, call.context);
-    return await resourceResult(answer, capabilitiesSubject, call, { view });
+    return await resourceResult(answer, capabilitiesPresenter, call, { view });
   },
 });

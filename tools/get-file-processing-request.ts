@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
-import { processingRequestSubject } from "../src/toolkit/advice/subjects.ts";
+import { processingRequestPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -17,7 +17,12 @@ export const getFileProcessingRequest = defineTool({
   output: outputs.advised<ProcessingRequest>(),
   run: ({ requestId, ...how }, call, ports) =>
     readResource(
-      { endpoint: getMicSharedFileProcessingRequest, path: { requestId }, subject: processingRequestSubject, ...how },
+      {
+        endpoint: getMicSharedFileProcessingRequest,
+        path: { requestId },
+        presenter: processingRequestPresenter,
+        ...how,
+      },
       call,
       ports,
     ),

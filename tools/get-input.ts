@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { getMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";
-import { inputSubject } from "../src/toolkit/advice/subjects.ts";
+import { inputPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -16,5 +16,5 @@ export const getInput = defineTool({
   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Input>(),
   run: ({ inputId, ...how }, call, ports) =>
-    readResource({ endpoint: getMicPublicInput, path: { inputId }, subject: inputSubject, ...how }, call, ports),
+    readResource({ endpoint: getMicPublicInput, path: { inputId }, presenter: inputPresenter, ...how }, call, ports),
 });

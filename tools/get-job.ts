@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { jobSubject } from "../src/toolkit/advice/job.ts";
+import { createJobPresenter } from "../src/toolkit/advice/job.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -17,5 +17,5 @@ export const getJob = defineTool({
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Job>(),
   run: ({ jobId, ...how }, call, ports) =>
-    readResource({ endpoint: getMicJob, path: { jobId }, subject: jobSubject(ports), ...how }, call, ports),
+    readResource({ endpoint: getMicJob, path: { jobId }, presenter: createJobPresenter(ports), ...how }, call, ports),
 });

@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { getMicPublicOperation } from "../src/contract/endpoints/job-processing.ts";
 import type { Operation } from "../src/contract/operation.ts";
-import { operationSubject } from "../src/toolkit/advice/subjects.ts";
+import { operationPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -17,7 +17,7 @@ export const getOperation = defineTool({
   output: outputs.advised<Operation>(),
   run: ({ operationId, ...how }, call, ports) =>
     readResource(
-      { endpoint: getMicPublicOperation, path: { operationId }, subject: operationSubject, ...how },
+      { endpoint: getMicPublicOperation, path: { operationId }, presenter: operationPresenter, ...how },
       call,
       ports,
     ),

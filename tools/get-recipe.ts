@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
-import { offerSubject } from "../src/toolkit/advice/subjects.ts";
+import { recipeOfferPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -20,6 +20,6 @@ export const getRecipe = defineTool({
   async run({ view, ...path }, call, { service, offers }) {
     const answer = await service.call(getMicExecutableRecipe, { path }, call.context);
     offers.remember([answer.value.data]);
-    return await resourceResult(answer, offerSubject, call, { view });
+    return await resourceResult(answer, recipeOfferPresenter, call, { view });
   },
 });

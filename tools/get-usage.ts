@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../src/contract/usage.ts";
-import { usageSubject } from "../src/toolkit/advice/subjects.ts";
+import { createUsagePresenter } from "../src/toolkit/advice/presenters.ts";
 import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -23,6 +23,6 @@ export const getUsage = defineTool({
   output: outputs.advised<UsageSummary>(),
   async run({ view, ...query }, call, { service }) {
     const answer = await service.call(getMicPublicUsage, { query }, call.context);
-    return await resourceResult(answer, usageSubject(query.window), call, { view });
+    return await resourceResult(answer, createUsagePresenter(query.window), call, { view });
   },
 });

@@ -2,7 +2,7 @@ import * as z from "zod/v4";
 import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
 import { plural } from "../src/geography/format.ts";
-import { summarizeOffer } from "../src/toolkit/advice/subjects.ts";
+import { summarizeOffer } from "../src/toolkit/advice/presenters.ts";
 import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";

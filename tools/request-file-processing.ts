@@ -6,7 +6,7 @@ import {
 import { parseDateTime } from "../src/contract/instants.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { invalidArguments } from "../src/core/failure.ts";
-import { processingRequestSubject } from "../src/toolkit/advice/subjects.ts";
+import { processingRequestPresenter } from "../src/toolkit/advice/presenters.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -27,8 +27,8 @@ function refusePast(expiresAt: string, now: number): void {
 }
 
 const traits = {
-  about: "inputId",
-  identifiedBy: ["workspaceId", "inputId", "recipeVersionId", "recipeVersionHash", "purpose"],
+  aboutArgument: "inputId",
+  identifyingArguments: ["workspaceId", "inputId", "recipeVersionId", "recipeVersionHash", "purpose"],
 };
 
 export const requestFileProcessing = defineTool({
@@ -47,7 +47,7 @@ export const requestFileProcessing = defineTool({
     runAction(args, call, ports, {
       endpoint: requestMicSharedFileProcessing,
       traits,
-      subject: processingRequestSubject,
+      presenter: processingRequestPresenter,
       readNow: (requestId) =>
         ports.service.call(getMicSharedFileProcessingRequest, { path: { requestId } }, call.context),
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",

@@ -1,5 +1,5 @@
 import * as z from "zod/v4";
-import { anyKey } from "../src/actions/keys.ts";
+import { anyKey } from "../src/actions/idempotency-keys.ts";
 import { heldTo } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { prepareResolveConfirmation, resolveActions as run } from "../src/toolkit/jobs/resolving.ts";

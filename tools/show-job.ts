@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { jobSubject } from "../src/toolkit/advice/job.ts";
+import { createJobPresenter } from "../src/toolkit/advice/job.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
@@ -17,7 +17,12 @@ export const showJob = defineTool({
   input: z.strictObject({ ...getMicJob.pathParameters.shape }),
   output: outputs.advised<Job>(),
   async run({ jobId }, call, ports) {
-    const reading = { endpoint: getMicJob, path: { jobId }, subject: jobSubject(ports), view: "full" } as const;
+    const reading = {
+      endpoint: getMicJob,
+      path: { jobId },
+      presenter: createJobPresenter(ports),
+      view: "full",
+    } as const;
     return shownToUser(
       await readResource(reading, call, ports),
       "The person sees it, and may retry or cancel it there.",

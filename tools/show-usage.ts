@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../src/contract/usage.ts";
-import { usageSubject } from "../src/toolkit/advice/subjects.ts";
+import { createUsagePresenter } from "../src/toolkit/advice/presenters.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { resourceResult, shownToUser } from "../src/toolkit/results.ts";
@@ -17,7 +17,7 @@ export const showUsage = defineTool({
   output: outputs.advised<UsageSummary>(),
   async run(query, call, { service }) {
     const answer = await service.call(getMicPublicUsage, { query }, call.context);
-    const read = await resourceResult(answer, usageSubject(query.window), call, { view: "full" });
+    const read = await resourceResult(answer, createUsagePresenter(query.window), call, { view: "full" });
     return shownToUser(read, "The person sees it.");
   },
 });

@@ -5,11 +5,11 @@ import type { Attempts } from "../api-client/call.ts";
 import type { EncodedRequest } from "../api-client/encode.ts";
 import { Failure, reasonOf } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
-import { readCanonical } from "./canonical.ts";
+import { readCanonical } from "./canonical-json.ts";
 import { createLeases } from "./claims.ts";
 import { type ActionIdentity, type ActionTraits, type Arguments, identify } from "./fingerprint.ts";
+import { isOwnKey, makeKey } from "./idempotency-keys.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
-import { isOwnKey, makeKey } from "./keys.ts";
 import { type ActionOutcome, readOutcome, stateAfter, writeOutcome } from "./outcome.ts";
 import { JournalFailure, journalFailure } from "./store/database.ts";
 import {
@@ -19,7 +19,7 @@ import {
   tooOldToResend,
   unknownKey,
   unknownOutcome,
-  withOwnKey,
+  withCallerKey,
   withResumeAdvice,
 } from "./unknown-outcome.ts";
 import { duration, isTooOldToResend } from "./window.ts";
@@ -194,7 +194,7 @@ export function createActions(options: ActionsOptions) {
     } catch (error) {
       // For an error of our own in the middle it is unknown whether anything was sent.
       const failure =
-        error instanceof Failure ? withOwnKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error));
+        error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error));
       const outcome = recordedText({ failure: failure.facts }, call.redact);
       await tryRecordResolution(
         open,

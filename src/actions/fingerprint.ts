@@ -1,15 +1,15 @@
 // The request fingerprint: equal for calls that do the same thing, however they are worded or spelled (docs/interface.md, "Deduplication").
 import { isJsonObject } from "../contract/json.ts";
-import { type Arguments, canonicalArguments, hashOf } from "./canonical.ts";
+import { type Arguments, canonicalArguments, hashOf } from "./canonical-json.ts";
 
-export type { Arguments } from "./canonical.ts";
+export type { Arguments } from "./canonical-json.ts";
 
 /** How one tool's actions are identified, by the names of its arguments. */
 export interface ActionTraits {
   /** Holds the id of the resource that the action is about. */
-  readonly about: string;
+  readonly aboutArgument: string;
   /** Decide what the action does. All other arguments are notes. */
-  readonly identifiedBy: readonly string[];
+  readonly identifyingArguments: readonly string[];
 }
 
 /** The file, acquisition or dataset version that an input stands for. */
@@ -65,11 +65,11 @@ async function normalizedBindings(value: unknown, find: FindReferences): Promise
  */
 export async function identify(
   args: Arguments,
-  { about, identifiedBy }: ActionTraits,
+  { aboutArgument, identifyingArguments }: ActionTraits,
   findReferences: FindReferences,
 ): Promise<ActionIdentity> {
   const parts: Record<string, unknown> = {};
-  for (const name of identifiedBy) {
+  for (const name of identifyingArguments) {
     const value = args[name];
     if (name === "inputBindings") parts[name] = await normalizedBindings(value, findReferences);
     else if (!isNothing(value)) parts[name] = name === "parameterValues" ? value : normalized(value);
@@ -77,6 +77,6 @@ export async function identify(
   return {
     canonical: canonicalArguments(args),
     fingerprint: hashOf(canonicalArguments(parts)),
-    about: String(args[about] ?? ""),
+    about: String(args[aboutArgument] ?? ""),
   };
 }

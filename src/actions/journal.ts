@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import type { Auditor } from "../core/hooks.ts";
 import { type AuditedEvent, auditedResolution, writeAudit } from "./audit.ts";
-import { readCanonical } from "./canonical.ts";
+import { readCanonical } from "./canonical-json.ts";
 import { createInFlight, LEASE_MS } from "./claims.ts";
 import type { InputReference } from "./fingerprint.ts";
 import { type Database, type DatabaseRow, isAnswerLost, type Value } from "./store/database.ts";

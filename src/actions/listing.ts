@@ -1,7 +1,7 @@
 // The journal as agents and users read it: what is unresolved, with the call that resolves it, and the latest actions.
 import * as z from "zod/v4";
 import { isGone } from "../core/owner.ts";
-import { readCanonical } from "./canonical.ts";
+import { readCanonical } from "./canonical-json.ts";
 import type { Journal } from "./journal.ts";
 import { readOutcome } from "./outcome.ts";
 import { ActionState, type StoredAction } from "./store/stored.ts";

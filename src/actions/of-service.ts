@@ -4,7 +4,7 @@ import { Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
 import type { ActionEnd, Ending, Telemetry } from "../telemetry/port.ts";
 import type { ActionCall, Actions, NamedCall, PerformedAction } from "./actions.ts";
-import { readCanonical } from "./canonical.ts";
+import { readCanonical } from "./canonical-json.ts";
 import type { Arguments } from "./fingerprint.ts";
 import type { Journal } from "./journal.ts";
 import {

@@ -1,7 +1,7 @@
 // Failures of an action whose outcome is unknown, with the call that resolves it; and of calls that name a key that is not theirs.
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { json, word } from "../core/outside.ts";
-import { differingArguments } from "./canonical.ts";
+import { differingArguments } from "./canonical-json.ts";
 import type { ActionIdentity } from "./fingerprint.ts";
 import { journalFailure } from "./store/database.ts";
 import type { StoredAction } from "./store/stored.ts";
@@ -41,7 +41,7 @@ export function outcomeUnreadable(error: unknown, key: string | undefined): Fail
 }
 
 /** The same failure, of the action with this key; where the service's words quote the key that it knows, they quote this one. */
-export function withOwnKey(failure: Failure, upstreamKey: string, key: string): Failure {
+export function withCallerKey(failure: Failure, upstreamKey: string, key: string): Failure {
   const keyed = failure.with({ idempotencyKey: key });
   if (upstreamKey === key) return keyed;
   const own = (text: string): string => text.replaceAll(upstreamKey, () => key);

@@ -8,7 +8,7 @@ import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { escaped, json } from "../core/outside.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
-import { jobSubject, needsUserAction } from "../toolkit/advice/job.ts";
+import { createJobPresenter, needsUserAction } from "../toolkit/advice/job.ts";
 import { ENDED } from "../toolkit/advice/job-facts.ts";
 import { poll } from "../toolkit/polling.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
@@ -179,7 +179,7 @@ async function follow(jobId: string, { runtime, signal }: CommandContext): Promi
     return 1;
   }
   view.end();
-  const { summary, nextStep } = await jobSubject(ports).advise(job, ports.service.timing.now());
+  const { summary, nextStep } = await createJobPresenter(ports).advise(job, ports.service.timing.now());
   stdout.write(`${redact(summary)}\n`);
   if (nextStep) stderr.write(`${redact(callLine(nextStep.tool, nextStep.arguments))}    # ${nextStep.why}\n`);
   return job.state === "SUCCEEDED" ? 0 : 1;

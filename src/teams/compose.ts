@@ -23,7 +23,7 @@ import { createLinkedFiles } from "./downloads/links.ts";
 import { createEncryption, questionsFor, subjectIn, taskIdsFor } from "./encryption.ts";
 import type { DeploymentSettings } from "./settings.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
-import { restoreNoticeOf, upstreamKeysOf } from "./tenancy/hooks.ts";
+import { createUpstreamKeyMapper, restoreNoticeOf } from "./tenancy/hooks.ts";
 import { actionsWithin, checkWorkspace, createTeamIdentity, type TeamIdentity } from "./tenancy/identity.ts";
 import { noActions, noIdentity, noTeamFailure, noTokens } from "./tenancy/no-team.ts";
 import { createRuntimes, type RuntimeCaller, type RuntimeFactory } from "./tenancy/runtimes.ts";
@@ -135,7 +135,7 @@ export function composeTeams(deployment: Deployment) {
     inTeam(parts, caller) {
       const { team, identity } = parts;
       const own = callerParts(caller, team.name, parts);
-      const hooks = { ...own.hooks, upstreamKey: upstreamKeysOf(upstreamSecret, caller.id), restoreNotice };
+      const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), restoreNotice };
       const mine = actionsOfService({
         actions,
         journal: journal.open,

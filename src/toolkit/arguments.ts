@@ -2,7 +2,7 @@
 // endpoint that they make.
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
-import { keySchemas } from "../actions/keys.ts";
+import { keySchemas } from "../actions/idempotency-keys.ts";
 import type { CallRequest } from "../api-client/encode.ts";
 import { fileNameSchema } from "../api-client/file-names.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";

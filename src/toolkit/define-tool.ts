@@ -137,7 +137,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
  *   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape }),
  *   output: outputs.advised<Input>(),
  *   run: ({ inputId }, call, ports) =>
- *     readResource({ endpoint: getMicPublicInput, path: { inputId }, subject: inputSubject }, call, ports),
+ *     readResource({ endpoint: getMicPublicInput, path: { inputId }, presenter: inputPresenter }, call, ports),
  * });
  */
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(

@@ -4,7 +4,7 @@ import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempt
 import type { CallRequest } from "../api-client/encode.ts";
 import { Failure } from "../core/failure.ts";
 import {
-  type MovingSubject,
+  type PollableResourcePresenter,
   type Position,
   type ReadAnswer,
   type ResourceEndpoint,
@@ -79,7 +79,7 @@ export async function poll<T>(
 interface Reading<T> {
   readonly endpoint: ResourceEndpoint<T>;
   readonly path: NonNullable<CallRequest["path"]>;
-  readonly subject: MovingSubject<T>;
+  readonly presenter: PollableResourcePresenter<T>;
   /** Default 0. */
   readonly waitSeconds?: number | undefined;
   /** Time of the call that is kept for what follows (default: 0). */
@@ -89,7 +89,7 @@ interface Reading<T> {
 
 /** Reads one resource until it stops moving or time is up. `onRead` receives each reading that is not the last. */
 export const pollResource = <T>(
-  { endpoint, path, subject, waitSeconds = 0, reservedMs = 0 }: Reading<T>,
+  { endpoint, path, presenter, waitSeconds = 0, reservedMs = 0 }: Reading<T>,
   { context }: Pick<ToolCall, "context">,
   { service }: Pick<Ports, "service">,
   onRead: (resource: T) => void,
@@ -97,9 +97,9 @@ export const pollResource = <T>(
   poll(
     {
       read: () => service.call(endpoint, { path }, context),
-      version: ({ value }) => subject.version(value.data),
-      isMoving: ({ value }) => subject.isMoving(value.data),
-      needsUserAction: ({ value }) => subject.needsUserAction?.(value.data) ?? false,
+      version: ({ value }) => presenter.version(value.data),
+      isMoving: ({ value }) => presenter.isMoving(value.data),
+      needsUserAction: ({ value }) => presenter.needsUserAction?.(value.data) ?? false,
       onRead: ({ value }) => onRead(value.data),
     },
     waitSeconds,
@@ -118,7 +118,7 @@ export async function readResource<T extends { readonly state: string }>(
   call: ToolCall,
   ports: Pick<Ports, "service">,
 ): Promise<ToolResult<T>> {
-  const { subject, waitSeconds = 0, view } = reading;
+  const { presenter, waitSeconds = 0, view } = reading;
   const { timing } = ports.service;
   const startedAt = timing.now();
   let readings = 0;
@@ -126,14 +126,14 @@ export async function readResource<T extends { readonly state: string }>(
   const answer = await pollResource(reading, call, ports, (resource) => {
     first ??= resource;
     readings += 1;
-    const { is, at } = subject.position(resource);
+    const { is, at } = presenter.position(resource);
     const message = at === undefined ? is : `${is}, ${at}`;
-    call.report(subject.progress?.(resource) ?? { progress: readings, message });
+    call.report(presenter.progress?.(resource) ?? { progress: readings, message });
   });
-  const result = await resourceResult(answer, subject, call, { view });
+  const result = await resourceResult(answer, presenter, call, { view });
   if (waitSeconds === 0 || view === "full" || result.isRoutine !== true) return result;
   const { data, text: _text, structured: _structured, ...facts } = result;
-  const [before, after] = [subject.position(first ?? data), subject.position(data)];
+  const [before, after] = [presenter.position(first ?? data), presenter.position(data)];
   if (before.is !== after.is) return result;
   const summary = unchangedText(before, after, Math.round((timing.now() - startedAt) / 1000));
   return toolResult(call, data, { ...facts, summary, fields: { data: { state: data.state } } });

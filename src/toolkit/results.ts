@@ -29,7 +29,7 @@ export interface Advice {
 }
 
 /** How a kind of resource is shown: the URI that names it, and the advice on its state. */
-export interface Subject<T> {
+export interface ResourcePresenter<T> {
   readonly uri: (resource: T) => string | undefined;
   /** `readAt`: when it was so, in milliseconds since 1970; undefined if the answer was kept. */
   readonly advise: (resource: T, readAt?: number) => Advice | Promise<Advice>;
@@ -47,7 +47,7 @@ export interface Position {
 }
 
 /** A kind of resource that moves, and that actions make. */
-export interface MovingSubject<T> extends Subject<T> {
+export interface PollableResourcePresenter<T> extends ResourcePresenter<T> {
   /** Changes whenever the resource does. */
   readonly version: (resource: T) => string | number | bigint;
   /** It changes without anyone acting. */
@@ -206,13 +206,13 @@ interface Showing extends Pick<ResultFacts, "action" | "notice" | "replay"> {
 /** One resource: its state and what to do next; of an action, also how it ran. */
 export async function resourceResult<T extends object>(
   { value: { data, meta }, at, drift }: ReadAnswer<T>,
-  subject: Subject<T>,
+  presenter: ResourcePresenter<T>,
   call: Pick<ToolCall, "isOffered">,
   { view, ...facts }: Showing = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
-  const advice = await subject.advise(data, at);
-  const shown = withExactNumbers(view === "full" ? data : subject.lean(data));
+  const advice = await presenter.advise(data, at);
+  const shown = withExactNumbers(view === "full" ? data : presenter.lean(data));
   const lines = [
     action &&
       `idempotencyKey ${word(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
@@ -225,8 +225,8 @@ export async function resourceResult<T extends object>(
     fields: { data: shown, meta, ...(action && { action }) },
     lines,
     drift,
-    link: subject.uri(data),
-    hasEnded: subject.hasEnded?.(data) ?? false,
+    link: presenter.uri(data),
+    hasEnded: presenter.hasEnded?.(data) ?? false,
     ...(replay && { isReplay: true }),
   });
 }

@@ -1,7 +1,7 @@
 // Runs an action tool: the journal makes sure that the action runs at most once, and the result states how it went.
 import type { EarlierAction } from "../actions/actions.ts";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
-import { againKey } from "../actions/keys.ts";
+import { againKey } from "../actions/idempotency-keys.ts";
 import { duration } from "../actions/window.ts";
 import { encodeRequest } from "../api-client/encode.ts";
 import { isJsonObject } from "../contract/json.ts";
@@ -10,7 +10,7 @@ import { quote, word } from "../core/outside.ts";
 import { requestOf } from "./arguments.ts";
 import {
   type ActionResult,
-  type MovingSubject,
+  type PollableResourcePresenter,
   type ReadAnswer,
   type Replay,
   type ResourceEndpoint,
@@ -28,7 +28,7 @@ export interface ActionArguments {
 export interface ActionRun<T> {
   readonly endpoint: ResourceEndpoint<T>;
   readonly traits: ActionTraits;
-  readonly subject: MovingSubject<T>;
+  readonly presenter: PollableResourcePresenter<T>;
   /** How an agent finds out whether an old action happened. */
   readonly findOut: string;
   /** Checks a new action before it is sent; an action that is resumed was checked before. Throws Failure. */
@@ -51,9 +51,9 @@ function textField(answer: unknown, name: string): string | undefined {
 const resourceId = (answer: unknown): string | undefined => textField(answer, "id");
 
 /** The notes of the first call that this one words differently: the API received only the first. */
-function firstNotes(first: Arguments, call: Arguments, { identifiedBy }: ActionTraits): string {
+function firstNotes(first: Arguments, call: Arguments, { identifyingArguments }: ActionTraits): string {
   const notes = Object.entries(first).filter(
-    ([name, value]) => !identifiedBy.includes(name) && typeof value === "string" && value !== call[name],
+    ([name, value]) => !identifyingArguments.includes(name) && typeof value === "string" && value !== call[name],
   );
   if (notes.length === 0) return "";
   return ` The first call had ${notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ")}.`;
@@ -90,7 +90,7 @@ export async function runAction<T extends object>(
   args: ActionArguments,
   call: ToolCall,
   { actions, service }: ActionPorts,
-  { endpoint, traits, subject, findOut, check, mismatch, ifMatch, readNow }: ActionRun<T>,
+  { endpoint, traits, presenter, findOut, check, mismatch, ifMatch, readNow }: ActionRun<T>,
 ): Promise<ActionResult<T>> {
   const { idempotencyKey: explicitKey, isDerivedKey, ...meant } = args;
   const { value, origin, earlier, drift, ...action } = await actions.perform({
@@ -124,8 +124,8 @@ export async function runAction<T extends object>(
   const shown = now ?? first;
 
   async function withNotice(notice: string | undefined, replay?: Replay): Promise<ActionResult<T>> {
-    const result = await resourceResult(shown, subject, call, { action: report, notice, replay });
-    return { ...result, action: report, resourceId: resourceId(value), job: subject.job?.(result.data) };
+    const result = await resourceResult(shown, presenter, call, { action: report, notice, replay });
+    return { ...result, action: report, resourceId: resourceId(value), job: presenter.job?.(result.data) };
   }
   if (origin === "new") return await withNotice(earlier && newNotice(earlier));
   if (origin === "resolved" || !earlier) {
@@ -134,6 +134,6 @@ export async function runAction<T extends object>(
   }
   const notes = firstNotes(earlier.arguments, meant, traits);
   const replay: Replay = { earlier, idempotencyKey, notes, isKeyless: explicitKey === undefined };
-  const state = now && (now.state ?? subject.state(now.value.data));
-  return await withNotice(replayNotice(replay, state, subject.mayRunAgain?.(shown.value.data) ?? true), replay);
+  const state = now && (now.state ?? presenter.state(now.value.data));
+  return await withNotice(replayNotice(replay, state, presenter.mayRunAgain?.(shown.value.data) ?? true), replay);
 }

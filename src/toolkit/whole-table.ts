@@ -85,9 +85,9 @@ export function wholeTable(items: readonly unknown[]): string {
   const varying: Column[] = [];
   for (const column of items.length === 0 ? [] : columnsOf("", items)) {
     const { name, cells } = column;
-    const twin = varying.find((other) => other.cells.every((cell, row) => cell === cells[row]));
+    const equalColumn = varying.find((other) => other.cells.every((cell, row) => cell === cells[row]));
     if (cells.every((cell) => cell === cells[0])) shared.push(`${name}=${cells[0]}`);
-    else if (twin) shared.push(`${name}=@${twin.name}`);
+    else if (equalColumn) shared.push(`${name}=@${equalColumn.name}`);
     else varying.push(column);
   }
   const names = namesOf(varying);

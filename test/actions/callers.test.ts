@@ -14,13 +14,14 @@ test("one key of two callers is two actions, each under a key of its own at the 
   expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: false });
   expect(await bob.submit("recipe-2", KEY)).toEqual({ id: "job-2", key: KEY, replayed: false });
   expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: true });
-  const wire = (caller: string) =>
+  const upstreamKeyOf = (caller: string) =>
     `mic-${createHmac("sha256", SECRET)
       .update(JSON.stringify([caller, KEY]))
       .digest("hex")
       .slice(0, 32)}`;
-  expect([...floor.executed.keys()]).toEqual([wire("ann"), wire("bob")]);
-  for (const grammar of [textKey, inputKey, processingKey]) expect(grammar.safeParse(wire("ann")).success).toBe(true);
+  expect([...floor.executed.keys()]).toEqual([upstreamKeyOf("ann"), upstreamKeyOf("bob")]);
+  for (const grammar of [textKey, inputKey, processingKey])
+    expect(grammar.safeParse(upstreamKeyOf("ann")).success).toBe(true);
 });
 
 test("the same call of two callers without a key is two actions", async () => {
@@ -82,9 +83,9 @@ test("a lost answer is found out under the same key on the wire, and only the ca
 test("what the service says of the key on the wire is said of the caller's own", async () => {
   const [floor, other] = [await openFloor(), await openFloor()];
   await other.caller("ann").submit("recipe-2", KEY);
-  const [[wireKey, made] = []] = other.executed;
-  if (wireKey === undefined || !made) throw new Error("nothing was executed");
-  floor.execute(wireKey, made);
+  const [[upstreamKey, made] = []] = other.executed;
+  if (upstreamKey === undefined || !made) throw new Error("nothing was executed");
+  floor.execute(upstreamKey, made);
   const refused = await floor.caller("ann").submit("recipe-1", KEY);
   expect(refused).toMatchObject({
     kind: "conflict",

@@ -6,7 +6,7 @@ import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { Failure, type FailureFacts } from "../../src/core/failure.ts";
-import { upstreamKeysOf } from "../../src/teams/tenancy/hooks.ts";
+import { createUpstreamKeyMapper } from "../../src/teams/tenancy/hooks.ts";
 import { folderForTest } from "../support/home.ts";
 
 export const SECRET = new Uint8Array(32).fill(7);
@@ -31,7 +31,7 @@ export interface Floor {
   /** The next request is lost on its way back. */
   loseAnswer(): void;
   /** As somebody else has had it executed before. */
-  execute(wireKey: string, what: Executed): void;
+  execute(upstreamKey: string, what: Executed): void;
   /** `undefined`: one person alone. `service`: the client that all of them share. */
   caller(name: string | undefined, service?: () => Promise<string>): CallerAtWork;
 }
@@ -86,13 +86,13 @@ export async function openFloor(): Promise<Floor> {
     loseAnswer() {
       isLosing = true;
     },
-    execute: (wireKey, what) => void executed.set(wireKey, what),
+    execute: (upstreamKey, what) => void executed.set(upstreamKey, what),
     caller(name, serviceName = async () => JSON.stringify(["https://service.example", "client-1"])) {
       const own = actionsOfService({
         actions,
         journal: async () => journal,
         serviceName,
-        ...(name !== undefined && { hooks: { caller: name, upstreamKey: upstreamKeysOf(SECRET, name) } }),
+        ...(name !== undefined && { hooks: { caller: name, upstreamKey: createUpstreamKeyMapper(SECRET, name) } }),
       });
       return {
         actions: own,
@@ -102,7 +102,7 @@ export async function openFloor(): Promise<Floor> {
             const { value, idempotencyKey, replayed } = await own.perform({
               tool: "submit_job",
               arguments: meant,
-              traits: { about: "recipeVersionId", identifiedBy: ["recipeVersionId"] },
+              traits: { aboutArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
               explicitKey,
               prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(meant) }),
               send,

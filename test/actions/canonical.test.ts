@@ -1,7 +1,7 @@
 // Which calls mean the same: arguments typed again in another order are, anything else is not.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalArguments, differingArguments, hashOf } from "../../src/actions/canonical.ts";
+import { canonicalArguments, differingArguments, hashOf } from "../../src/actions/canonical-json.ts";
 
 type Args = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 // A resource's history in the journal, on both databases: what was done about it, what made it, each by an index.
 import { expect, test } from "vitest";
-import { readCanonical } from "../../src/actions/canonical.ts";
+import { readCanonical } from "../../src/actions/canonical-json.ts";
 import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { listActions, overviewOf } from "../../src/actions/listing.ts";
 import type { Database, Value } from "../../src/actions/store/database.ts";

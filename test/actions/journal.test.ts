@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalArguments } from "../../src/actions/canonical.ts";
+import { canonicalArguments } from "../../src/actions/canonical-json.ts";
 import { LEASE_MS } from "../../src/actions/claims.ts";
 import { type ActionState, type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { listActions, overviewOf } from "../../src/actions/listing.ts";

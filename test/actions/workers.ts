@@ -115,7 +115,7 @@ export async function openOffice(): Promise<Office> {
             service: SERVICE,
             tool: "submit_job",
             arguments: meant,
-            traits: { about: "recipeVersionId", identifiedBy: ["recipeVersionId"] },
+            traits: { aboutArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
             explicitKey: key,
             proposedKey,
             isDerivedKey,

@@ -32,7 +32,7 @@ interface Step {
   /** Whether the agent reads the answer. It makes no difference to what the same call does next. */
   readonly answer: "read" | "lost";
   /** The same call at the same moment, to the other process or to the same. */
-  readonly twin: "none" | "other" | "same";
+  readonly duplicate: "none" | "other" | "same";
   /** Time that passes before. */
   readonly jumpMs: number;
 }
@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     { weight: 4, arbitrary: fc.constant("read" as const) },
     { weight: 1, arbitrary: fc.constant("lost" as const) },
   ),
-  twin: fc.oneof(
+  duplicate: fc.oneof(
     { weight: 6, arbitrary: fc.constant("none" as const) },
     { weight: 1, arbitrary: fc.constantFrom("other" as const, "same" as const) },
   ),
@@ -216,7 +216,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     strikes,
     journal,
     answer,
-    twin,
+    duplicate,
     jumpMs,
   }: Step): Promise<readonly Call[]> {
     await world.arrive();
@@ -229,10 +229,10 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     const args = { ...Object(shuffled(meant, order)), ...key };
     const script = { tool: TOOLS[what], arguments: args, owner, strikes, journal };
     const plain = { ...script, arguments: { ...meant, ...key }, strikes: [], journal: undefined };
-    const other = machines[twin === "same" ? serverIndex : serverIndex === 0 ? 1 : 0];
+    const other = machines[duplicate === "same" ? serverIndex : serverIndex === 0 ? 1 : 0];
     const calls = await Promise.all([
       machines[serverIndex].call(script),
-      ...(twin === "none" ? [] : [other.call(plain)]),
+      ...(duplicate === "none" ? [] : [other.call(plain)]),
     ]);
     machines[serverIndex].calm();
     const span = { fromMs, toMs: world.clock.now() };
@@ -244,7 +244,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     { outcome, sent }: Call,
     requestedKey: string | undefined,
     fate: Step["answer"],
-    hasTwin: boolean,
+    hasDuplicate: boolean,
     isStruck: boolean,
     span: Span,
   ): Promise<void> {
@@ -261,7 +261,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
       expect(sent, "nothing is sent without a journal").toEqual([]);
       expect(facts.retryable).toBe(true);
       expect(facts.sideEffect).not.toBe("done");
-      if (facts.sideEffect === "none" && !hasTwin) expect(await world.executions(intent.key ?? "")).toBe(0);
+      if (facts.sideEffect === "none" && !hasDuplicate) expect(await world.executions(intent.key ?? "")).toBe(0);
       model.unresolved(intent, false);
       return;
     }
@@ -273,7 +273,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     if (outcome.kind === "value") expect(executions, "an action that is reported as done is done").toBe(1);
     if (facts && observed === undefined) throw new Error(`a failure without a key: ${JSON.stringify(facts)}`);
     if (facts?.sideEffect === "done") expect(executions).toBe(1);
-    if (facts?.sideEffect === "none" && !hasTwin) {
+    if (facts?.sideEffect === "none" && !hasDuplicate) {
       expect(executions, "an action that is reported as not done is not done").toBe(0);
       expect(world.late, "nor is it on its way").toEqual([]);
     }
@@ -284,7 +284,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
       model.unresolved(intent, true);
     } else {
       const how = facts?.sideEffect === "none" ? "rejected" : "succeeded";
-      model.ended(intent, how, span, sent.length === 0, !isStruck && !hasTwin);
+      model.ended(intent, how, span, sent.length === 0, !isStruck && !hasDuplicate);
     }
     if (fate === "read" && observed !== undefined) model.lastKey = observed;
   }
@@ -300,7 +300,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     strikes: [],
     journal: undefined,
     answer: "read",
-    twin: "none",
+    duplicate: "none",
     jumpMs: 60_000,
   };
   const answers: string[] = [];

@@ -242,8 +242,8 @@ describeWithPostgres("isolation", (postgres) => {
     const before = (await sent()).length;
     const other = await call(bob.url, submitted);
     expect(other.result).toMatchObject({ resultType: "task" });
-    const wire = (await sent()).slice(before).map(({ idempotencyKey }) => idempotencyKey);
-    expect(wire).toEqual([expect.stringMatching(/^mic-[0-9a-f]{32}$/)]);
+    const upstreamKeys = (await sent()).slice(before).map(({ idempotencyKey }) => idempotencyKey);
+    expect(upstreamKeys).toEqual([expect.stringMatching(/^mic-[0-9a-f]{32}$/)]);
     const again = await call(ann.url, submitted);
     expect(again.result).toMatchObject({ resultType: "task" });
     expect((await sent()).length).toBe(before + 1);

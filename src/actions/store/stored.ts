@@ -17,7 +17,7 @@ const KeptId = z.string().transform((kept) => (kept.startsWith(AS_JSON) ? String
  * One row of the journal. Times are milliseconds since 1970, by the database's clock if it has one.
  *
  * - `upstream_key`: the Idempotency-Key that the API receives; empty if it is `key`.
- * - `arguments`: of the first call, as src/actions/canonical.ts writes them. `fingerprint`, `about`: src/actions/fingerprint.ts.
+ * - `arguments`: of the first call, as src/actions/canonical-json.ts writes them. `fingerprint`, `about`: src/actions/fingerprint.ts.
  * - `slot`: 1 in the one row that holds the fingerprint for calls without a key, else 0.
  * - `indeterminate`: 1 if an attempt of an earlier claim may have taken effect without an answer.
  * - `resolved_at`: when its success was recorded; null in other states.

@@ -11,8 +11,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import { canonicalArguments, hashOf } from "../../actions/canonical.ts";
-import { makeKey } from "../../actions/keys.ts";
+import { canonicalArguments, hashOf } from "../../actions/canonical-json.ts";
+import { makeKey } from "../../actions/idempotency-keys.ts";
 import { Failure } from "../../core/failure.ts";
 import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";

@@ -7,7 +7,7 @@ import type { Span } from "../variables.ts";
  * The API sees the callers of a team as one client, so each key that a caller names becomes one that no other caller can name. `secret`: the
  * deployment's, 32 bytes. The result fits all three grammars of the contract, like a key of makeKey (docs/contract.md, 4.2).
  */
-export const upstreamKeysOf =
+export const createUpstreamKeyMapper =
   (secret: Uint8Array, caller: string) =>
   (key: string): string =>
     `mic-${createHmac("sha256", secret)

@@ -4,7 +4,7 @@ import type { Job, Stage } from "../../contract/jobs.ts";
 import { soonOr } from "../../core/async.ts";
 import { quote } from "../../core/outside.ts";
 import { lean, leanFailure, problemText, strayFailure, toTheSecond } from "../lean.ts";
-import type { Advice, MovingSubject, NextStep, Position } from "../results.ts";
+import type { Advice, NextStep, PollableResourcePresenter, Position } from "../results.ts";
 import type { Ports } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import { uris } from "../uri.ts";
@@ -157,7 +157,7 @@ export function jobProgress(job: Job) {
   return { progress: job.stages.filter(isDone).length, total: job.stages.length, message: `${job.state}${units}` };
 }
 
-export const jobSubject = (ports: Pick<Ports, "actions" | "retries">): MovingSubject<Job> => ({
+export const createJobPresenter = (ports: Pick<Ports, "actions" | "retries">): PollableResourcePresenter<Job> => ({
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: isJobMoving,
   needsUserAction,

@@ -1,7 +1,7 @@
 // What an agent reads about each state of each kind of resource: one plain sentence and, if there is one, the sensible next call.
 // Which phrase fits is decided beside it: job.ts and subjects.ts.
 
-import { againKey } from "../../actions/keys.ts";
+import { againKey } from "../../actions/idempotency-keys.ts";
 import { namesItsKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Operation } from "../../contract/operation.ts";

@@ -8,7 +8,7 @@ import { Failure } from "../../core/failure.ts";
 import { quote, word } from "../../core/outside.ts";
 import { describeJob, knownRetry, stateInWords } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";
-import { operationSubject } from "../advice/subjects.ts";
+import { operationPresenter } from "../advice/presenters.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { runAction } from "../run-action.ts";
@@ -58,7 +58,7 @@ interface CancelArguments {
   readonly idempotencyKey?: string | undefined;
 }
 
-export const cancelTraits: ActionTraits = { about: "jobId", identifiedBy: ["jobId"] };
+export const cancelTraits: ActionTraits = { aboutArgument: "jobId", identifyingArguments: ["jobId"] };
 
 const MAX_ROUNDS = 4;
 const NOTHING_LEFT = "The job has ended; there is nothing left to cancel.";
@@ -116,7 +116,7 @@ export async function cancelJob(
       return await runAction({ ...args }, { ...call, proposedKey }, ports, {
         endpoint: cancelMicJob,
         traits: cancelTraits,
-        subject: operationSubject,
+        presenter: operationPresenter,
         findOut: "get_job shows whether the job is CANCELLED.",
         async readNow(operationId) {
           const operation = await ports.service.call(getMicPublicOperation, { path: { operationId } }, call.context);

@@ -1,11 +1,11 @@
 // The inputs of jobs: registers one, and finds or registers the inputs that run_job binds.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
-import { againKey, stepKey } from "../../actions/keys.ts";
+import { againKey, stepKey } from "../../actions/idempotency-keys.ts";
 import type { ActionAbout } from "../../actions/of-service.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../core/failure.ts";
-import { inputSubject } from "../advice/subjects.ts";
+import { inputPresenter } from "../advice/presenters.ts";
 import { type ActionResult, type Step, stepOf } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ActionPorts, ToolCall } from "../tool-call.ts";
@@ -14,8 +14,8 @@ import type { ToolName } from "../tool-names.ts";
 const REGISTER: ToolName = "register_input";
 
 export const registerTraits: ActionTraits = {
-  about: "referenceId",
-  identifiedBy: ["workspaceId", "inputKind", "referenceId"],
+  aboutArgument: "referenceId",
+  identifyingArguments: ["workspaceId", "inputKind", "referenceId"],
 };
 
 export const registerInput = (
@@ -26,7 +26,7 @@ export const registerInput = (
   runAction(args, call, ports, {
     endpoint: createMicPublicInput,
     traits: registerTraits,
-    subject: inputSubject,
+    presenter: inputPresenter,
     findOut: "No tool lists inputs; registering the same file once more makes another input of it and harms nothing.",
     readNow: (inputId) => ports.service.call(getMicPublicInput, { path: { inputId } }, call.context),
   });

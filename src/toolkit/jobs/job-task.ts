@@ -3,7 +3,7 @@ import * as z from "zod/v4";
 import { parseDateTime } from "../../contract/instants.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../core/failure.ts";
-import { isJobMoving, jobSubject } from "../advice/job.ts";
+import { createJobPresenter, isJobMoving } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import { resourceResult, stepOf, type ToolResult, withSteps } from "../results.ts";
 import type { JobPorts, ToolCall } from "../tool-call.ts";
@@ -67,7 +67,7 @@ export async function standingOf(started: StartedJob, call: ToolCall, ports: Job
   const { data: job } = answer.value;
   // What the call that started it would have answered, had it waited.
   const notice = action.replayed ? "Not run again: the job was started before." : undefined;
-  const made = await resourceResult(answer, jobSubject(ports), call, { action, notice });
+  const made = await resourceResult(answer, createJobPresenter(ports), call, { action, notice });
   const result = tool === "run_job" ? withSteps(made, [stepOf("submit_job", { ...made, action })]) : made;
   const facts: StandingFacts = {
     summary: result.summary,

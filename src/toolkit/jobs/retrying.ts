@@ -1,6 +1,6 @@
 // Retries jobs: one, or many in one call. Many are one retry_job action each, so none is retried twice, even if a call repeats it.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
-import { stepKey } from "../../actions/keys.ts";
+import { stepKey } from "../../actions/idempotency-keys.ts";
 import type { NamedAction } from "../../actions/of-service.ts";
 import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
@@ -8,7 +8,7 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { quote, word } from "../../core/outside.ts";
 import { table } from "../../core/table.ts";
-import { jobSubject, knownRetry } from "../advice/job.ts";
+import { createJobPresenter, knownRetry } from "../advice/job.ts";
 import { PATIENT_SECONDS } from "../arguments.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import { type ActionResult, callText, type NextStep, type ToolResult, toolResult } from "../results.ts";
@@ -30,7 +30,7 @@ import { movingIds, watchJobs } from "./waiting.ts";
 
 const RETRY: ToolName = "retry_job";
 
-export const retryTraits: ActionTraits = { about: "jobId", identifiedBy: ["jobId"] };
+export const retryTraits: ActionTraits = { aboutArgument: "jobId", identifyingArguments: ["jobId"] };
 
 interface RetryArguments extends ActionArguments {
   readonly jobId: string;
@@ -43,7 +43,7 @@ export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobP
     return await runAction(args, call, ports, {
       endpoint: retryMicJob,
       traits: retryTraits,
-      subject: jobSubject(ports),
+      presenter: createJobPresenter(ports),
       readNow: (id) => readJob(id, call, ports),
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
       // Section 3: a retried job carries the earlier job's id.

@@ -14,14 +14,14 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { word } from "../../core/outside.ts";
-import { jobProgress, jobSubject, needsUserAction, stateInWords } from "../advice/job.ts";
-import { inputSubject } from "../advice/subjects.ts";
+import { createJobPresenter, jobProgress, needsUserAction, stateInWords } from "../advice/job.ts";
+import { inputPresenter } from "../advice/presenters.ts";
 import { PATIENT_SECONDS } from "../arguments.ts";
 import { pollResource } from "../polling.ts";
 import {
   type ActionResult,
   type Advice,
-  type MovingSubject,
+  type PollableResourcePresenter,
   type ReadAnswer,
   resourceResult,
   type Step,
@@ -36,8 +36,8 @@ import { type Obtained, obtainInput, type WantedInput } from "./inputs.ts";
 import { offerErrors } from "./offers.ts";
 
 export const submitTraits: ActionTraits = {
-  about: "recipeVersionId",
-  identifiedBy: ["workspaceId", "recipeVersionId", "inputBindings", "parameterValues"],
+  aboutArgument: "recipeVersionId",
+  identifyingArguments: ["workspaceId", "recipeVersionId", "inputBindings", "parameterValues"],
 };
 
 interface SubmitArguments {
@@ -76,7 +76,7 @@ export async function submitJob(
   return await runAction({ ...args }, call, ports, {
     endpoint: createMicJob,
     traits: submitTraits,
-    subject: jobSubject(ports),
+    presenter: createJobPresenter(ports),
     ...(readsReplay && { readNow: (jobId: string) => readJob(jobId, call, ports) }),
     findOut: "Look with list_jobs for a job created at that time with this recipe version.",
     async check() {
@@ -133,7 +133,7 @@ async function readOffer({ args, call, ports }: Run): Promise<RecipeOffer | unde
 }
 
 const isUsable = ({ input }: Obtained): boolean => input === undefined || input.state === "READY";
-const isScanned = ({ input }: Obtained): boolean => input === undefined || !inputSubject.isMoving(input);
+const isScanned = ({ input }: Obtained): boolean => input === undefined || !inputPresenter.isMoving(input);
 
 /** The input when its scan is over, or the time for it. */
 async function scanned({ call, ports, steps, secondsLeft }: Run, obtained: Obtained): Promise<Obtained> {
@@ -141,7 +141,7 @@ async function scanned({ call, ports, steps, secondsLeft }: Run, obtained: Obtai
   const reading = {
     endpoint: getMicPublicInput,
     path: { inputId: obtained.inputId },
-    subject: inputSubject,
+    presenter: inputPresenter,
     waitSeconds: secondsLeft(),
     reservedMs: ACTION_MS,
   };
@@ -187,24 +187,24 @@ async function inputNotReady(
 ): Promise<ToolResult<Input>> {
   const answer = await ports.service.call(getMicPublicInput, { path: { inputId } }, call.context);
   function advise(input: Input): Advice {
-    const { summary, nextStep } = inputSubject.advise(input);
+    const { summary, nextStep } = inputPresenter.advise(input);
     const again = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
     const why = "goes on from here; what is registered is not registered again";
     return {
       summary: `No job was submitted, because of port ${port}: ${summary}`,
-      nextStep: inputSubject.isMoving(input) ? { tool: "run_job", arguments: again, why } : nextStep,
+      nextStep: inputPresenter.isMoving(input) ? { tool: "run_job", arguments: again, why } : nextStep,
     };
   }
-  return withSteps(await resourceResult(answer, { ...inputSubject, advise }, call), steps);
+  return withSteps(await resourceResult(answer, { ...inputPresenter, advise }, call), steps);
 }
 
 /** As of get_job; if a user of the API has to act, the call that waits for them is the next step of the work that was begun here. */
-function runSubject(ports: JobPorts): MovingSubject<Job> {
-  const { needsUserAction: _, ...subject } = jobSubject(ports);
+function createRunPresenter(ports: JobPorts): PollableResourcePresenter<Job> {
+  const { needsUserAction: _, ...presenter } = createJobPresenter(ports);
   return {
-    ...subject,
+    ...presenter,
     async advise(job, readAt) {
-      const advice = await subject.advise(job, readAt);
+      const advice = await presenter.advise(job, readAt);
       if (advice.nextStep || !needsUserAction(job)) return advice;
       const args = { jobId: job.id, waitSeconds: PATIENT_SECONDS };
       return { ...advice, nextStep: { tool: "get_job", arguments: args, why: "waits until a person has acted" } };
@@ -217,7 +217,7 @@ async function pollJob(run: Run, { data, action }: ActionResult<Job>): Promise<R
   const { call, ports, steps } = run;
   const waitSeconds = call.followsTasks ? 0 : run.secondsLeft();
   if (waitSeconds <= 0 && !action.replayed) return undefined;
-  const reading = { endpoint: getMicJob, path: { jobId: data.id }, subject: runSubject(ports), waitSeconds };
+  const reading = { endpoint: getMicJob, path: { jobId: data.id }, presenter: createRunPresenter(ports), waitSeconds };
   return await pollResource(reading, call, ports, (job) => {
     const { progress, total, message } = jobProgress(job);
     call.report({ progress: steps.length + progress, total: steps.length + total, message });
@@ -235,9 +235,9 @@ async function submit(run: Run, inputBindings: readonly InputBinding[]): Promise
   if (!answer) return withSteps(made, steps);
   const { data } = answer.value;
   const { replay } = made;
-  const subject = runSubject(ports);
-  const notice = replay ? replayNotice(replay, stateInWords(data), subject.mayRunAgain?.(data) ?? true) : made.notice;
-  const now = await resourceResult(answer, subject, call, { notice, replay });
+  const presenter = createRunPresenter(ports);
+  const notice = replay ? replayNotice(replay, stateInWords(data), presenter.mayRunAgain?.(data) ?? true) : made.notice;
+  const now = await resourceResult(answer, presenter, call, { notice, replay });
   return { ...withSteps(now, steps), action: made.action, job: data };
 }
 

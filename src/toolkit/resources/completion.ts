@@ -48,7 +48,7 @@ function fromActions(
     const isUnresolved = action.state !== "succeeded";
     const isMaker = tool.makes !== undefined && tool.makes === RESOURCE_OF[kind];
     return [
-      ...(tool.traits?.about === kind ? [{ value: action.about, name, isUnresolved: isUnresolved }] : []),
+      ...(tool.traits?.aboutArgument === kind ? [{ value: action.about, name, isUnresolved: isUnresolved }] : []),
       ...(isMaker && action.resourceId !== undefined ? [{ value: action.resourceId, name }] : []),
     ];
   });
@@ -106,7 +106,7 @@ export function createCandidates({ actions, now, files }: Known) {
 
   async function acted(kind: CandidateKind, { tools }: CompletionContext): Promise<readonly Candidate[]> {
     const isActedOn = tools.some(
-      ({ makes, traits }) => traits?.about === kind || (makes !== undefined && makes === RESOURCE_OF[kind]),
+      ({ makes, traits }) => traits?.aboutArgument === kind || (makes !== undefined && makes === RESOURCE_OF[kind]),
     );
     return isActedOn
       ? fromActions(kind, (await actions.list({ state: undefined, limit: MAX_ACTIONS })).actions, tools)

@@ -22,7 +22,7 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a note makes another action",
-    code: "for (const name of identifiedBy) {",
+    code: "for (const name of identifyingArguments) {",
     instead: "for (const name of Object.keys(args)) {",
     seenBy: deduplication("another note: the same action"),
   },

@@ -44,7 +44,7 @@ function world({ random = 0.5, maxWatched = 3 } = {}) {
   };
 }
 
-function subject(outlook: Outlook) {
+function fakeJob(outlook: Outlook) {
   let looks = 0;
   return {
     outlook,
@@ -66,7 +66,7 @@ function subject(outlook: Outlook) {
 
 test("often while it moves, seldom while it does not", async () => {
   const { watching, waits, pass } = world();
-  const job = subject({ version: 1 });
+  const job = fakeJob({ version: 1 });
   let moves = 0;
   const watch = watching.watch("a", job.look, () => moves++);
   expect(await watch.there).toBe(true);
@@ -87,7 +87,7 @@ test.each([
   [0.999_999, 1_200],
 ])("jitter of %d makes the second look come after %d ms", async (random, expected) => {
   const { watching, waits } = world({ random });
-  const watch = watching.watch("a", subject({ version: 1 }).look, () => undefined);
+  const watch = watching.watch("a", fakeJob({ version: 1 }).look, () => undefined);
   await watch.there;
   await new Promise(setImmediate);
   expect(waits[0]).toBeCloseTo(expected, 0);
@@ -96,7 +96,7 @@ test.each([
 
 test("however many listen, one looks; it stops when the last has gone", async () => {
   const { watching, pass } = world();
-  const job = subject({ version: 1 });
+  const job = fakeJob({ version: 1 });
   const notified: string[] = [];
   const one = watching.watch("a", job.look, () => notified.push("one"));
   const two = watching.watch("a", job.look, () => notified.push("two"));
@@ -120,7 +120,7 @@ test("however many listen, one looks; it stops when the last has gone", async ()
 
 test("an end is told and is the end; what has ended already is looked at once", async () => {
   const { watching, pass } = world();
-  const job = subject({ version: 1 });
+  const job = fakeJob({ version: 1 });
   let moves = 0;
   watching.watch("a", job.look, () => moves++);
   await pass();
@@ -138,7 +138,7 @@ test("an end is told and is the end; what has ended already is looked at once", 
 
 test.each(["not_found", "invalid_arguments"] as const)("what is %s is not there", async (kind) => {
   const { watching, pass } = world();
-  const job = subject({ version: 1, fails: { kind } });
+  const job = fakeJob({ version: 1, fails: { kind } });
   expect(await watching.watch("a", job.look, () => undefined).there).toBe(false);
   await pass(3);
   expect(job.looks()).toBe(1);
@@ -147,7 +147,7 @@ test.each(["not_found", "invalid_arguments"] as const)("what is %s is not there"
 
 test("a service that is away is asked less and less; the first look that succeeds is told", async () => {
   const { watching, waits, pass } = world();
-  const job = subject({ version: 1, fails: {} });
+  const job = fakeJob({ version: 1, fails: {} });
   let moves = 0;
   const watch = watching.watch("a", job.look, () => moves++);
   expect(await watch.there).toBe(true);
@@ -161,7 +161,7 @@ test("a service that is away is asked less and less; the first look that succeed
 
 test("when the service asks for rest, nobody looks before it is over", async () => {
   const { watching, waits, pass } = world();
-  const [busy, quiet] = [subject({ version: 1 }), subject({ version: 1 })];
+  const [busy, quiet] = [fakeJob({ version: 1 }), fakeJob({ version: 1 })];
   watching.watch("a", busy.look, () => undefined);
   watching.watch("b", quiet.look, () => undefined);
   await pass();
@@ -175,10 +175,10 @@ test("when the service asks for rest, nobody looks before it is over", async () 
 
 test("no more than the limit; one that goes makes room", async () => {
   const { watching } = world();
-  const watches = ["a", "b", "c"].map((name) => watching.watch(name, subject({ version: 1 }).look, () => undefined));
-  const fourth = () => watching.watch("d", subject({ version: 1 }).look, () => undefined);
+  const watches = ["a", "b", "c"].map((name) => watching.watch(name, fakeJob({ version: 1 }).look, () => undefined));
+  const fourth = () => watching.watch("d", fakeJob({ version: 1 }).look, () => undefined);
   expect(fourth).toThrow(/3 resources are being watched already/);
-  watching.watch("a", subject({ version: 1 }).look, () => undefined);
+  watching.watch("a", fakeJob({ version: 1 }).look, () => undefined);
   watches[1]?.stop();
   expect(await fourth().there).toBe(true);
 });

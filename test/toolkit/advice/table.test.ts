@@ -8,7 +8,11 @@ import { ProcessingRequest, ProcessingRequestState, ReasonCode } from "../../../
 import { jobAdvice } from "../../../src/toolkit/advice/job.ts";
 import type { JobHistory } from "../../../src/toolkit/advice/job-facts.ts";
 import { INPUT, JOB, OPERATION, PROCESSING_REQUEST } from "../../../src/toolkit/advice/phrases.ts";
-import { inputSubject, operationSubject, processingRequestSubject } from "../../../src/toolkit/advice/subjects.ts";
+import {
+  inputPresenter,
+  operationPresenter,
+  processingRequestPresenter,
+} from "../../../src/toolkit/advice/presenters.ts";
 import type { Advice, NextStep } from "../../../src/toolkit/results.ts";
 import { tools } from "../../../tools/index.ts";
 import * as samples from "../../contract/samples.ts";
@@ -248,11 +252,11 @@ describe("advice on", () => {
         step,
       ));
   for (const [row, of, patterns, step] of OPERATIONS)
-    test(`an operation: ${row}`, () => expectAdvice(operationSubject.advise(of), [patterns], step));
+    test(`an operation: ${row}`, () => expectAdvice(operationPresenter.advise(of), [patterns], step));
   for (const [row, of, patterns, step] of INPUTS)
-    test(`an input: ${row}`, () => expectAdvice(inputSubject.advise(of), [patterns], step));
+    test(`an input: ${row}`, () => expectAdvice(inputPresenter.advise(of), [patterns], step));
   for (const [row, of, patterns, step] of REQUESTS)
-    test(`a processing request: ${row}`, () => expectAdvice(processingRequestSubject.advise(of), [patterns], step));
+    test(`a processing request: ${row}`, () => expectAdvice(processingRequestPresenter.advise(of), [patterns], step));
 
   test.each([
     ["jobs", JOBS, JOB, JobState.options],

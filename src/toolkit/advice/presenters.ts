@@ -6,7 +6,7 @@ import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../cont
 import type { CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
 import { quote, word } from "../../core/outside.ts";
 import { lean, leanFailure, pick, shareFields, strayFailure } from "../lean.ts";
-import type { MovingSubject, Subject } from "../results.ts";
+import type { PollableResourcePresenter, ResourcePresenter } from "../results.ts";
 import { uris } from "../uri.ts";
 import { ENDED } from "./job-facts.ts";
 import { adviceOf, INPUT, OPERATION, PROCESSING_REQUEST } from "./phrases.ts";
@@ -19,7 +19,7 @@ function inputCase({ state, scanState }: Input): keyof typeof INPUT {
 
 const INPUT_FIELDS = ["id", "state", "inputKind", "referenceId", "scanState"];
 
-export const inputSubject = {
+export const inputPresenter = {
   version: ({ resourceVersion }) => resourceVersion,
   /** A scan that is stuck may end, too. */
   isMoving: ({ state }) => state === "WAITING_SCAN",
@@ -30,7 +30,7 @@ export const inputSubject = {
   uri: ({ id }) => uris.input(id),
   advise: (input) => adviceOf(INPUT[inputCase(input)], input),
   lean: (input) => pick(input, INPUT_FIELDS, { inputKind: "M4_FILE", scanState: "CLEAN" }),
-} satisfies MovingSubject<Input>;
+} satisfies PollableResourcePresenter<Input>;
 
 function operationCase({ state, failure }: Operation): keyof typeof OPERATION {
   if (state === "QUEUED" || state === "RUNNING") return "moving";
@@ -40,7 +40,7 @@ function operationCase({ state, failure }: Operation): keyof typeof OPERATION {
 
 const OPERATION_FIELDS = ["id", "state", "operationType", "originatingResourceId", "resultResourceId", "updatedAt"];
 
-export const operationSubject = {
+export const operationPresenter = {
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: ({ state }) => state === "QUEUED" || state === "RUNNING",
   position: ({ state }) => ({ is: state }),
@@ -52,7 +52,7 @@ export const operationSubject = {
     return { ...advice, summary: advice.summary + strayFailure(operation) };
   },
   lean: (operation) => ({ ...pick(operation, OPERATION_FIELDS), ...leanFailure(operation.failure) }),
-} satisfies MovingSubject<Operation>;
+} satisfies PollableResourcePresenter<Operation>;
 
 function requestCase({ state, reasonCode }: ProcessingRequest): keyof typeof PROCESSING_REQUEST {
   if (state === "SUBMITTED" || state === "REVIEWABLE") return "in review";
@@ -64,7 +64,7 @@ function requestCase({ state, reasonCode }: ProcessingRequest): keyof typeof PRO
 
 const REQUEST_FIELDS = ["id", "state", "inputId", "recipeVersionId", "reasonCode", "expiresAt"];
 
-export const processingRequestSubject = {
+export const processingRequestPresenter = {
   version: ({ revision }) => revision,
   isMoving: () => false,
   needsUserAction: ({ state }) => state === "SUBMITTED" || state === "REVIEWABLE",
@@ -73,7 +73,7 @@ export const processingRequestSubject = {
   uri: ({ id }) => uris.processingRequest(id),
   advise: (request) => adviceOf(PROCESSING_REQUEST[requestCase(request)], request),
   lean: (request) => pick(request, REQUEST_FIELDS),
-} satisfies MovingSubject<ProcessingRequest>;
+} satisfies PollableResourcePresenter<ProcessingRequest>;
 
 const portsOf = (inputs: RecipeDefinition["inputs"]): string => inputs.map(({ name }) => name).join(", ");
 
@@ -91,7 +91,7 @@ const schemaOf = ({ definition, references }: RecipeParameters) => ({
 });
 
 /** `executionAvailable` is false in every offer of the contract: it does not say that a job cannot run, so it is left out. */
-export const offerSubject: Subject<RecipeOffer> = {
+export const recipeOfferPresenter: ResourcePresenter<RecipeOffer> = {
   uri: ({ recipe }) => uris.recipe(recipe.versionId),
   advise: ({ recipe: { name, inputs } }) => ({
     summary: `Recipe ${quote(name)}: bind ${portsOf(inputs)}; give parameterValues as recipe.parameters.definition asks.`,
@@ -130,7 +130,7 @@ function usageText({ window, buckets }: UsageSummary): string {
 }
 
 /** `asked`: the window of the question. A summary cannot say MONTH, and nothing ties its window to the one asked for (doubt 1). */
-export const usageSubject = (requestedWindow: string): Subject<UsageSummary> => ({
+export const createUsagePresenter = (requestedWindow: string): ResourcePresenter<UsageSummary> => ({
   uri: () => undefined,
   advise: (usage) => ({
     summary: usageText(usage) + (usage.window === requestedWindow ? "" : ` Usage by ${requestedWindow} was asked for.`),
@@ -156,7 +156,7 @@ function leanLimit({ granted, ...rest }: QuotaBucket): Readonly<Record<string, u
   return lean({ ...rest, ...(!isSum && { granted }) }, { reserved: 0 });
 }
 
-export const capabilitiesSubject: Subject<CapabilitySet> = {
+export const capabilitiesPresenter: ResourcePresenter<CapabilitySet> = {
   uri: () => undefined,
   advise: ({ capabilities }) => ({
     summary: `${capabilities.filter(({ enabled }) => enabled).length} of ${capabilities.length} capabilities are enabled; limits are the quotas.`,
