@@ -2,7 +2,7 @@ import * as z from "zod/v4";
 import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { resourceVersion } from "../src/contract/jobs.ts";
 import type { Operation } from "../src/contract/operation.ts";
-import { word } from "../src/core/outside.ts";
+import { formatToken } from "../src/core/untrusted-text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { cancelTraits, prepareJobConfirmation, refuseEnded, cancelJob as run } from "../src/toolkit/jobs/cancelling.ts";
@@ -25,7 +25,7 @@ export const cancelJob = defineTool({
   }),
   output: outputs.action<Operation>(),
   confirm({ jobId, reason }) {
-    const question = `Cancel job ${word(jobId)}? What it has done so far is given up.`;
+    const question = `Cancel job ${formatToken(jobId)}? What it has done so far is given up.`;
     return {
       prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question, check: refuseEnded }, call, ports),
     };

@@ -5,7 +5,7 @@ import { previewOf } from "../src/api-client/file-preview.ts";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
 import { InputId } from "../src/contract/inputs.ts";
 import { Failure } from "../src/core/failure.ts";
-import { json, word } from "../src/core/outside.ts";
+import { formatJson, formatToken } from "../src/core/untrusted-text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import type { Link, LinkedFile, LinkedFiles, WantedAsset } from "../src/toolkit/linked-files.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -26,7 +26,7 @@ type AnswerHere = AnyFile & SavedFile;
 type AnswerElsewhere = AnyFile & Link & Pick<LinkedFile, "bytes" | "sha256">;
 
 const previewText = (preview: string | undefined): string =>
-  preview === undefined ? `${NO_PREVIEW}.` : `It begins: ${json(preview)}`;
+  preview === undefined ? `${NO_PREVIEW}.` : `It begins: ${formatJson(preview)}`;
 
 /** An asset's id has no form that would show it: what the API does not know may be an input's (doubt 6). */
 function explain(error: unknown, assetId: string): unknown {
@@ -45,8 +45,8 @@ async function saveHere(
   const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, call.context, (bytes) =>
     call.report({ progress: bytes, message: `${bytes} bytes` }),
   );
-  const summary = `Saved ${word(file.fileName)} to the download folder.`;
-  const saved = `${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
+  const summary = `Saved ${formatToken(file.fileName)} to the download folder.`;
+  const saved = `${formatToken(file.path)}: ${file.bytes} bytes, ${formatToken(file.contentType)}, sha256 ${file.sha256}.`;
   if (!preview) return toolResult(call, { summary, ...file }, { summary, lines: [saved] });
   const start = await previewOf(file);
   const data = { summary, ...file, preview: start ?? NO_PREVIEW };
@@ -61,12 +61,12 @@ async function offerLink(
   const { preview, ...file } = await files.asset(getMicPublicAssetContent, wanted, call.context);
   const { content, ...facts } = file;
   const summary = content
-    ? `${word(file.fileName)} is in this answer.`
-    : `${word(file.fileName)} can be downloaded by its link until ${file.expiresAt}.`;
+    ? `${formatToken(file.fileName)} is in this answer.`
+    : `${formatToken(file.fileName)} can be downloaded by its link until ${file.expiresAt}.`;
   const size = file.bytes === undefined ? "" : `${file.bytes} bytes, `;
   const lines = [
     content ? undefined : file.url,
-    `${size}${word(file.contentType)}${file.sha256 === undefined ? "" : `, sha256 ${file.sha256}`}.`,
+    `${size}${formatToken(file.contentType)}${file.sha256 === undefined ? "" : `, sha256 ${file.sha256}`}.`,
     wanted.preview && !content ? previewText(preview) : undefined,
   ];
   const data = { summary, ...facts, ...(wanted.preview && { preview: preview ?? NO_PREVIEW }) };

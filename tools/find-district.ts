@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/core/failure.ts";
-import { table } from "../src/core/table.ts";
+import { formatTable } from "../src/core/table.ts";
 import { DISTRICT_COLUMNS, differencesAt, districtCells } from "../src/geography/districts.ts";
 import {
   type Finding,
@@ -79,7 +79,7 @@ function tableOf(findings: readonly Finding[], isOfSeveral: boolean): readonly s
     match.score,
     ...more.map((column) => match[column] ?? ""),
   ]);
-  return [table([...(isOfSeveral ? ["query"] : []), ...COLUMNS, ...more], cells)];
+  return [formatTable([...(isOfSeveral ? ["query"] : []), ...COLUMNS, ...more], cells)];
 }
 
 /** The one call that gets further: the rest of the lists, the state's own, or the name without its state. */

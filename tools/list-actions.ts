@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
 import { DEFAULT_LIMIT, type ListedAction, listSummary, stateText } from "../src/actions/listing.ts";
-import { table } from "../src/core/table.ts";
+import { formatTable } from "../src/core/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
@@ -48,7 +48,7 @@ export const listActions = defineTool({
         summary: listSummary(found, state),
         // Resolves the first unresolved action.
         nextStep: found.actions.find(({ nextStep }) => nextStep)?.nextStep,
-        lines: [table(COLUMNS, found.actions.map(rowOf))],
+        lines: [formatTable(COLUMNS, found.actions.map(rowOf))],
         link: uris.actions,
       },
     );

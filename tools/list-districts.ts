@@ -2,8 +2,8 @@ import * as z from "zod/v4";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import type { DistrictsResponse } from "../src/contract/playground.ts";
 import { Failure } from "../src/core/failure.ts";
-import { word } from "../src/core/outside.ts";
-import { table } from "../src/core/table.ts";
+import { formatTable } from "../src/core/table.ts";
+import { formatToken } from "../src/core/untrusted-text.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
 import { noneListedText, plural } from "../src/geography/format.ts";
 import { exactState, resolveState } from "../src/geography/names/state.ts";
@@ -83,7 +83,7 @@ export const listDistricts = defineTool({
     const { value, drift, code } = await readDistricts(state, call, ports);
     const { districts, ...about } = value;
     const mandals = districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
-    const counts = `${word(value.state)} (${code}): ${plural(districts.length, "district")}, ${plural(mandals, "mandal")}.`;
+    const counts = `${formatToken(value.state)} (${code}): ${plural(districts.length, "district")}, ${plural(mandals, "mandal")}.`;
     const vintage = vintageText(value);
     if (saveAs !== undefined) {
       const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
@@ -97,7 +97,7 @@ export const listDistricts = defineTool({
       districts.length === 0 ? " The state is listed, its list of districts is empty." : noneListedText(districts);
     return toolResult(call, value, {
       summary: `${counts}${none}`,
-      lines: [vintage, table(["districtCode", "name", "mandalCount"], rows)],
+      lines: [vintage, formatTable(["districtCode", "name", "mandalCount"], rows)],
       drift,
       link: uris.districts(code),
     });

@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";
-import { table } from "../src/core/table.ts";
+import { formatTable } from "../src/core/table.ts";
 import { plural } from "../src/geography/format.ts";
 import { allNamesOf } from "../src/geography/names/state.ts";
 import { vintageText } from "../src/geography/vintage.ts";
@@ -37,7 +37,7 @@ export const listStates = defineTool({
   async run(_args, call, { geography }) {
     const { value, drift } = await geography.states(call.context);
     const rows = value.states.map((state) => COLUMNS.map((column) => state[column] ?? ""));
-    const lines = [vintageText(value), table(COLUMNS, rows)];
+    const lines = [vintageText(value), formatTable(COLUMNS, rows)];
     return toolResult(call, value, { summary: summaryOf(value), lines, drift, link: uris.states });
   },
 });

@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
-import { table } from "../src/core/table.ts";
+import { formatTable } from "../src/core/table.ts";
 import { type Coverage, secondsUntilRead } from "../src/geography/country.ts";
 import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/fold.ts";
@@ -123,7 +123,7 @@ export const rankDivisions = defineTool({
     // While lists are still to come, further rows may be others by then.
     const isMoreToCome = !exact && secondsUntilRead(coverage) !== undefined;
     const nextStep = isMoreToCome ? repeatWithMaxWait(call, args, coverage) : nextPage;
-    const lines = [inAll, table(columns, sheet.rows), ...consistency, line];
+    const lines = [inAll, formatTable(columns, sheet.rows), ...consistency, line];
     return toolResult(call, { rows, ...facts }, { summary, nextStep, lines, drift });
   },
 });

@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { word } from "../src/core/outside.ts";
+import { formatToken } from "../src/core/untrusted-text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { prepareJobConfirmation } from "../src/toolkit/jobs/cancelling.ts";
@@ -21,7 +21,7 @@ export const retryJob = defineTool({
   output: outputs.action<Job>(),
   confirm({ jobId, retryMode, reason }) {
     if (retryMode !== "RESTART") return undefined;
-    const question = `Run job ${word(jobId)} anew from the start? The stages it has finished are thrown away.`;
+    const question = `Run job ${formatToken(jobId)} anew from the start? The stages it has finished are thrown away.`;
     return { prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question }, call, ports) };
   },
   run,

@@ -1,6 +1,6 @@
 // Failures of an action whose outcome is unknown, with the call that resolves it; and of calls that name a key that is not theirs.
 import { Failure, type FailureFacts } from "../core/failure.ts";
-import { json, word } from "../core/outside.ts";
+import { formatJson, formatToken } from "../core/untrusted-text.ts";
 import { differingArguments } from "./canonical-json.ts";
 import type { ActionIdentity } from "./fingerprint.ts";
 import { journalFailure } from "./store/database.ts";
@@ -16,7 +16,7 @@ export function withResumeAdvice(failure: Failure, { key, first_sent_at }: SentA
   const until = new Date(first_sent_at + DEDUPLICATION_WINDOW_MS).toISOString();
   const wait = retryAfterSeconds === undefined ? "Call" : `Wait ${retryAfterSeconds} s, then call`;
   const resume =
-    `${wait} resolve_actions ${json({ idempotencyKey: key })}, or make the same call again, before ${until}: ` +
+    `${wait} resolve_actions ${formatJson({ idempotencyKey: key })}, or make the same call again, before ${until}: ` +
     "it resumes this action, which never runs twice.";
   // If the API refuses the repeated call too, that may be its last answer.
   const steps = kind === "outcome_unknown" ? [resume] : [next, resume, `If that does not show it: ${findOut}`];
@@ -78,14 +78,14 @@ const refusedConflict = (message: string, key: string, next: string): Failure =>
 /** A key in mic-mcp's own format that no action has: it was copied wrongly, and a new action under it might be the second one. */
 export const unknownKey = (key: string): Failure =>
   refusedConflict(
-    `No action has the key ${word(key)}`,
+    `No action has the key ${formatToken(key)}`,
     key,
     "Copy the key exactly; list_actions shows the keys. For a new action leave idempotencyKey out.",
   );
 
 const belongsElsewhere = (key: string, to: string): Failure =>
   refusedConflict(
-    `The key ${word(key)} belongs to an action ${to}`,
+    `The key ${formatToken(key)} belongs to an action ${to}`,
     key,
     "Leave idempotencyKey out for a new action, or repeat that action's own arguments.",
   );

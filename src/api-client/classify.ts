@@ -5,7 +5,7 @@ import { isJsonObject } from "../contract/json.ts";
 import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError } from "../contract/problem.ts";
 import { Failure, type FailureFacts, type FailureKind, reasonOf } from "../core/failure.ts";
-import { excerpt, quote, word } from "../core/outside.ts";
+import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
 import { refusalAdvice } from "./advice.ts";
 import { parseJson } from "./decode.ts";
 import type { EncodedRequest } from "./encode.ts";
@@ -139,7 +139,7 @@ export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Re
   const kind = kindOf(answer.status, refusal);
   const waitSeconds = retryAfterSeconds(answer.headers, now);
   const requestId = refusal.requestId ?? answer.headers["x-request-id"];
-  const problemText = [refusal.code && word(refusal.code), refusal.title && quote(refusal.title)]
+  const problemText = [refusal.code && formatToken(refusal.code), refusal.title && quote(refusal.title)]
     .filter(Boolean)
     .join(" ");
   const { code, retryable, fieldErrors = [] } = refusal;

@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
-import { cell, excerpt, word } from "../core/outside.ts";
+import { excerpt, formatCell, formatToken } from "../core/untrusted-text.ts";
 
 /** The answer breaks the contract; `problems` name where and how. */
 export class ContractViolation extends Error {
@@ -95,7 +95,7 @@ export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Dec
   for (const issue of schema.safeParse(body).error?.issues ?? []) {
     if (issue.code !== "unrecognized_keys") continue;
     for (const key of issue.keys) {
-      drift.push(cell(jsonPointer([...issue.path, key])));
+      drift.push(formatCell(jsonPointer([...issue.path, key])));
       dropField(body, issue.path, key);
     }
   }
@@ -103,7 +103,7 @@ export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Dec
   const issues = schema.safeParse(body).error?.issues ?? [];
   const named = issues
     .slice(0, MAX_NAMED)
-    .map(({ path, message }) => `${path.length === 0 ? "the body" : word(jsonPointer(path))}: ${message}`);
+    .map(({ path, message }) => `${path.length === 0 ? "the body" : formatToken(jsonPointer(path))}: ${message}`);
   const more = issues.length - named.length;
   throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
 }

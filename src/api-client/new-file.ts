@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { copyFile, type FileHandle, link, lstat, mkdir, mkdtemp, open, readdir, rm, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { errorCode, Failure, invalidArguments, reasonOf } from "../core/failure.ts";
-import { quote, word } from "../core/outside.ts";
+import { formatToken, quote } from "../core/untrusted-text.ts";
 
 /** `argument`: the one that named the file. */
 const nameTaken = (name: string, argument: string): Failure =>
@@ -17,7 +17,7 @@ export const diskFailure = (folder: string, error: unknown): Failure =>
   new Failure(
     {
       kind: "internal",
-      message: `The file could not be written to the download folder ${word(folder)}: ${reasonOf(error)}.`,
+      message: `The file could not be written to the download folder ${formatToken(folder)}: ${reasonOf(error)}.`,
       retryable: false,
       sideEffect: "none",
       next: "Ask the user to free disk space there, make the folder writable, or set MIC_DOWNLOAD_DIR to another folder.",

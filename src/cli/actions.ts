@@ -3,8 +3,8 @@ import { parseArgs } from "node:util";
 import { type ListedAction, listSummary, type StandingAction, stateText } from "../actions/listing.ts";
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
-import { escaped, escapedJson, word } from "../core/outside.ts";
-import { table } from "../core/table.ts";
+import { formatTable } from "../core/table.ts";
+import { escapeJson, escapeText, formatToken } from "../core/untrusted-text.ts";
 import { factsOf } from "../mcp/tools/failure-text.ts";
 import { type ResolvingStep, resolvingStep } from "../toolkit/jobs/resolving.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
@@ -29,7 +29,7 @@ const cellsOf = (action: ListedAction) => [
 ];
 
 const commandToResolve = ({ nextStep, idempotencyKey }: ListedAction): readonly string[] =>
-  nextStep === undefined ? [] : [`${escaped(`mic-mcp resolve ${shellWord(idempotencyKey)}`)}    # ${nextStep.why}`];
+  nextStep === undefined ? [] : [`${escapeText(`mic-mcp resolve ${shellWord(idempotencyKey)}`)}    # ${nextStep.why}`];
 
 /** Exit code 1 if the journal cannot be read. Throws UsageError. */
 export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -45,7 +45,7 @@ export async function actions(args: readonly string[], environment: NodeJS.Proce
         stderr.write(`No action${state === undefined ? "" : ` is ${state}`}.\n`);
         return 0;
       }
-      const rows = table(COLUMNS, list.actions.map(cellsOf));
+      const rows = formatTable(COLUMNS, list.actions.map(cellsOf));
       const shown = isTerminal(stdout) ? aligned(rows) : rows;
       const steps = list.actions.flatMap(commandToResolve);
       const advice = steps.length === 0 ? [] : [styled("bold", "To resolve them:", stdout), ...steps];
@@ -77,7 +77,7 @@ const stepOf = (action: StandingAction) => ({
 });
 
 const stepText = ({ tool, about, firstSent, idempotencyKey, step }: ReturnType<typeof stepOf>): string =>
-  `${word(tool)} ${word(about)}, first sent ${firstSent}, idempotencyKey ${word(idempotencyKey)}: ${step}`;
+  `${formatToken(tool)} ${formatToken(about)}, first sent ${firstSent}, idempotencyKey ${formatToken(idempotencyKey)}: ${step}`;
 
 async function listSteps(key: string | undefined, output: Output, { runtime }: CommandContext): Promise<number> {
   const { redact } = runtime.redactor;
@@ -85,7 +85,7 @@ async function listSteps(key: string | undefined, output: Output, { runtime }: C
     const all = await runtime.ports.actions.unresolved();
     const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(stepOf);
     const text = steps.length === 0 ? "No action is unresolved." : steps.map(stepText).join("\n");
-    const shown = output === "json" ? escapedJson(redact(JSON.stringify({ actions: steps }))) : redact(text);
+    const shown = output === "json" ? escapeJson(redact(JSON.stringify({ actions: steps }))) : redact(text);
     process.stdout.write(`${shown}\n`);
     return 0;
   } catch (error) {

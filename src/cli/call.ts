@@ -5,7 +5,7 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
-import { escaped, escapedJson } from "../core/outside.ts";
+import { escapeJson, escapeText } from "../core/untrusted-text.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
@@ -62,7 +62,7 @@ type Redact = (text: string) => string;
 export async function writeFailure(tool: string, facts: FailureFacts, output: Output, redact: Redact): Promise<number> {
   const shown = forUser(facts);
   await write(process.stderr, redact(failureText(tool, shown)));
-  if (output === "json") await write(process.stdout, escapedJson(redact(JSON.stringify({ error: shown }))));
+  if (output === "json") await write(process.stdout, escapeJson(redact(JSON.stringify({ error: shown }))));
   return facts.kind === "invalid_arguments" ? 2 : 1;
 }
 
@@ -73,11 +73,11 @@ async function writeResult(
 ): Promise<number> {
   const { stdout, stderr } = process;
   if (drift.length > 0)
-    stderr.write(`${escaped(redact(`Fields that the contract does not know: ${drift.join(", ")}`))}\n`);
+    stderr.write(`${escapeText(redact(`Fields that the contract does not know: ${drift.join(", ")}`))}\n`);
   const onTerminal = isTerminal(stdout);
   const shown =
     output === "json"
-      ? escapedJson(redact(JSON.stringify(structured, null, onTerminal ? 2 : 0)))
+      ? escapeJson(redact(JSON.stringify(structured, null, onTerminal ? 2 : 0)))
       : redact(onTerminal ? aligned(text) : text);
   await write(stdout, shown);
   return isReplay ? REPLAY_EXIT_CODE : 0;
@@ -150,7 +150,7 @@ export async function perform(
       args,
       toolCall(runtime, tool.name, limits(), {
         ...confirmed,
-        report: ({ message, ...rest }) => progress.report({ ...rest, message: escaped(redact(message)) }),
+        report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
       }),
     );
     progress.end();

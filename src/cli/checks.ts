@@ -11,7 +11,7 @@ import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/end
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import type { Config } from "../core/config.ts";
 import { errorCode, Failure, reasonOf } from "../core/failure.ts";
-import { json } from "../core/outside.ts";
+import { formatJson } from "../core/untrusted-text.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import type { Tokens } from "../credentials/tokens.ts";
@@ -151,7 +151,9 @@ export async function checkFolder(name: string, folder: string, variable: string
       await tryWriting(at, at === folder);
       if (at !== folder) return good(name, `${folder} (will be made when needed)`);
       const open = isPrivate && process.platform !== "win32" && (found.mode & 0o077) !== 0;
-      return open ? wrong(name, `${folder} can be read by others`, `chmod 700 ${json(folder)}`) : good(name, folder);
+      return open
+        ? wrong(name, `${folder} can be read by others`, `chmod 700 ${formatJson(folder)}`)
+        : good(name, folder);
     } catch (error) {
       if (exists || errorCode(error) !== "ENOENT" || dirname(at) === at)
         return wrong(name, `${at} cannot be written to`, `Set ${variable} to a folder of yours.`);

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { systemTiming } from "../api-client/attempts.ts";
 import { readConfig, UsageError } from "../core/config.ts";
-import { escaped } from "../core/outside.ts";
+import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { noTokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
@@ -65,7 +65,7 @@ async function examine(environment: NodeJS.ProcessEnv, withEmulator: boolean): P
       : [];
     return [...first, ...network, ...folders, checkProxy(environment)].map((check) => ({
       ...check,
-      detail: redactor.redact(escaped(check.detail)),
+      detail: redactor.redact(escapeText(check.detail)),
     }));
   } finally {
     await close();

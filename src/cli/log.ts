@@ -2,7 +2,7 @@
 import { pino } from "pino";
 import type { Config, LogLevel } from "../core/config.ts";
 import { reasonOf } from "../core/failure.ts";
-import { escaped } from "../core/outside.ts";
+import { escapeText } from "../core/untrusted-text.ts";
 import { createRedactor, type Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
 
@@ -19,7 +19,7 @@ export function createLog(level: LogLevel, redactor: Redactor): Log {
     {
       write(line) {
         if (process.stderr.writableLength < MAX_UNREAD_BYTES)
-          process.stderr.write(`${escaped(redactor.redact(line.trimEnd()))}\n`);
+          process.stderr.write(`${escapeText(redactor.redact(line.trimEnd()))}\n`);
       },
     },
   );

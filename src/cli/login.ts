@@ -11,7 +11,7 @@ import {
   UsageError,
 } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
-import { escaped } from "../core/outside.ts";
+import { escapeText } from "../core/untrusted-text.ts";
 import { createIdentity } from "../credentials/identity.ts";
 import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
 import { fitsLogin, readLogin, removeAll, type StoredLogin, scopeSets, storeLogin } from "../credentials/login.ts";
@@ -90,7 +90,7 @@ async function askFor(
   const asked = <T>(question: string, kept: string | undefined, read: (text: string) => T): Promise<T> =>
     askUntilValid(
       prompter,
-      () => prompter.ask(kept === undefined ? `${question}: ` : `${question} [${escaped(kept)}]: `),
+      () => prompter.ask(kept === undefined ? `${question}: ` : `${question} [${escapeText(kept)}]: `),
       (text) => read(text === "" ? (kept ?? "") : text),
     );
   const baseUrl = flags.baseUrl ?? (await asked("Base URL of the service", stored.baseUrl, checkBaseUrl));
@@ -155,7 +155,7 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     await verifyCredentials(entered);
     await storeLogin(keychain, entered);
     const { baseUrl, clientId, workspaceId } = entered;
-    for (const warning of await unresolvedElsewhere(config, entered)) process.stderr.write(`${escaped(warning)}\n`);
+    for (const warning of await unresolvedElsewhere(config, entered)) process.stderr.write(`${escapeText(warning)}\n`);
     const workspace = workspaceId === undefined ? "no default workspace" : `default workspace ${workspaceId}`;
     process.stdout.write(`Logged in to ${baseUrl} as ${clientId}, ${workspace}. Kept in the OS keychain.\n`);
     return 0;

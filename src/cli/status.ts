@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../core/config.ts";
 import { reasonOf } from "../core/failure.ts";
-import { escaped } from "../core/outside.ts";
+import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
 import { readLogin, type StoredLogin, scopeSets } from "../credentials/login.ts";
 import { readToken } from "../credentials/token-store.ts";
@@ -123,7 +123,7 @@ function statusText({ keychain, journal, ...status }: Awaited<ReturnType<typeof 
     `journal         ${journal.trouble ?? journalText(journal)}`,
     ...(isUnconfigured ? ["No service is configured: mic-mcp login asks for one, mic-mcp demo needs none."] : []),
   ];
-  return lines.map(escaped).join("\n");
+  return lines.map(escapeText).join("\n");
 }
 
 export async function status(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -131,6 +131,6 @@ export async function status(args: readonly string[], environment: NodeJS.Proces
   const config = readConfig(environment);
   const found = await collectStatus(config);
   const { redact } = redactorOf(config);
-  process.stdout.write(`${values.json ? escaped(redact(JSON.stringify(found))) : redact(statusText(found))}\n`);
+  process.stdout.write(`${values.json ? escapeText(redact(JSON.stringify(found))) : redact(statusText(found))}\n`);
   return 0;
 }

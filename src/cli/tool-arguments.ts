@@ -3,7 +3,7 @@
 import { isJsonObject } from "../contract/json.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
 import { UsageError } from "../core/config.ts";
-import { escaped } from "../core/outside.ts";
+import { escapeText } from "../core/untrusted-text.ts";
 import type { ToolFacts } from "../toolkit/define-tool.ts";
 import { didYouMean } from "./errors.ts";
 import { columns } from "./help.ts";
@@ -161,5 +161,5 @@ const pairsOf = (name: string, value: unknown): readonly string[] => {
  */
 export function callLine(tool: string, args: Readonly<Record<string, unknown>>): string {
   const words = Object.entries(args).flatMap(([name, value]) => pairsOf(name, value).map(shellWord));
-  return escaped(["mic-mcp call", tool, ...words].join(" "));
+  return escapeText(["mic-mcp call", tool, ...words].join(" "));
 }

@@ -6,7 +6,7 @@ import { getMicJob } from "../contract/endpoints/job-processing.ts";
 import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
-import { escaped, json } from "../core/outside.ts";
+import { escapeText, formatJson } from "../core/untrusted-text.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
 import { createJobPresenter, needsUserAction } from "../toolkit/advice/job.ts";
 import { ENDED } from "../toolkit/advice/job-facts.ts";
@@ -168,11 +168,11 @@ async function follow(jobId: string, { runtime, signal }: CommandContext): Promi
   const view = (canDraw(stdout) ? drawnStages : plainLines)(stdout);
   let job: Job;
   try {
-    const onRetry = ({ facts }: Failure) => view.warn(redact(`${escaped(facts.message)} Trying again.\n`));
+    const onRetry = ({ facts }: Failure) => view.warn(redact(`${escapeText(facts.message)} Trying again.\n`));
     job = await followJob(jobId, { service: ports.service, signal }, view.show, onRetry);
   } catch (error) {
     const text = signal.aborted
-      ? `No longer watched; the job goes on. mic-mcp watch ${escaped(jobId)} follows it again.`
+      ? `No longer watched; the job goes on. mic-mcp watch ${escapeText(jobId)} follows it again.`
       : failureText("watch", forUser(factsOf(error)));
     view.end();
     stderr.write(`${redact(text)}\n`);
@@ -191,6 +191,6 @@ export async function watch(args: readonly string[], environment: NodeJS.Process
   const [jobId, ...more] = positionals;
   if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch takes one job id.");
   const { success, error } = getMicJob.pathParameters.safeParse({ jobId });
-  if (!success) throw new UsageError(`${json(jobId)} is no job id: ${error.issues[0]?.message}.`);
+  if (!success) throw new UsageError(`${formatJson(jobId)} is no job id: ${error.issues[0]?.message}.`);
   return await withRuntime(environment, async (context) => await follow(jobId, context));
 }

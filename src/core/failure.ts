@@ -1,7 +1,7 @@
 // How anything that goes wrong is said inside the program: one error class whose facts an agent can act on.
 // Names and meaning: docs/interface.md, "Failures". src/mcp/ turns it into what an agent reads.
 import type { FieldError } from "../contract/problem.ts";
-import { escaped } from "./outside.ts";
+import { escapeText } from "./untrusted-text.ts";
 
 export const FAILURE_KINDS = [
   "invalid_arguments",
@@ -49,10 +49,10 @@ export class Failure extends Error {
   readonly facts: FailureFacts;
 
   constructor(facts: FailureFacts, options?: ErrorOptions) {
-    const message = escaped(facts.message);
+    const message = escapeText(facts.message);
     super(message, options);
     // Sentences may quote a reason from elsewhere; the other facts are data.
-    this.facts = { ...facts, message, ...(facts.next !== undefined && { next: escaped(facts.next) }) };
+    this.facts = { ...facts, message, ...(facts.next !== undefined && { next: escapeText(facts.next) }) };
   }
 
   /** The same failure with some facts replaced. */

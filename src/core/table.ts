@@ -1,29 +1,30 @@
 // Rows of a text as an agent reads them: tab-separated under a header line, so that each column is named once.
-import { cell, escaped, titleCell } from "./outside.ts";
+import { escapeText, formatCell, formatTitleCell } from "./untrusted-text.ts";
 
 /** Columns of names and titles, and one of the server's own phrases. */
-const PHRASES: ReadonlySet<string> = new Set(["name", "stateName", "outcome"]);
+const PHRASE_COLUMNS: ReadonlySet<string> = new Set(["name", "stateName", "outcome"]);
 
 type Rows = readonly (readonly (string | number)[])[];
 
-const joined = (columns: readonly string[], rows: Rows, format: (text: string, column: string) => string): string =>
+const joinRows = (columns: readonly string[], rows: Rows, format: (text: string, column: string) => string): string =>
   [columns, ...rows.map((cells) => cells.map((text, at) => format(String(text), columns[at] ?? "")))]
     .map((cells) => cells.join("\t"))
     .join("\n");
 
 /** No cell contains a tab or a line end. A cell that could be mistaken for the server's own text is a JSON string. */
-export const table = (columns: readonly string[], rows: Rows): string =>
-  joined(columns, rows, (text, column) => (PHRASES.has(column) ? titleCell : cell)(text));
+export const formatTable = (columns: readonly string[], rows: Rows): string =>
+  joinRows(columns, rows, (text, column) => (PHRASE_COLUMNS.has(column) ? formatTitleCell : formatCell)(text));
 
 /** Rows of texts that the operator has chosen: escaped, not quoted. */
-export const operatorTable = (columns: readonly string[], rows: Rows): string => joined(columns, rows, escaped);
+export const formatOperatorTable = (columns: readonly string[], rows: Rows): string =>
+  joinRows(columns, rows, escapeText);
 
 /** Columns are those that any row has; a row without one leaves its cell empty. */
-export function tableOf(rows: readonly Readonly<Record<string, unknown>>[]): string {
+export function formatRecordTable(rows: readonly Readonly<Record<string, unknown>>[]): string {
   const named = new Set<string>();
   for (const row of rows) for (const name in row) named.add(name);
   const columns = [...named];
-  return table(
+  return formatTable(
     columns,
     rows.map((row) => columns.map((column) => String(row[column] ?? ""))),
   );

@@ -6,7 +6,7 @@ import { wireTarget } from "../api-client/encode.ts";
 import type { WireAnswer, WireRequest } from "../api-client/transport.ts";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
-import { quote, word } from "../core/outside.ts";
+import { formatToken, quote } from "../core/untrusted-text.ts";
 
 export interface ClientCredentials {
   readonly clientId: string;
@@ -109,7 +109,7 @@ export const isClientRefused = (answer: WireAnswer): boolean =>
 
 function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
   const { code, description } = readError(answer) ?? {};
-  const details = [code && word(code), description && quote(description, 200)].filter(Boolean).join(" ");
+  const details = [code && formatToken(code), description && quote(description, 200)].filter(Boolean).join(" ");
   const kind = kindOf(answer.status, code);
   const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
   const page = notJson(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";

@@ -1,6 +1,6 @@
 // mic://geography/catalogue.tsv: every district with its state and count, coverage and vintage on top.
 import type { CallContext } from "../api-client/attempts.ts";
-import { table } from "../core/table.ts";
+import { formatTable } from "../core/table.ts";
 import { coverageOf, driftIn } from "./country.ts";
 import {
   DISTRICT_COLUMNS,
@@ -67,6 +67,6 @@ export async function catalogueTsv(geography: Geography, context: CallContext): 
   const rows = districtRows(states, country);
   const shown = firstStates(rows);
   const lines = [...notes, ...leftText(rows, shown)].map((note) => `# ${note}`);
-  const text = `${[...lines, table(DISTRICT_COLUMNS, shown.map(districtCells))].join("\n")}\n`;
+  const text = `${[...lines, formatTable(DISTRICT_COLUMNS, shown.map(districtCells))].join("\n")}\n`;
   return { text, complete: coverage.complete, drift: driftIn(country, codes) };
 }

@@ -1,7 +1,7 @@
 // Districts as rows: the same fields, in the same order, in every answer, text and file. If the states list and the districts lists
 // differ, the differences are reported, never corrected.
 import type { State } from "../contract/playground.ts";
-import { quote } from "../core/outside.ts";
+import { quote } from "../core/untrusted-text.ts";
 import type { Country, Needs } from "./country.ts";
 import { MAX_NAME, nameText, plural, stateText, thousands } from "./format.ts";
 import { grouped } from "./grouped.ts";

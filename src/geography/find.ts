@@ -2,7 +2,7 @@
 // state, or be the name of a state.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
-import { quote } from "../core/outside.ts";
+import { quote } from "../core/untrusted-text.ts";
 import { type Country, type Coverage, type Needs, unreadCount } from "./country.ts";
 import { type DistrictRow, districtText } from "./districts.ts";
 import { againText, firstOf, MAX_NAME, nameText, plural, stateText } from "./format.ts";

@@ -1,6 +1,6 @@
 // Parts of the sentences of geography answers: counts with their nouns, places, and one line on coverage and vintage.
 import type { State } from "../contract/playground.ts";
-import { quote, word } from "../core/outside.ts";
+import { formatToken, quote } from "../core/untrusted-text.ts";
 import { type Coverage, secondsUntilRead, type UnreadStates } from "./country.ts";
 import type { Vintage } from "./vintage.ts";
 
@@ -17,7 +17,7 @@ export const thousands = (value: number): string => {
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${thousands(count)} ${count === 1 ? one : many}`;
 
-export const nameText = (name: string): string => word(name, MAX_NAME);
+export const nameText = (name: string): string => formatToken(name, MAX_NAME);
 
 export const stateText = ({ name, code }: Pick<State, "name" | "code">): string => `${nameText(name)} (${code})`;
 
@@ -39,7 +39,7 @@ export const noneListedText = (rows: readonly { readonly mandalCount: number }[]
 
 /** Named with every answer, since the data's license asks for it. */
 function sourceText({ source, sourceRef }: Vintage): readonly string[] {
-  const name = [source, sourceRef].flatMap((text) => (text === undefined ? [] : [word(text)]));
+  const name = [source, sourceRef].flatMap((text) => (text === undefined ? [] : [formatToken(text)]));
   return name.length === 0 ? [] : [`source ${name.join(" ")}`];
 }
 

@@ -11,7 +11,7 @@ import {
 } from "../contract/endpoints/playground.ts";
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
 import { unlessAborted } from "../core/async.ts";
-import { excerpt } from "../core/outside.ts";
+import { excerpt } from "../core/untrusted-text.ts";
 import { type CatalogueCache, type DatedAnswer, STATES } from "./cache.ts";
 import type { Limiter } from "./limiter.ts";
 import { MAX_NAME } from "./names/fold.ts";

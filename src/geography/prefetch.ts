@@ -2,7 +2,7 @@
 // failure, until the API denies a request. One process at a time does so for all that share a store; the others wait for its lists.
 import { PLAYGROUND_STATUS, type State } from "../contract/playground.ts";
 import { Failure, reasonOf } from "../core/failure.ts";
-import { escaped, excerpt, word } from "../core/outside.ts";
+import { escapeText, excerpt, formatToken } from "../core/untrusted-text.ts";
 import { CONCURRENCY } from "./limiter.ts";
 import type { PlaygroundParts, PlaygroundReader } from "./playground.ts";
 
@@ -26,12 +26,12 @@ const USUAL = new Map(
 );
 
 function reasonFor(error: unknown): string {
-  if (!(error instanceof Failure)) return excerpt(escaped(reasonOf(error)), MAX_REASON);
+  if (!(error instanceof Failure)) return excerpt(escapeText(reasonOf(error)), MAX_REASON);
   const { status, code, message } = error.facts;
   if (status === undefined) return excerpt(message, MAX_REASON);
   // The contract has one value for each of its statuses: it says no more than the number.
   const isUsual = code === undefined || USUAL.get(status) === code;
-  return `HTTP ${status}${isUsual ? "" : ` ${word(code, MAX_REASON)}`}`;
+  return `HTTP ${status}${isUsual ? "" : ` ${formatToken(code, MAX_REASON)}`}`;
 }
 
 export class Prefetch {

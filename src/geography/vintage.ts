@@ -1,6 +1,6 @@
 // How old an answer is and where its figures come from, in the API's own words: compared, repeated, never interpreted.
 import type { StatesResponse } from "../contract/playground.ts";
-import { excerpt, quote } from "../core/outside.ts";
+import { excerpt, quote } from "../core/untrusted-text.ts";
 import type { Country } from "./country.ts";
 
 export interface Vintage {

@@ -1,6 +1,6 @@
 // Serves completion/complete: suggests values for the arguments of resource templates and prompts.
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
-import { word } from "../core/outside.ts";
+import { formatToken } from "../core/untrusted-text.ts";
 import type { CandidateKind } from "../toolkit/candidate.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources/resources.ts";
@@ -24,7 +24,7 @@ function kindOf(ref: Reference, argument: string, runtime: Runtime): CandidateKi
   if (!resource)
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
-      `Nothing to complete: no resource template ${word(ref.uri ?? "")}.`,
+      `Nothing to complete: no resource template ${formatToken(ref.uri ?? "")}.`,
     );
   return resource.variables[argument];
 }

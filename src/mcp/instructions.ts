@@ -1,5 +1,5 @@
 // The server's instructions: how the tools fit together, in the words an agent reads. Some clients cut them at 2,048 bytes.
-import { word } from "../core/outside.ts";
+import { formatToken } from "../core/untrusted-text.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolName } from "../toolkit/tool-names.ts";
 
@@ -67,7 +67,7 @@ export function instructions(
     ...LINES.filter(({ unless }) => unless === undefined || !names.has(unless)),
     ...(workspaceId === undefined || !takesWorkspace
       ? []
-      : [{ text: `workspaceId may be left out: it is ${word(workspaceId)}.` }]),
+      : [{ text: `workspaceId may be left out: it is ${formatToken(workspaceId)}.` }]),
     ...notes,
   ];
   return lines

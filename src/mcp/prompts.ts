@@ -1,6 +1,6 @@
 // Serves prompts/list and prompts/get. The texts stand in src/toolkit/prompts.ts, and in the skills that some of them follow.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
-import { word } from "../core/outside.ts";
+import { formatToken } from "../core/untrusted-text.ts";
 import { type Prompt, type PromptArgument, prompts } from "../toolkit/prompts.ts";
 import type { Runtime } from "./runtime.ts";
 import { isOfferedTool } from "./tools/offered-tools.ts";
@@ -16,7 +16,7 @@ export function findPrompt(name: string, runtime: Runtime): Prompt {
   const offered = offeredPrompts(runtime);
   const prompt = offered.find((each) => each.name === name);
   if (prompt) return prompt;
-  throw wrong(`Unknown prompt ${word(name)}: the prompts are: ${offered.map((each) => each.name).join(", ")}.`);
+  throw wrong(`Unknown prompt ${formatToken(name)}: the prompts are: ${offered.map((each) => each.name).join(", ")}.`);
 }
 
 function checked(prompt: Prompt, given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -24,7 +24,7 @@ function checked(prompt: Prompt, given: Readonly<Record<string, string>>): Reado
   const unknown = Object.keys(given).filter((name) => !known.includes(name));
   if (unknown.length > 0)
     throw wrong(
-      `${prompt.name} takes no argument ${unknown.map((name) => word(name)).join(", ")}; it takes: ${known.join(", ")}.`,
+      `${prompt.name} takes no argument ${unknown.map((name) => formatToken(name)).join(", ")}; it takes: ${known.join(", ")}.`,
     );
   // A form sends an argument that was left empty.
   const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value.trim() !== ""));

@@ -12,7 +12,7 @@ import {
 import * as z from "zod/v4";
 import { isJsonObject } from "../contract/json.ts";
 import { soonOr } from "../core/async.ts";
-import { word } from "../core/outside.ts";
+import { formatToken } from "../core/untrusted-text.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
@@ -121,7 +121,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const hidden = tools.find(({ name }) => name === params.name);
     const names = visibleTools(context).map(({ name }) => name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${formatToken(params.name)}: ${why}`);
   });
   serveResources(server, runtime, era);
   if (subscriptions) serveSubscriptions(server, runtime, subscriptions, era);

@@ -154,7 +154,7 @@ function readAll(
     secretKeys: keys,
     secrets: [
       ...urls.flatMap(passwordsIn),
-      ...text.split(/\s+/).filter((word) => /^[A-Za-z0-9+/]{43}=$/.test(word)),
+      ...text.split(/\s+/).filter((part) => /^[A-Za-z0-9+/]{43}=$/.test(part)),
       ...(values.MIC_AUTH_CLIENT_SECRET === undefined ? [] : [values.MIC_AUTH_CLIENT_SECRET]),
     ],
   };

@@ -35,8 +35,8 @@ const LOGGED_NUMBERS = [
   "maxConnections",
   "sessionIdleMs",
 ];
-const LOGGED_WORDS = ["tool", "kind", "operation", "trouble", "method"];
-const WORD = /^[\w./-]{1,64}$/;
+const LOGGED_NAMES = ["tool", "kind", "operation", "trouble", "method"];
+const SAFE_NAME = /^[\w./-]{1,64}$/;
 
 const SEVERITY: Readonly<Record<TelemetryLevel, SeverityNumber>> = {
   info: SeverityNumber.INFO,
@@ -65,7 +65,7 @@ function loggedAttributes(facts: object, own: Who): Attributes {
   const kept = Object.entries(facts).filter(
     ([name, value]) =>
       (LOGGED_NUMBERS.includes(name) && typeof value === "number") ||
-      (LOGGED_WORDS.includes(name) && typeof value === "string" && WORD.test(value)),
+      (LOGGED_NAMES.includes(name) && typeof value === "string" && SAFE_NAME.test(value)),
   );
   const entries = [
     ...Object.entries(identityAttributes(identity)),

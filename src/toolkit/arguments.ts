@@ -12,7 +12,7 @@ import { jsonPointer } from "../contract/json-pointer.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
 import { WORKSPACE_STYLE_ID } from "../contract/text.ts";
 import { invalidArguments } from "../core/failure.ts";
-import { excerpt, quote } from "../core/outside.ts";
+import { excerpt, quote } from "../core/untrusted-text.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 

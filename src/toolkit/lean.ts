@@ -1,7 +1,7 @@
 // Resources without what tells an agent nothing: nulls, empty lists, what is always or usually so, fractions of seconds.
 // `view: "full"` gives the contract's whole instead (docs/interface.md, "Results").
 import type { Problem } from "../contract/problem.ts";
-import { quote, word } from "../core/outside.ts";
+import { formatToken, quote } from "../core/untrusted-text.ts";
 
 type LeanFields = Readonly<Record<string, unknown>>;
 
@@ -46,13 +46,13 @@ export const leanFailure = (failure: Problem | null): LeanFields =>
   failure === null ? {} : { failure: pick(failure, ["code", "retryable", "fieldErrors"]) };
 
 /** A failure in a few words; what is wrong with which field stands beside them, in `data.failure`. */
-export const problemName = ({ code, title }: Problem): string => `${word(code)} ${quote(title)}`;
+export const problemName = ({ code, title }: Problem): string => `${formatToken(code)} ${quote(title)}`;
 
 /** A failure in words: code, quoted title, and the first field errors. */
 export function problemText(problem: Problem): string {
   const fields = problem.fieldErrors
     .slice(0, 3)
-    .map(({ pointer, message }) => `${pointer === "" ? "the whole" : word(pointer)}: ${quote(message)}`);
+    .map(({ pointer, message }) => `${pointer === "" ? "the whole" : formatToken(pointer)}: ${quote(message)}`);
   const more = problem.fieldErrors.length - fields.length;
   const where = fields.length === 0 ? "" : ` (${fields.join("; ")}${more > 0 ? `; ${more} more` : ""})`;
   return `${problemName(problem)}${where}`;

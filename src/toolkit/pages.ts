@@ -1,5 +1,5 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
-import { tableOf } from "../core/table.ts";
+import { formatRecordTable } from "../core/table.ts";
 import { callText, type NextStep, type ToolResult, toolResult, type View, withExactNumbers } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { wholeTable } from "./whole-table.ts";
@@ -108,7 +108,7 @@ export function pageResult<T>(
     fields: { ...facts, data: items, page, meta },
     lines: [
       nextPage && !nextStep ? `Next page: ${callText(nextPage)}` : undefined,
-      items.length === 0 ? undefined : isFull ? wholeTable(items) : tableOf(summaries),
+      items.length === 0 ? undefined : isFull ? wholeTable(items) : formatRecordTable(summaries),
     ],
     drift,
     link,

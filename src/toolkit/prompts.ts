@@ -1,5 +1,5 @@
 // The prompts: what a person may start with one choice, as instructions to the agent. Arguments are data, and quoted.
-import { json } from "../core/outside.ts";
+import { formatJson } from "../core/untrusted-text.ts";
 import type { CandidateKind } from "./candidate.ts";
 import type { ToolName } from "./tool-names.ts";
 
@@ -23,7 +23,7 @@ export interface Prompt {
   text(args: Readonly<Record<string, string>>): string;
 }
 
-const quoted = (text: string): string => json(text);
+const quoted = (text: string): string => formatJson(text);
 const lines = (...parts: readonly (string | false)[]): string => parts.filter((part) => part !== false).join("\n");
 
 const DEDUPLICATION =

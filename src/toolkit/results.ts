@@ -5,8 +5,8 @@ import type { Decoded } from "../api-client/decode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
-import { escaped, json, word } from "../core/outside.ts";
-import { table } from "../core/table.ts";
+import { formatTable } from "../core/table.ts";
+import { escapeText, formatJson, formatToken } from "../core/untrusted-text.ts";
 import { isNothing } from "./lean.ts";
 import type { LinkedFile } from "./linked-files.ts";
 import type { Progress, ToolCall } from "./tool-call.ts";
@@ -150,20 +150,23 @@ export const withExactNumbers = (value: unknown): unknown => (holdsInexactNumber
 
 /** Compact JSON without nulls and empty lists. */
 export const compactJson = (value: unknown): string =>
-  escaped(JSON.stringify(value, (_name, part: unknown) => (isNothing(part) ? undefined : part)));
+  escapeText(JSON.stringify(value, (_name, part: unknown) => (isNothing(part) ? undefined : part)));
 
 /** As compact JSON; lists of rows follow as tables. */
 function dataText(data: unknown): string {
   if (!isJsonObject(data)) return compactJson(data);
   const fields = Object.entries(data);
-  const tables = fields.flatMap(([name, part]) => (isTable(part) ? [`${word(name)}:\n${wholeTable(part)}`] : []));
+  const tables = fields.flatMap(([name, part]) =>
+    isTable(part) ? [`${formatToken(name)}:\n${wholeTable(part)}`] : [],
+  );
   return [compactJson(Object.fromEntries(fields.filter(([, part]) => !isTable(part)))), ...tables].join("\n");
 }
 
 /** The journal may name tools that this version does not have. */
 type AnyStep = Omit<NextStep, "tool"> & { readonly tool: string };
 
-export const callText = (step: Pick<AnyStep, "tool" | "arguments">): string => `${step.tool} ${json(step.arguments)}`;
+export const callText = (step: Pick<AnyStep, "tool" | "arguments">): string =>
+  `${step.tool} ${formatJson(step.arguments)}`;
 
 export const nextText = (step: AnyStep): string => `Next: ${callText(step)} (${step.why})`;
 
@@ -215,7 +218,7 @@ export async function resourceResult<T extends object>(
   const shown = withExactNumbers(view === "full" ? data : presenter.lean(data));
   const lines = [
     action &&
-      `idempotencyKey ${word(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
+      `idempotencyKey ${formatToken(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
     dataText(shown),
   ];
   return toolResult(call, data, {
@@ -255,7 +258,7 @@ export function withSteps<T>({ structured, text, ...result }: ToolResult<T>, ste
   return {
     ...result,
     structured: { ...fields, steps },
-    text: [text, "steps:", table(STEP_COLUMNS, rows)].join("\n"),
+    text: [text, "steps:", formatTable(STEP_COLUMNS, rows)].join("\n"),
   };
 }
 

@@ -6,7 +6,7 @@ import { duration } from "../actions/window.ts";
 import { encodeRequest } from "../api-client/encode.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure } from "../core/failure.ts";
-import { quote, word } from "../core/outside.ts";
+import { formatToken, quote } from "../core/untrusted-text.ts";
 import { requestOf } from "./arguments.ts";
 import {
   type ActionResult,
@@ -84,7 +84,7 @@ function clockTime(instant: string, now: number): string {
 }
 
 const newNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
-  `A new action: an identical call ran ${duration(ageMs)} ago${id === undefined ? "" : ` (${word(id)})`}.`;
+  `A new action: an identical call ran ${duration(ageMs)} ago${id === undefined ? "" : ` (${formatToken(id)})`}.`;
 
 export async function runAction<T extends object>(
   args: ActionArguments,

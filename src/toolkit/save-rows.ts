@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { diskFailure, makeFile, prepareFolder, refuseTaken } from "../api-client/new-file.ts";
 import { Failure } from "../core/failure.ts";
-import { word } from "../core/outside.ts";
+import { formatToken } from "../core/untrusted-text.ts";
 import { plural } from "../geography/format.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { FolderFiles } from "./tool-call.ts";
@@ -30,11 +30,11 @@ export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[
 
 export function savedText(saved: SavedRows): string {
   const rows = plural(saved.rows, "row");
-  if ("path" in saved) return `Saved ${rows} to ${word(saved.path)}, sha256 ${saved.sha256}.`;
+  if ("path" in saved) return `Saved ${rows} to ${formatToken(saved.path)}, sha256 ${saved.sha256}.`;
   const { url, expiresAt, fileName, bytes, sha256 } = saved;
   return sha256 === undefined
-    ? `${rows} as ${word(fileName)}: the link makes them anew whenever it is opened, until ${expiresAt}.\n${url}`
-    : `${rows} as ${word(fileName)}: ${bytes} bytes in this answer, sha256 ${sha256}.`;
+    ? `${rows} as ${formatToken(fileName)}: the link makes them anew whenever it is opened, until ${expiresAt}.\n${url}`
+    : `${rows} as ${formatToken(fileName)}: ${bytes} bytes in this answer, sha256 ${sha256}.`;
 }
 
 /** A tool that saves rows does not download. */

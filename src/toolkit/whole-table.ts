@@ -1,7 +1,7 @@
 // Whole items as a table that loses nothing and repeats nothing: columns are named once, and what all items share, or a long
 // value that occurs again, is written once (decision 015). test/toolkit/advice/whole-table.test.ts reads it back.
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { isCode, json } from "../core/outside.ts";
+import { formatJson, isCode } from "../core/untrusted-text.ts";
 
 /** One column: the value of each item, or for a column of lists the list of each. */
 interface Column {
@@ -13,7 +13,7 @@ const LOOKS_LIKE_JSON = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 
 /** An id or a code is unchanged if it can be nothing else; all other values are JSON. */
 const format = (value: unknown): string =>
-  typeof value === "string" && isCode(value) && !LOOKS_LIKE_JSON.test(value) ? value : json(value);
+  typeof value === "string" && isCode(value) && !LOOKS_LIKE_JSON.test(value) ? value : formatJson(value);
 
 /** Equal neighbors are counted: `PENDING×5`. */
 function formatList(values: readonly unknown[]): string {

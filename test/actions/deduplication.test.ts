@@ -55,8 +55,8 @@ test("an identical call is a replay with the current state, in a new session too
   ] as const) {
     expect(repeated.action).toEqual({ ...first.action, replayed: true });
     expect(dataOf(repeated)).toMatchObject({ id: "job-1", state });
-    for (const words of [repeated.text, String(Object(repeated.structured).summary)])
-      expect(words).toMatch(
+    for (const text of [repeated.text, String(Object(repeated.structured).summary)])
+      expect(text).toMatch(
         new RegExp(
           `^Not run again: an identical call ran \\d+ s ago \\(${state}.*?\\)\\. To run it again, pass idempotencyKey again-[0-9a-f]{16}\\. The job`,
         ),

@@ -209,8 +209,8 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     // As pgbouncer: refuses what it does not know, else passes on.
     const pooler = createServer((client) => {
       client.once("data", (startup) => {
-        const words = startup.toString("latin1", 8).split("\0");
-        const names = words.filter((_, index) => index % 2 === 0).filter((name) => name !== "");
+        const parts = startup.toString("latin1", 8).split("\0");
+        const names = parts.filter((_, index) => index % 2 === 0).filter((name) => name !== "");
         parameterNames.push(...names);
         const strange = names.find((name) => !/^(user|database|application_name|client_encoding)$/.test(name));
         if (strange !== undefined) return void client.end(`unsupported startup parameter: ${strange}`);

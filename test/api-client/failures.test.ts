@@ -121,13 +121,14 @@ const failures: readonly (readonly [
 
 proves("7.2/problem", "a failure is one text that says it all, and the same facts for programs", async () => {
   const { stub, connection } = session("v1-client");
-  for (const [what, [tool, args], step, facts, words] of failures) {
+  for (const [what, [tool, args], step, facts, fragments] of failures) {
     stub.expect(step);
     const result = await connection.callTool(tool, args);
     expect.soft(result.isError, what).toBe(true);
     expect.soft(result.structured, what).toBeUndefined();
     expect.soft(result.error, what).toMatchObject(facts);
-    for (const word of [`${tool} failed (${facts.kind})`, ...words]) expect.soft(result.text, what).toContain(word);
+    for (const fragment of [`${tool} failed (${facts.kind})`, ...fragments])
+      expect.soft(result.text, what).toContain(fragment);
   }
 });
 

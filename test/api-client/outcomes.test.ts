@@ -114,11 +114,11 @@ describe("an action", () => {
     ["too many bytes", megabytes(202, " "), "larger than"],
   ] as const)(
     "whose answer need not be the service's is sent again, and has an unknown outcome when nothing else comes: %s",
-    async ([_, step, words], { stub, service }) => {
+    async ([_, step, expectedText], { stub, service }) => {
       stub.respond(() => step);
       const facts = await failureOf(submitJob(service));
       expect(facts).toMatchObject({ ...UNKNOWN, idempotencyKey: KEY });
-      expect(facts.message).toContain(words);
+      expect(facts.message).toContain(expectedText);
       expect(facts.message).toMatch(/Ask the user to check MIC_BASE_URL: something in between/);
       expect(stub.requests.length).toBeGreaterThanOrEqual(3);
       expect(new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([KEY]));

@@ -22,8 +22,8 @@ const codes = Array.from(
 function nameMaker(): (length: number) => string {
   const { below } = chanceFrom(26);
   const letter = (): string => "aeioubdgkmnprst".charAt(below(15));
-  const wordOf = (): string => Array.from({ length: 3 + below(5) }, letter).join("");
-  const text = Array.from({ length: 10_000 }, wordOf).join(" ");
+  const randomWord = (): string => Array.from({ length: 3 + below(5) }, letter).join("");
+  const text = Array.from({ length: 10_000 }, randomWord).join(" ");
   return (length) => {
     const start = below(text.length - length);
     return text.slice(start, start + length).trim();

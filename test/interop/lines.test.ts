@@ -21,7 +21,7 @@ const HTTP_URL = "http://127.0.0.1:8931/mcp";
 const pages = ["README.md", "docs/clients.md"] as const;
 
 /** What a shell makes of a line that has nothing but words and single quotes. */
-const wordsOf = (line: string): string[] =>
+const splitWords = (line: string): string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
 
 /** Lines of a page that begin with the program's name: in a table, or in a block of commands. */
@@ -63,7 +63,7 @@ describe("a page's line connects", () => {
       for (const line of new Set([...readme, ...guide])) {
         const home = await machine();
         const url = line.includes(HTTP_URL) ? await serveHttpInside({}) : HTTP_URL;
-        const [, ...words] = wordsOf(line.replace(PLACE, SERVER).replace(HTTP_URL, url));
+        const [, ...words] = splitWords(line.replace(PLACE, SERVER).replace(HTTP_URL, url));
         const added = await run(home, ...programOf(client), ...words);
         expect(added.code, `${line}: ${added.stdout}${added.stderr}`).toBe(0);
         const { stdout, stderr } = await run(home, ...programOf(client), "mcp", "list");
@@ -79,7 +79,7 @@ describe.each(pages)("%s", (page) => {
     const text = readFileSync(page, "utf8");
     const added = linesOf(page, "code")
       .filter((line) => line.includes(PLACE))
-      .map((line) => wordsOf(line)[2] ?? "");
+      .map((line) => splitWords(line)[2] ?? "");
     const blocks = [...text.matchAll(/[`\n](\{\s*"mcpServers":[^`]*\})/g)].map(
       ([, block = ""]) => JSON.parse(block).mcpServers.mic,
     );

@@ -28,7 +28,7 @@ const ways: readonly (readonly [string, (stub: Stub) => Promise<Call>])[] = [
 ];
 
 /** As it comes from a client: a key like any other. */
-const evil: object = JSON.parse('{"__proto__":{"jobId":"job-2"}}');
+const polluting: object = JSON.parse('{"__proto__":{"jobId":"job-2"}}');
 
 test.each(ways)("over %s it is refused by name, and nothing is sent", async (_, connect) => {
   const stub = await stubForTest();
@@ -46,13 +46,16 @@ test.each(ways)("over %s it is refused by name, and nothing is sent", async (_, 
       sideEffect: "none",
       fieldErrors: [{ pointer: "/__proto__", code: "UNKNOWN_ARGUMENT" }],
     };
-    expect(await call(10 + n, tool, { ...args, ...evil })).toMatchObject({
+    expect(await call(10 + n, tool, { ...args, ...polluting })).toMatchObject({
       isError: true,
       content: [{ text: expect.stringMatching(/wrong argument "__proto__"/) }],
       _meta: { "mic-mcp/error": facts },
     });
   }
-  const bound = { ...createJob, inputBindings: createJob.inputBindings.map((binding) => ({ ...binding, ...evil })) };
+  const bound = {
+    ...createJob,
+    inputBindings: createJob.inputBindings.map((binding) => ({ ...binding, ...polluting })),
+  };
   expect(await call(20, "submit_job", bound)).toMatchObject({
     isError: true,
     _meta: { "mic-mcp/error": { fieldErrors: [{ pointer: "/inputBindings/0/__proto__" }] } },
@@ -64,7 +67,7 @@ test.each(ways)("over %s it is data in free-form values, and travels as it is", 
   const stub = await stubForTest();
   const call = await connect(stub);
   stub.expect(answer(202, micEnveloped(job)));
-  const parameterValues = { ...evil, year: 2026, deep: { list: [evil] } };
+  const parameterValues = { ...polluting, year: 2026, deep: { list: [polluting] } };
   expect(await call(2, "submit_job", { ...createJob, parameterValues })).toMatchObject({ structuredContent: {} });
   const body = stub.requests[0]?.body.toString() ?? "";
   expect(body).toContain(`"parameterValues":${JSON.stringify(parameterValues)}`);

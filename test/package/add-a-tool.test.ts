@@ -210,7 +210,7 @@ test.skipIf(!isThorough)(
     await vitest("--update", "test/golden/golden.test.ts", "test/mcp/tools/offered-tools.test.ts");
     await vitest(
       ...["test/contract/fields.test.ts", "test/emulator/fields.test.ts", "test/tools/success.test.ts"],
-      ...["test/outside/text-stays-in-its-place.test.ts", "test/mcp/configuration.test.ts"],
+      ...["test/injection/hostile-answers.test.ts", "test/mcp/configuration.test.ts"],
     );
   },
   600_000,

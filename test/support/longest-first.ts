@@ -25,7 +25,7 @@ const LONGEST = [
   "test/apps/divisions.test.ts",
   "test/interop/plugins.test.ts",
   "test/demo/demo.test.ts",
-  "test/outside/text-stays-in-its-place.test.ts",
+  "test/injection/hostile-answers.test.ts",
 ];
 
 export default class LongestFirst extends BaseSequencer {

@@ -29,7 +29,7 @@ export const onTerminal = (env: Readonly<Record<string, string>>, args: readonly
 
 /** The same for any program of Node's, in `cwd`. */
 export function programOnTerminal(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
-  const command = [process.execPath, ...args].map((word) => `'${word}'`).join(" ");
+  const command = [process.execPath, ...args].map((argument) => `'${argument}'`).join(" ");
   const child = spawn(
     SCRIPT,
     ["--quiet", "--flush", "--return", "--command", `stty cols 100 rows 40; exec ${command}`, "/dev/null"],

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, StreamableHTTPClientTransport as Transport, UnauthorizedError } from "@modelcontextprotocol/client";
 import * as z from "zod/v4";
-import { escaped, json } from "../../src/core/outside.ts";
+import { escapeText, formatJson } from "../../src/core/untrusted-text.ts";
 import { type Deployment, deploymentMissing, startDeployment, type Team } from "../support/deployment.ts";
 import { executionsAt } from "../support/load.ts";
 import { queryPostgres } from "../support/postgres.ts";
@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 50;
 const MAX_LOOKS = 600;
 
 let chapters = 0;
-const print = (text: string): void => void process.stdout.write(`${escaped(text).replace(/^(?=.)/gm, "   ")}\n`);
+const print = (text: string): void => void process.stdout.write(`${escapeText(text).replace(/^(?=.)/gm, "   ")}\n`);
 const chapter = (title: string): void => void process.stdout.write(`\n${++chapters}. ${title}\n`);
 
 /** Prints a fact, or ends the demo if it does not hold. */
@@ -49,7 +49,7 @@ async function signIn({ url, provider }: Deployment, name: string): Promise<Agen
   const { client, transport } = open();
   await client.connect(transport);
   const call: Agent["call"] = async (tool, args) => {
-    print(`${name}'s agent calls ${tool} ${json(args)}`);
+    print(`${name}'s agent calls ${tool} ${formatJson(args)}`);
     const called = () => client.callTool({ name: tool, arguments: { ...args } });
     try {
       return readResult(await called());

@@ -471,8 +471,8 @@ describe("on the command line", () => {
     const resolved = await type("resolve");
     expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: it ran once") });
     expect((await type("resolve")).stdout).toContain("No action is unresolved.");
-    const words = Object.entries(registered.args).map(([name, value]) => `${name}=${value}`);
-    const replayed = await type("call", registered.tool, ...words);
+    const flags = Object.entries(registered.args).map(([name, value]) => `${name}=${value}`);
+    const replayed = await type("call", registered.tool, ...flags);
     expect(replayed).toMatchObject({ code: 3, stdout: expect.stringContaining("Not run again") });
     expect(await executions("createMicPublicInput")).toBe(1);
     expect(await type("resolve", "one", "two")).toMatchObject({ code: 2 });
@@ -482,8 +482,8 @@ describe("on the command line", () => {
     const { service, type, failedJob, executions } = await scene();
     const { recipeVersionId, inputBindings, parameterValues } = await jobBodyFor(service, FILE.succeeds);
     const values = Object.entries({ inputs: inputBindings, parameterValues });
-    const words = values.map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-    const runJob = ["call", "run_job", `recipeVersionId=${recipeVersionId}`, "waitSeconds=0", ...words];
+    const flags = values.map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+    const runJob = ["call", "run_job", `recipeVersionId=${recipeVersionId}`, "waitSeconds=0", ...flags];
     expect(await type(...runJob)).toMatchObject({ code: 0 });
     expect(await type(...runJob)).toMatchObject({ code: 3, stdout: expect.stringContaining("Not run again") });
     const { id } = await failedJob();

@@ -2,7 +2,7 @@
 // from the public record. Every argument, name and resource that means a state is resolved here.
 import type { State } from "../../contract/playground.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
-import { quote, word } from "../../core/outside.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { grouped } from "../grouped.ts";
 import { fold, formsOf, isPartOf, isSameName, type NameForms, nameLikeness } from "./fold.ts";
 import { type RecordedState, recordedStates } from "./record/tables.ts";
@@ -139,7 +139,7 @@ export function allNamesOf(state: State): string {
 }
 
 const listed = (states: readonly State[]): string =>
-  states.map(({ code, name }) => `${code} ${word(name, MAX_NAME)}`).join(", ");
+  states.map(({ code, name }) => `${code} ${formatToken(name, MAX_NAME)}`).join(", ");
 
 /** Throws Failure if the text means no state, or one of several. */
 export function resolveState(text: string, states: readonly State[]): State {

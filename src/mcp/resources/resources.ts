@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { type FailureFacts, reasonOf } from "../../core/failure.ts";
-import { word } from "../../core/outside.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
 import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
@@ -46,7 +46,7 @@ export function findResource(offered: readonly Resource[], uri: string): Found |
 }
 
 export const notFound = (uri: string, why: string): ProtocolError =>
-  new ResourceNotFoundError(uri, `Resource not found: ${word(uri)}. ${why}`);
+  new ResourceNotFoundError(uri, `Resource not found: ${formatToken(uri)}. ${why}`);
 
 export const noSuchUri = (uri: string, offered: readonly Resource[]): ProtocolError =>
   notFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
@@ -59,7 +59,7 @@ function readFailure(uri: string, facts: FailureFacts): ProtocolError {
     const fields = fieldTexts(facts).map((text) => text.replace(/^\//, ""));
     return notFound(uri, [facts.message, ...fields].join(" "));
   }
-  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(word(uri), facts), {
+  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(formatToken(uri), facts), {
     uri,
     "mic-mcp/error": facts,
   });

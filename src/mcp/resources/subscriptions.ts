@@ -7,7 +7,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import { Failure, reasonOf } from "../../core/failure.ts";
-import { escaped, word } from "../../core/outside.ts";
+import { escapeText, formatToken } from "../../core/untrusted-text.ts";
 import type { Watch } from "../../toolkit/resources/watching.ts";
 import { expand } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
@@ -100,7 +100,7 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
 
 /** Says why no more can be watched. */
 export const refusalText = (thrown: unknown): string =>
-  thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escaped(reasonOf(thrown));
+  thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escapeText(reasonOf(thrown));
 
 async function joined(join: () => Promise<boolean>): Promise<boolean> {
   try {
@@ -129,7 +129,7 @@ export function serveSubscriptions(
       const can = offered.filter(({ readVersion }) => readVersion !== undefined).map((resource) => resource.uri);
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `${word(uri)} sends no updates; these do: ${can.join(", ")}.`,
+        `${formatToken(uri)} sends no updates; these do: ${can.join(", ")}.`,
       );
     }
     if (!(await joined(() => subscriptions.join(uri, CONNECTION))))

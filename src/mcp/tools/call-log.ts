@@ -4,7 +4,7 @@ import type { RequestId } from "@modelcontextprotocol/server";
 import type { FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import type { FailureFacts } from "../../core/failure.ts";
-import { excerpt } from "../../core/outside.ts";
+import { excerpt } from "../../core/untrusted-text.ts";
 import type { Log } from "../runtime.ts";
 
 /** Who calls, as far as it is known. */

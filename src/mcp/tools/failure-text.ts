@@ -1,6 +1,6 @@
 // Turns a failure into what an agent reads: text that is complete by itself. The facts stand beside it for programs.
 import { Failure, type FailureFacts, reasonOf } from "../../core/failure.ts";
-import { escaped, quote, word } from "../../core/outside.ts";
+import { escapeText, formatToken, quote } from "../../core/untrusted-text.ts";
 
 const SIDE_EFFECTS: Readonly<Record<FailureFacts["sideEffect"], string>> = {
   none: "Nothing was changed.",
@@ -15,12 +15,12 @@ const MAX_MESSAGE = 1_000;
 /** What is wrong with each field. Where there is a status, the words are the service's, and are quoted. */
 export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly string[] =>
   fieldErrors.map(({ pointer, message }) => {
-    const where = pointer === "" ? "(the whole)" : word(pointer, MAX_MESSAGE);
-    return `${where}: ${status === undefined ? escaped(message) : quote(message, MAX_MESSAGE)}`;
+    const where = pointer === "" ? "(the whole)" : formatToken(pointer, MAX_MESSAGE);
+    return `${where}: ${status === undefined ? escapeText(message) : quote(message, MAX_MESSAGE)}`;
   });
 
 export function failureText(tool: string, facts: FailureFacts): string {
-  const codes = (facts.fieldErrors ?? []).map(({ code }) => word(code));
+  const codes = (facts.fieldErrors ?? []).map(({ code }) => formatToken(code));
   const fields = fieldTexts(facts).map((text, index) => `- ${text} [${codes[index]}]`);
   const shown = fields.slice(0, MAX_FIELDS);
   if (fields.length > shown.length) shown.push(`- and ${fields.length - shown.length} more`);
@@ -31,9 +31,9 @@ export function failureText(tool: string, facts: FailureFacts): string {
     (facts.earlierSteps === undefined || facts.sideEffect !== "none") && SIDE_EFFECTS[facts.sideEffect],
     facts.earlierSteps !== undefined && facts.earlierSteps,
     facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
-    facts.idempotencyKey !== undefined && `idempotencyKey: ${word(facts.idempotencyKey)}`,
-    facts.code !== undefined && !facts.message.includes(word(facts.code)) && `code: ${word(facts.code)}`,
-    facts.requestId !== undefined && `requestId: ${word(facts.requestId)}`,
+    facts.idempotencyKey !== undefined && `idempotencyKey: ${formatToken(facts.idempotencyKey)}`,
+    facts.code !== undefined && !facts.message.includes(formatToken(facts.code)) && `code: ${formatToken(facts.code)}`,
+    facts.requestId !== undefined && `requestId: ${formatToken(facts.requestId)}`,
     facts.next !== undefined && `Next: ${facts.next}`,
   ];
   return lines.filter((line) => line !== false).join("\n");
@@ -43,7 +43,7 @@ export function failureText(tool: string, facts: FailureFacts): string {
 export const notFoundTool = (name: string): Failure =>
   new Failure({
     kind: "not_found",
-    message: `${word(name)} is not offered here.`,
+    message: `${formatToken(name)} is not offered here.`,
     retryable: false,
     sideEffect: "none",
   });
@@ -53,7 +53,7 @@ export function factsOf(thrown: unknown): FailureFacts {
   if (thrown instanceof Failure) return thrown.facts;
   return {
     kind: "internal",
-    message: `mic-mcp itself failed: ${escaped(reasonOf(thrown))}.`,
+    message: `mic-mcp itself failed: ${escapeText(reasonOf(thrown))}.`,
     retryable: false,
     sideEffect: "unknown",
     next: "Ask the user to report this error of mic-mcp; its log on stderr has details at MIC_LOG_LEVEL=debug.",

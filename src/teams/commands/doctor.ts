@@ -5,7 +5,7 @@ import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/chec
 import { forUser } from "../../cli/errors.ts";
 import { UsageError } from "../../core/config.ts";
 import { Failure, reasonOf } from "../../core/failure.ts";
-import { escaped } from "../../core/outside.ts";
+import { escapeText } from "../../core/untrusted-text.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
 import { createEncryption } from "../encryption.ts";
@@ -79,7 +79,7 @@ export async function examineTeams(environment: NodeJS.ProcessEnv): Promise<read
       ...(database.ok ? await checkTeams(settings, deployment) : []),
       checkProxy(environment),
     ];
-    return checks.map((check) => ({ ...check, detail: redactor.redact(escaped(check.detail)) }));
+    return checks.map((check) => ({ ...check, detail: redactor.redact(escapeText(check.detail)) }));
   } finally {
     await deployment.close();
   }

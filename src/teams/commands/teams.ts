@@ -7,8 +7,8 @@ import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prom
 import { aligned, isTerminal } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../core/config.ts";
 import { Failure, reasonOf } from "../../core/failure.ts";
-import { json as inJson, quote } from "../../core/outside.ts";
-import { operatorTable } from "../../core/table.ts";
+import { formatOperatorTable } from "../../core/table.ts";
+import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
 import { createAudit, operatorOf } from "../audit.ts";
 import { callerId } from "../caller.ts";
 import { openDatabase } from "../database.ts";
@@ -294,7 +294,7 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
     members.map(({ subject }) => subject).join(" "),
     "file" in secret ? secret.file : `encrypted with the key ${secret.keyId}`,
   ]);
-  const lines = operatorTable(COLUMNS, rows);
+  const lines = formatOperatorTable(COLUMNS, rows);
   print(isTerminal(process.stdout) ? aligned(lines) : lines);
   return 0;
 }
@@ -329,10 +329,10 @@ export async function rotateKeys({ teams, secrets, firstKey, recordChange, print
 type TeamAction = (typeof TEAM_ACTIONS)[number];
 
 /** Throws UsageError. */
-function actionOf(word: string | undefined): TeamAction {
-  const action = TEAM_ACTIONS.find((each) => each === word);
+function actionOf(argument: string | undefined): TeamAction {
+  const action = TEAM_ACTIONS.find((each) => each === argument);
   if (action) return action;
-  const like = word === undefined ? "" : didYouMean(word, TEAM_ACTIONS);
+  const like = argument === undefined ? "" : didYouMean(argument, TEAM_ACTIONS);
   throw new UsageError(`mic-mcp teams takes one of ${TEAM_ACTIONS.join(", ")}.${like}`);
 }
 
@@ -370,8 +370,8 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     options: COMMANDS.teams.flags,
     allowPositionals: true,
   });
-  const [word, ...names] = positionals;
-  const action = actionOf(word);
+  const [argument, ...names] = positionals;
+  const action = actionOf(argument);
   const settings = readStoreSettings(environment);
   const { database, journal, close } = openDatabase(settings);
   const audit = createAudit(journal, {

@@ -4,7 +4,7 @@ import type { ServiceActions } from "../../actions/of-service.ts";
 import type { EncodedRequest } from "../../api-client/encode.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { Failure, reasonOf } from "../../core/failure.ts";
-import { quote } from "../../core/outside.ts";
+import { quote } from "../../core/untrusted-text.ts";
 import { type Identity, refusePlainHttp } from "../../credentials/identity.ts";
 import type { Redactor } from "../../credentials/redaction.ts";
 import type { Secrets } from "./secrets.ts";

@@ -2,7 +2,7 @@
 import type { ServiceActions } from "../../actions/of-service.ts";
 import type { TokenSource } from "../../api-client/call.ts";
 import { Failure } from "../../core/failure.ts";
-import { quote, word } from "../../core/outside.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { Identity } from "../../credentials/identity.ts";
 import type { NoTeam } from "./runtimes.ts";
 import type { Member } from "./teams.ts";
@@ -15,7 +15,7 @@ const forbidden = (message: string, next: string): Failure =>
 
 function joinTeamStep({ issuer, subject }: Partial<Member>): string {
   const asSubject =
-    issuer === undefined || subject === undefined ? "" : `, as the subject ${quote(subject)} of ${word(issuer)}`;
+    issuer === undefined || subject === undefined ? "" : `, as the subject ${quote(subject)} of ${formatToken(issuer)}`;
   return `Ask the user to have the operator of this server add them to a team${asSubject}. Geography works without one.`;
 }
 

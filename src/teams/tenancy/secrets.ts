@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { decodeProtectedHeader } from "jose";
 import { LRUCache } from "lru-cache";
 import { errorCode, type Failure, notConfigured, reasonOf } from "../../core/failure.ts";
-import { quote } from "../../core/outside.ts";
+import { quote } from "../../core/untrusted-text.ts";
 import { DecryptionError, type Encryption } from "../encryption.ts";
 import type { Team } from "./teams.ts";
 

@@ -1,7 +1,7 @@
 // What a job's phrases are filled with: its place among the stages, its failure, what has become of it since.
 import type { ActionAbout } from "../../actions/of-service.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
-import { word } from "../../core/outside.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import { problemName } from "../lean.ts";
 
 /** States of jobs and operations that have ended: they do not change any more. */
@@ -56,7 +56,9 @@ const MAX_POINTERS = 3;
 
 /** JSON pointers of what the failure finds wrong. */
 function pointersOf({ failure }: Job): string {
-  const named = (failure?.fieldErrors ?? []).map(({ pointer }) => (pointer === "" ? "the whole" : word(pointer)));
+  const named = (failure?.fieldErrors ?? []).map(({ pointer }) =>
+    pointer === "" ? "the whole" : formatToken(pointer),
+  );
   const pointers = [...new Set(named)];
   const more = pointers.length - MAX_POINTERS;
   return pointers.slice(0, MAX_POINTERS).join(", ") + (more > 0 ? ` and ${more} more` : "");
@@ -64,7 +66,7 @@ function pointersOf({ failure }: Job): string {
 
 /** No operation of the contract reads a job's output. */
 const outputText = (output: string): string =>
-  ` Output: dataset version ${word(output)}. Its rows cannot be read through this API: bind it to another job (register_input, DATASET_VERSION) or open it at the service.`;
+  ` Output: dataset version ${formatToken(output)}. Its rows cannot be read through this API: bind it to another job (register_input, DATASET_VERSION) or open it at the service.`;
 
 /** No operation of the contract changes it: the API advances a publication, at a time that the contract does not state. */
 const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
@@ -85,13 +87,13 @@ export function jobFacts(job: Job, { unresolved, retry }: JobHistory, still: str
   return {
     ...{ id, state, workspaceId, recipeVersionId, unresolved, still },
     /** "The job", with the job it retries. */
-    what: `The job${job.retryOfBatchId === null ? "" : `, a retry of ${word(job.retryOfBatchId)},`}`,
+    what: `The job${job.retryOfBatchId === null ? "" : `, a retry of ${formatToken(job.retryOfBatchId)},`}`,
     place: place(job),
     /** Its output and its publication, or nothing. */
     results: `${output === null ? "" : outputText(output)}${PUBLICATION[job.publicationState]}`,
     finished: `${stagesFinished} of ${job.stages.length} stages finished`,
     failure: failure ? problemName(failure) : "",
-    code: failure ? word(failure.code) : "",
+    code: failure ? formatToken(failure.code) : "",
     /** The stage that failed, and how often. */
     stage: stage?.stage ?? "the job",
     attempts: stage?.attemptCount ?? 0,

@@ -2,7 +2,7 @@
 import type { ActionAbout } from "../../actions/of-service.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { soonOr } from "../../core/async.ts";
-import { quote } from "../../core/outside.ts";
+import { quote } from "../../core/untrusted-text.ts";
 import { lean, leanFailure, problemText, strayFailure, toTheSecond } from "../lean.ts";
 import type { Advice, NextStep, PollableResourcePresenter, Position } from "../results.ts";
 import type { Ports } from "../tool-call.ts";

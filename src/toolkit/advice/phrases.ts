@@ -6,7 +6,7 @@ import { namesItsKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
-import { quote, word } from "../../core/outside.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { problemName } from "../lean.ts";
 import type { Advice, NextStep } from "../results.ts";
 import type { JobFacts } from "./job-facts.ts";
@@ -42,7 +42,7 @@ const retry = ({ id, code }: JobFacts, retryMode: "SAFE_RESUME" | "RESTART", why
 const retried = ({ retriedBy }: JobFacts): string =>
   retriedBy === undefined
     ? "It was retried, by a job whose id was not learned."
-    : `It was retried as job ${word(retriedBy)}.`;
+    : `It was retried as job ${formatToken(retriedBy)}.`;
 
 const readRetry = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
   retriedBy === undefined

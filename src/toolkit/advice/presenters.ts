@@ -4,7 +4,7 @@ import type { Operation } from "../../contract/operation.ts";
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import type { CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
-import { quote, word } from "../../core/outside.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { lean, leanFailure, pick, shareFields, strayFailure } from "../lean.ts";
 import type { PollableResourcePresenter, ResourcePresenter } from "../results.ts";
 import { uris } from "../uri.ts";
@@ -117,7 +117,8 @@ const isConfigured = ({ unitDefinitionState }: UsageBucket): boolean => unitDefi
 
 const isUsedUp = (bucket: UsageBucket): boolean => isConfigured(bucket) && Number(bucket.remaining) === 0;
 
-const namesOf = (buckets: readonly UsageBucket[]): string => buckets.map(({ metric }) => word(metric)).join(", ");
+const namesOf = (buckets: readonly UsageBucket[]): string =>
+  buckets.map(({ metric }) => formatToken(metric)).join(", ");
 
 function usageText({ window, buckets }: UsageSummary): string {
   const usedUp = buckets.filter(isUsedUp);

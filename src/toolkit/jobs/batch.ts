@@ -67,12 +67,12 @@ export async function eachOfMany<T, R>(items: readonly T[], work: (item: T) => P
 }
 
 /** "2 FAILED, 1 RUNNING", the most frequent first. */
-export function countsOf(words: readonly string[]): string {
+export function countsOf(labels: readonly string[]): string {
   const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
   return [...counts]
     .sort(([, one], [, other]) => other - one)
-    .map(([word, count]) => `${count} ${word}`)
+    .map(([label, count]) => `${count} ${label}`)
     .join(", ");
 }
 

@@ -5,7 +5,7 @@ import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/jo
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../core/failure.ts";
-import { quote, word } from "../../core/outside.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { describeJob, knownRetry, stateInWords } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import { operationPresenter } from "../advice/presenters.ts";
@@ -45,7 +45,7 @@ export async function prepareJobConfirmation(
   const sentences = [
     question,
     job && describeJob(job, ports.offers.get(job.recipeVersionId)?.recipe.name),
-    retry !== undefined && `It was retried before, as job ${word(retry)}.`,
+    retry !== undefined && `It was retried before, as job ${formatToken(retry)}.`,
     `The reason given: ${quote(reason)}`,
   ];
   return { text: sentences.filter(Boolean).join(" "), resourceVersion: job?.resourceVersion };
@@ -68,7 +68,7 @@ export function refuseEnded({ id, state }: Job): void {
   if (!ENDED.has(state)) return;
   throw new Failure({
     kind: "conflict",
-    message: `Job ${word(id)} was not cancelled: it is ${state} already; nothing was sent.`,
+    message: `Job ${formatToken(id)} was not cancelled: it is ${state} already; nothing was sent.`,
     retryable: false,
     sideEffect: "none",
     next: NOTHING_LEFT,
@@ -78,7 +78,7 @@ export function refuseEnded({ id, state }: Job): void {
 function explain(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
   return conflict.with({
-    message: `Job ${word(job.id)} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
+    message: `Job ${formatToken(job.id)} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
     retryable: false,
     next: ENDED.has(job.state)
       ? NOTHING_LEFT
@@ -90,7 +90,7 @@ function explain(conflict: Failure, tried: number | undefined, job: Job): Failur
 function explainUnknown(conflict: Failure, jobId: string, job: Job | undefined): Failure {
   const look = callText({ tool: "get_job", arguments: { jobId, waitSeconds: 30 } });
   return conflict.with({
-    ...(job && { message: `${conflict.facts.message} Job ${word(job.id)} is ${job.state} now.` }),
+    ...(job && { message: `${conflict.facts.message} Job ${formatToken(job.id)} is ${job.state} now.` }),
     retryable: false,
     next:
       job && ENDED.has(job.state)

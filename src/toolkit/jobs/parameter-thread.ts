@@ -5,7 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { JsonObject } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeParameters } from "../../contract/recipes.ts";
-import { json, quote, word } from "../../core/outside.ts";
+import { formatJson, formatToken, quote } from "../../core/untrusted-text.ts";
 
 export interface ParameterCheck {
   readonly parameters: RecipeParameters;
@@ -16,7 +16,7 @@ export interface ParameterCheck {
 function quotedMessage(message: string, params: Readonly<Record<string, unknown>>): string {
   let quoted = message;
   for (const value of Object.values(params)) {
-    if (typeof value !== "string" || word(value) === value) continue;
+    if (typeof value !== "string" || formatToken(value) === value) continue;
     const written = [`'${value}'`, `"${value}"`, value].find((form) => quoted.includes(form));
     if (written !== undefined) quoted = quoted.replace(written, () => quote(value));
   }
@@ -61,8 +61,8 @@ function parameterErrors({ parameters, values }: ParameterCheck): FieldError[] {
     // "$async" is a keyword of ajv's own: the result would be a promise.
     if ("$async" in validate || validate(values)) return [];
     return (validate.errors ?? []).slice(0, 100).map(({ instancePath, keyword, message, params }) => {
-      const named = "additionalProperty" in params ? `: ${word(String(params["additionalProperty"]))}` : "";
-      const allowed = "allowedValues" in params ? `: ${json(params["allowedValues"])}` : "";
+      const named = "additionalProperty" in params ? `: ${formatToken(String(params["additionalProperty"]))}` : "";
+      const allowed = "allowedValues" in params ? `: ${formatJson(params["allowedValues"])}` : "";
       return {
         pointer: `/parameterValues${instancePath}`.slice(0, 512),
         code: keyword.toUpperCase(),

@@ -3,7 +3,7 @@ import { RESOLVED_BY_READING, type StandingAction } from "../../actions/listing.
 import { unknownKey } from "../../actions/unknown-outcome.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import { Failure } from "../../core/failure.ts";
-import { word } from "../../core/outside.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
@@ -68,7 +68,7 @@ function journaled(action: StandingAction | undefined): Finding {
     case "succeeded":
       return { outcome: "resolved", ...made, finding: "Resolved: it took effect once." };
     case "rejected": {
-      const code = action.code === undefined ? "" : ` (${word(action.code)})`;
+      const code = action.code === undefined ? "" : ` (${formatToken(action.code)})`;
       return { outcome: "rejected", finding: `Resolved: it did not take effect${code}.` };
     }
     case "in_progress":
@@ -110,7 +110,7 @@ async function recordNone(action: StandingAction, ports: JobPorts, finding: stri
 /** Reads the job whether a cancellation took effect. Throws Failure if the job cannot be read. */
 async function readCancellation(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
   const { id, state } = (await readJob(action.about, call, ports)).value.data;
-  const finding = `Job ${word(id)} is ${state}.`;
+  const finding = `Job ${formatToken(id)} is ${state}.`;
   if (state === "CANCELLED") {
     const failure = new Failure({
       kind: "conflict",
@@ -141,11 +141,11 @@ async function readRetry(action: StandingAction, call: ToolCall, ports: JobPorts
   for (const job of retries) {
     // Another action of the journal made it.
     if (await ports.actions.argumentsOf(job.id)) continue;
-    const finding = `Resolved: it ran once. Job ${word(about)} was retried as job ${word(job.id)}.`;
+    const finding = `Resolved: it ran once. Job ${formatToken(about)} was retried as job ${formatToken(job.id)}.`;
     const outcome = { value: { data: job, meta: found.meta }, resourceId: job.id };
     return await record(action, ports, outcome, { outcome: "resolved", resourceId: job.id, finding });
   }
-  const finding = `${found.read.jobs} jobs were read, and none is this retry of job ${word(about)}.`;
+  const finding = `${found.read.jobs} jobs were read, and none is this retry of job ${formatToken(about)}.`;
   if (!found.page.hasMore || found.isRestOld) return await recordNone(action, ports, finding);
   const isWorthRepeating = found.ended !== undefined;
   const shows = "The list was not read back to the first attempt.";
@@ -170,7 +170,7 @@ async function afterFailure(
   const { kind, code, sideEffect, retryable } = failure.facts;
   const now = await ports.actions.find(action.idempotencyKey);
   if (now?.state === "rejected") {
-    const why = word(code ?? kind.toUpperCase());
+    const why = formatToken(code ?? kind.toUpperCase());
     return { outcome: "rejected", finding: `Resolved: it did not take effect (${why}).` };
   }
   if (now?.state !== "unknown") return journaled(now);
@@ -187,7 +187,8 @@ async function send(action: StandingAction, call: ToolCall, ports: JobPorts): Pr
     // Another process was faster. A rejected action must not be sent again here.
     if (now?.state === "succeeded" || now?.state === "rejected") return journaled(now);
     const made = await call.act(tool, { ...args, idempotencyKey }, call.context);
-    if (!made) return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${word(tool)}.` };
+    if (!made)
+      return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${formatToken(tool)}.` };
     const finding = made.replay ? undefined : made.notice;
     return { outcome: "resolved", resourceId: made.resourceId, finding: finding ?? "Resolved: it ran once." };
   } catch (error) {
@@ -203,7 +204,7 @@ async function resolveOne(action: StandingAction, isNamed: boolean, call: ToolCa
     case "wait":
       return isNamed ? await send(action, call, ports) : IN_PROGRESS;
     case "skip": {
-      const later = word(action.supersededBy ?? "");
+      const later = formatToken(action.supersededBy ?? "");
       return {
         outcome: "skipped",
         finding: `An identical action succeeded later (${later}); this one is not sent again.`,
@@ -230,8 +231,8 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
   const [only, ...others] = rows;
   if (!only) return "No action is unresolved.";
   if (others.length === 0) {
-    const made = only.resourceId === undefined ? "" : ` (${word(only.resourceId)})`;
-    return `${word(only.tool)} ${word(only.about)}${made}: ${only.finding}`;
+    const made = only.resourceId === undefined ? "" : ` (${formatToken(only.resourceId)})`;
+    return `${formatToken(only.tool)} ${formatToken(only.about)}${made}: ${only.finding}`;
   }
   const count = (outcome: ResolvedRow["outcome"]): number => rows.filter((row) => row.outcome === outcome).length;
   const [ran, rejected] = [count("resolved"), count("rejected")];
@@ -249,10 +250,12 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
 
 /** "submit_job micrecipev_… (resolved, micjob_…), idempotencyKey mic-…: Resolved: it ran once." */
 function lineOf({ tool, about, outcome, resourceId, idempotencyKey, finding }: ResolvedRow, isOnly: boolean): string {
-  const made = resourceId === undefined ? "" : `, ${word(resourceId)}`;
-  const key = `idempotencyKey ${word(idempotencyKey)}`;
+  const made = resourceId === undefined ? "" : `, ${formatToken(resourceId)}`;
+  const key = `idempotencyKey ${formatToken(idempotencyKey)}`;
   // The summary of a single row contains its finding.
-  return isOnly ? `${outcome}, ${key}` : `${word(tool)} ${word(about)} (${outcome}${made}), ${key}: ${finding}`;
+  return isOnly
+    ? `${outcome}, ${key}`
+    : `${formatToken(tool)} ${formatToken(about)} (${outcome}${made}), ${key}: ${finding}`;
 }
 
 /** Throws Failure if the journal cannot be used, or the key belongs to no action. */
@@ -285,7 +288,7 @@ export async function resolveActions(
       ? await resolveOne(action, key !== undefined, { ...call, context: { ...context, deadlineAt } }, ports)
       : { outcome: "still unknown", finding: "Not tried yet: the call's time was over.", isWorthRepeating: true };
     add(action, found);
-    const message = `${word(action.tool)} ${word(action.about)}: ${found.outcome}`;
+    const message = `${formatToken(action.tool)} ${formatToken(action.about)}: ${found.outcome}`;
     call.report({ progress: index + 1, total: wanted.length, message });
   }
   const nextStep: NextStep = {
@@ -312,7 +315,7 @@ async function discards(action: StandingAction, call: ToolCall, ports: JobPorts)
   const state = await stateSuffix(about, call, ports);
   // The API refuses what is about a job that does not exist. A job that may not be read may still be canceled.
   if (state === undefined || (isCancel && ENDED.has(state.slice(2, -1)))) return undefined;
-  return `${isCancel ? `cancel job ${word(about)}` : `run job ${word(about)} again from the start`}${state}`;
+  return `${isCancel ? `cancel job ${formatToken(about)}` : `run job ${formatToken(about)} again from the start`}${state}`;
 }
 
 /** One question for all cancellations and restarts that would be sent; undefined if there are none. */

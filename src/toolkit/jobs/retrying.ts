@@ -6,8 +6,8 @@ import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
-import { quote, word } from "../../core/outside.ts";
-import { table } from "../../core/table.ts";
+import { formatTable } from "../../core/table.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { createJobPresenter, knownRetry } from "../advice/job.ts";
 import { PATIENT_SECONDS } from "../arguments.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
@@ -57,7 +57,7 @@ export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobP
     const retry = (await knownRetry(jobId, ports))?.id;
     if (retry === undefined) throw error;
     throw error.with({
-      message: `${error.facts.message} Job ${word(jobId)} was retried as job ${word(retry)}.`,
+      message: `${error.facts.message} Job ${formatToken(jobId)} was retried as job ${formatToken(retry)}.`,
       next: `${callText({ tool: "get_job", arguments: { jobId: retry } })} shows how the retry stands.`,
     });
   }
@@ -182,7 +182,7 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
   return await eachOfMany(jobIds, async (jobId) => {
     const retried = await retry(jobId);
     done += 1;
-    call.report({ progress: done, total: jobIds.length, message: `${word(jobId)} ${retried.row.outcome}` });
+    call.report({ progress: done, total: jobIds.length, message: `${formatToken(jobId)} ${retried.row.outcome}` });
     return retried;
   });
 }
@@ -209,7 +209,7 @@ function summaryOf(rows: readonly RetryRow[], old: number): string {
   const made = rows.filter(({ outcome }) => outcome === "retried");
   const states = made.flatMap(({ state }) => state ?? []);
   const others = rows.filter(({ outcome }) => outcome !== "retried");
-  const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${word(code)})`));
+  const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${formatToken(code)})`));
   const sentences = [
     `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
     old > 0 && `Not run again, since an identical call ran before: ${old === made.length ? "all" : old} of them.`,
@@ -246,7 +246,7 @@ export async function retryMany(
     {
       summary: summaryOf(results, old),
       nextStep: nextStep(all, isWaitedFor ? movingIds(watched) : made, args),
-      lines: [table(COLUMNS, rows)],
+      lines: [formatTable(COLUMNS, rows)],
       isReplay: old === all.length,
     },
   );
@@ -262,7 +262,7 @@ async function prepareRestartConfirmation(
     if (await ports.actions.findKnown(actionOf(jobId, args))) return undefined;
     if (await whyNot(jobId, args, ports)) return undefined;
     const state = await stateSuffix(jobId, call, ports);
-    return state === undefined ? undefined : `${word(jobId)}${state}`;
+    return state === undefined ? undefined : `${formatToken(jobId)}${state}`;
   });
   if (named.length === 0) return undefined;
   const what = `Run ${counted(named.length, "job")} anew from the start?`;

@@ -13,7 +13,7 @@ import type { Job } from "../../contract/jobs.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
-import { word } from "../../core/outside.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import { createJobPresenter, jobProgress, needsUserAction, stateInWords } from "../advice/job.ts";
 import { inputPresenter } from "../advice/presenters.ts";
 import { PATIENT_SECONDS } from "../arguments.ts";
@@ -159,7 +159,7 @@ async function readyInputs(run: Run): Promise<readonly Obtained[] | Obtained> {
   const byPort = new Map<string, Step>();
   function onStep(port: string, step: Step): void {
     byPort.set(port, step);
-    call.report({ progress: byPort.size, message: `${port}: ${word(step.resourceId)}` });
+    call.report({ progress: byPort.size, message: `${port}: ${formatToken(step.resourceId)}` });
   }
   let obtained: readonly Obtained[];
   try {
@@ -230,7 +230,7 @@ async function submit(run: Run, inputBindings: readonly InputBinding[]): Promise
   const { inputs, waitSeconds, ...job } = args;
   const made = await submitJob({ ...job, inputBindings }, { ...call, tool: SUBMIT }, ports, { readsReplay: false });
   steps.push(stepOf(SUBMIT, made));
-  call.report({ progress: steps.length, message: `submitted ${word(made.data.id)}` });
+  call.report({ progress: steps.length, message: `submitted ${formatToken(made.data.id)}` });
   const answer = await pollJob(run, made);
   if (!answer) return withSteps(made, steps);
   const { data } = answer.value;
@@ -245,7 +245,7 @@ async function submit(run: Run, inputBindings: readonly InputBinding[]): Promise
 function failedAfter(steps: readonly Step[], failure: Failure): Failure {
   const ids = steps
     .filter(({ tool, replayed }) => tool === "register_input" && !replayed)
-    .map(({ resourceId }) => word(resourceId));
+    .map(({ resourceId }) => formatToken(resourceId));
   if (ids.length === 0) return failure;
   const [inputs, them] = ids.length === 1 ? ["input", "it"] : ["inputs", "them"];
   const done = `Already done: registered ${inputs} ${ids.join(", ")}; calling run_job again reuses ${them}.`;

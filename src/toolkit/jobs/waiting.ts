@@ -1,7 +1,7 @@
 // Waiting for many jobs at once: their states when they have stopped or time is up, and the one call that makes sense next.
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
-import { tableOf } from "../../core/table.ts";
+import { formatRecordTable } from "../../core/table.ts";
 import { historyOf, isJobMoving, isSafeRetry, jobAdvice, needsUserAction, summarizeJob } from "../advice/job.ts";
 import { PATIENT_SECONDS } from "../arguments.ts";
 import { poll } from "../polling.ts";
@@ -137,6 +137,6 @@ export async function waitForMany(
   return toolResult(call, data, {
     summary: `${countsOf(watched.map(stateOf))}.`,
     nextStep: await nextStep(watched, until, ports),
-    lines: [tableOf(data.jobs), `moving ${data.moving}`],
+    lines: [formatRecordTable(data.jobs), `moving ${data.moving}`],
   });
 }

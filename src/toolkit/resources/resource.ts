@@ -5,7 +5,7 @@ import type { CallContext } from "../../api-client/attempts.ts";
 import type { Service } from "../../api-client/call.ts";
 import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts";
 import { invalidArguments } from "../../core/failure.ts";
-import { json } from "../../core/outside.ts";
+import { formatJson } from "../../core/untrusted-text.ts";
 import type { Geography } from "../../geography/geography.ts";
 import type { CandidateKind } from "../candidate.ts";
 import { type ToolResult, withExactNumbers } from "../results.ts";
@@ -62,7 +62,7 @@ export interface Resource {
 }
 
 /** The text of a JSON resource. */
-export const jsonText = (content: unknown): string => json(withExactNumbers(content));
+export const jsonText = (content: unknown): string => formatJson(withExactNumbers(content));
 
 interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "variables"> {
   readonly variables?: Resource["variables"];

@@ -10,7 +10,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { json } from "../../core/outside.ts";
+import { formatJson } from "../../core/untrusted-text.ts";
 import { canceledId } from "../../mcp/messages/cancelled.ts";
 import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
 import type { Exchange } from "./exchange.ts";
@@ -129,7 +129,7 @@ export class LegacyTransport implements Transport {
     const taken = ids.find((id, at) => this.#replies.has(id) || ids.indexOf(id) !== at);
     if (taken !== undefined) {
       // With two answers under one id neither the client nor this server could know which has arrived.
-      const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
+      const reason = `Another request of this session with the id ${formatJson(taken)} is not answered yet.`;
       const [message] = messages;
       return errorResponse(400, reason, { code: ProtocolErrorCode.InvalidRequest, message });
     }

@@ -1,16 +1,16 @@
 // Who works on an action: one process at a time, another one only when that is certain to be gone, and only that one ends it.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the code that is replaced contains templates.
-import { inside, type Mutant, outside } from "./mutant.ts";
+import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
 
-const journal = inside("test/actions/journal.test.ts", "SQLite ");
-const claims = inside("test/actions/claims.test.ts");
-const machine = inside("test/actions/machine.test.ts");
-const clock = inside("test/actions/clock.test.ts");
-const failover = inside("test/actions/failover.test.ts");
-const lost = inside("test/actions/lost-answers.test.ts");
-const audit = inside("test/actions/audit.test.ts");
-const owner = inside("test/actions/owner.test.ts");
-const window = outside("test/faults/window.test.ts");
+const journal = inProcessTest("test/actions/journal.test.ts", "SQLite ");
+const claims = inProcessTest("test/actions/claims.test.ts");
+const machine = inProcessTest("test/actions/machine.test.ts");
+const clock = inProcessTest("test/actions/clock.test.ts");
+const failover = inProcessTest("test/actions/failover.test.ts");
+const lost = inProcessTest("test/actions/lost-answers.test.ts");
+const audit = inProcessTest("test/actions/audit.test.ts");
+const owner = inProcessTest("test/actions/owner.test.ts");
+const window = builtServerTest("test/faults/window.test.ts");
 
 export const claimMutants: readonly Mutant[] = [
   {

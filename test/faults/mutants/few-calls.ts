@@ -1,9 +1,9 @@
 // Tools of several actions: what was done before is found, and what must not be sent is not.
-import { inside, type Mutant, outside } from "./mutant.ts";
+import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
 
-const attempts = inside("test/api-client/attempts.test.ts");
-const retryJobs = outside("test/tools/retry-jobs.test.ts");
-const runJob = outside("test/tools/run-job.test.ts");
+const attempts = inProcessTest("test/api-client/attempts.test.ts");
+const retryJobs = builtServerTest("test/tools/retry-jobs.test.ts");
+const runJob = builtServerTest("test/tools/run-job.test.ts");
 
 export const fewCallsMutants: readonly Mutant[] = [
   {

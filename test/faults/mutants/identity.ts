@@ -1,15 +1,15 @@
 // Which call is which action: the fingerprint, the keys, the deduplication window.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the code that is replaced contains templates.
-import { inside, type Mutant, outside } from "./mutant.ts";
+import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
 
-const callers = inside("test/actions/callers.test.ts");
-const canonical = inside("test/actions/canonical.test.ts");
-const deduplication = inside("test/actions/deduplication.test.ts");
-const journal = inside("test/actions/journal.test.ts", "SQLite ");
-const postgres = inside("test/actions/journal.test.ts", "PostgreSQL ");
-const machine = inside("test/actions/machine.test.ts");
-const unknownOutcome = inside("test/actions/unknown-outcome.test.ts");
-const window = outside("test/faults/window.test.ts");
+const callers = inProcessTest("test/actions/callers.test.ts");
+const canonical = inProcessTest("test/actions/canonical.test.ts");
+const deduplication = inProcessTest("test/actions/deduplication.test.ts");
+const journal = inProcessTest("test/actions/journal.test.ts", "SQLite ");
+const postgres = inProcessTest("test/actions/journal.test.ts", "PostgreSQL ");
+const machine = inProcessTest("test/actions/machine.test.ts");
+const unknownOutcome = inProcessTest("test/actions/unknown-outcome.test.ts");
+const window = builtServerTest("test/faults/window.test.ts");
 
 const IS_RECENT = "ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS}";
 

@@ -20,12 +20,12 @@ export interface Mutant {
 }
 
 /** Tests of functions and of databases; `block` begins their names. */
-export const inside =
+export const inProcessTest =
   (file: string, block = "") =>
   (name: string) =>
     ({ file, name: `${block}${name}`, isBuilt: false }) satisfies TestName;
 /** Tests of the server as it is delivered. */
-export const outside = (file: string) => (name: string) => ({ file, name, isBuilt: true }) satisfies TestName;
+export const builtServerTest = (file: string) => (name: string) => ({ file, name, isBuilt: true }) satisfies TestName;
 
 /** Code by its path. */
 export type Sources = ReadonlyMap<string, string>;

@@ -30,8 +30,8 @@ function complaint({ passed, failed, trouble }: Tested): string | undefined {
 }
 
 const root = process.cwd();
-const words = process.argv.slice(2);
-const chosen = mutants.filter(({ what }) => words.length === 0 || words.some((word) => what.includes(word)));
+const filters = process.argv.slice(2);
+const chosen = mutants.filter(({ what }) => filters.length === 0 || filters.some((filter) => what.includes(filter)));
 const sources = readSources(root);
 const places = new Map(chosen.map((mutant) => [mutant, placeOf(mutant, sources)]));
 const rows = new Map<Mutant, Row>();
@@ -81,7 +81,7 @@ try {
 for (const text of complaints) print(`\n${text}`);
 print(`\n${rows.size} of ${chosen.length} mutants are seen, after ${since(startedAt)}.`);
 process.exitCode = complaints.length === 0 ? 0 : 1;
-if (words.length === 0 && complaints.length === 0) {
+if (filters.length === 0 && complaints.length === 0) {
   const made = mutants.flatMap((mutant) => rows.get(mutant) ?? []);
   await writeFile(README, writeTable(await readFile(README, "utf8"), made));
   print(`${README} has the table.`);

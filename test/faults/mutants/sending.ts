@@ -1,16 +1,16 @@
 // What is sent, and what is known of it then: journal first, one key, the same bytes, and doubt wherever there is any.
-import { inside, type Mutant, outside } from "./mutant.ts";
+import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
 
-const deduplication = inside("test/actions/deduplication.test.ts");
-const sqlite = inside("test/actions/sqlite.test.ts");
-const journal = inside("test/actions/journal.test.ts", "SQLite ");
-const machine = inside("test/actions/machine.test.ts");
-const outcomes = inside("test/api-client/outcomes.test.ts");
-const tokens = inside("test/credentials/tokens.test.ts");
-const resend = inside("test/actions/resend.test.ts");
-const postgres = outside("test/actions/postgres.test.ts");
-const unavailable = inside("test/actions/unavailable.test.ts");
-const unknownOutcome = inside("test/actions/unknown-outcome.test.ts");
+const deduplication = inProcessTest("test/actions/deduplication.test.ts");
+const sqlite = inProcessTest("test/actions/sqlite.test.ts");
+const journal = inProcessTest("test/actions/journal.test.ts", "SQLite ");
+const machine = inProcessTest("test/actions/machine.test.ts");
+const outcomes = inProcessTest("test/api-client/outcomes.test.ts");
+const tokens = inProcessTest("test/credentials/tokens.test.ts");
+const resend = inProcessTest("test/actions/resend.test.ts");
+const postgres = builtServerTest("test/actions/postgres.test.ts");
+const unavailable = inProcessTest("test/actions/unavailable.test.ts");
+const unknownOutcome = inProcessTest("test/actions/unknown-outcome.test.ts");
 
 export const sendingMutants: readonly Mutant[] = [
   {

@@ -21,7 +21,7 @@ const propertiesOf = (name: string): readonly string[] =>
 const allArguments = new Set(tools.flatMap(({ name }) => propertiesOf(name)));
 const FAILURES = ["invalid_arguments", "rejected", "outcome_unknown"];
 /** Words in capitals that are no state. */
-const OTHER_WORDS = ["M4_FILE", "SAFE_RESUME", "RESTART", "SKILL", "JSON", "UP", "TN", "KL", "READY", "UT"];
+const OTHER_CAPITALS = ["M4_FILE", "SAFE_RESUME", "RESTART", "SKILL", "JSON", "UP", "TN", "KL", "READY", "UT"];
 
 /** Words of an answer that a skill names by themselves. */
 const FIELDS = [
@@ -105,9 +105,9 @@ describe.each(names)("%s", (name) => {
   });
 
   test("names no state that does not exist", () => {
-    const states: readonly string[] = [...InputState.options, ...JobState.options, ...OTHER_WORDS];
-    const words = new Set([...body.matchAll(/\b[A-Z][A-Z_0-9]+\b/g)].map(([word]) => word));
-    expect([...words].filter((word) => !states.includes(word))).toEqual([]);
+    const states: readonly string[] = [...InputState.options, ...JobState.options, ...OTHER_CAPITALS];
+    const capitalizedWords = new Set([...body.matchAll(/\b[A-Z][A-Z_0-9]+\b/g)].map(([word]) => word));
+    expect([...capitalizedWords].filter((word) => !states.includes(word))).toEqual([]);
   });
 
   test("is short, and says what never to do", () => {

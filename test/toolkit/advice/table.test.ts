@@ -161,7 +161,7 @@ const JOBS: readonly JobRow[] = [
 ];
 
 function expectAdvice(advice: Advice, patterns: readonly RegExp[], step: Step | undefined): void {
-  for (const words of patterns) expect(advice.summary).toMatch(words);
+  for (const pattern of patterns) expect(advice.summary).toMatch(pattern);
   // One plain sentence or two, and never a hole where a fact should stand.
   expect(advice.summary).toMatch(/\.$/);
   expect(JSON.stringify(advice)).not.toMatch(/undefined|null|NaN|\[object/);

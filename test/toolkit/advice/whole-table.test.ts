@@ -7,18 +7,18 @@ import { runs } from "../../support/thorough.ts";
 
 const LIST = "[].";
 
-function readValue(word: string): unknown {
+function readValue(token: string): unknown {
   try {
-    return JSON.parse(word);
+    return JSON.parse(token);
   } catch {
-    return word;
+    return token;
   }
 }
 
 /** `a "b c"×2` is three values. */
 const listOf = (cell: string): readonly unknown[] =>
-  [...cell.matchAll(/("(?:[^"\\]|\\.)*"|[^\s×]+)(?:×(\d+))?/g)].flatMap(([, word = "", count]) =>
-    Array.from({ length: Number(count ?? 1) }, () => readValue(word)),
+  [...cell.matchAll(/("(?:[^"\\]|\\.)*"|[^\s×]+)(?:×(\d+))?/g)].flatMap(([, token = "", count]) =>
+    Array.from({ length: Number(count ?? 1) }, () => readValue(token)),
   );
 
 /** What stands between `; `, but for those inside of JSON texts. */

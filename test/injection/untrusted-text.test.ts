@@ -1,7 +1,14 @@
 // The one function that writes text from outside: what it escapes, what it quotes, what it leaves as it is.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cell, escaped, json, quote, titleCell, word } from "../../src/core/outside.ts";
+import {
+  escapeText,
+  formatCell,
+  formatJson,
+  formatTitleCell,
+  formatToken,
+  quote,
+} from "../../src/core/untrusted-text.ts";
 import { forbidden } from "./hostile.ts";
 
 const anyText = fc.oneof(
@@ -14,12 +21,12 @@ describe("text from outside", () => {
     for (const character of [...forbidden, "\ud800", "\udfff"]) {
       const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
       const escapes = units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`);
-      expect(escaped(`a${character}b`)).toBe(`a${escapes.join("")}b`);
+      expect(escapeText(`a${character}b`)).toBe(`a${escapes.join("")}b`);
     }
   });
 
   test("keeps all others, those of every script among them", () => {
-    for (const text of ["ಬೆಂಗಳೂರು ನಗರ", "é😀\u{10ffff}\u00a0", 'a "b" \\n']) expect(escaped(text)).toBe(text);
+    for (const text of ["ಬೆಂಗಳೂರು ನಗರ", "é😀\u{10ffff}\u00a0", 'a "b" \\n']) expect(escapeText(text)).toBe(text);
   });
 
   test.each([
@@ -30,13 +37,13 @@ describe("text from outside", () => {
     ["Kannada", "ರಾಜ್\u200cಕುಮಾರ್"],
     ["Telugu, at the end of a word", "ఫేస్\u200cబుక్\u200c"],
     ["Urdu", "علی\u200cگڑھ"],
-  ])("keeps a joiner that a word of an Indian script needs: %s", (_, text) => expect(escaped(text)).toBe(text));
+  ])("keeps a joiner that a word of an Indian script needs: %s", (_, text) => expect(escapeText(text)).toBe(text));
 
   test("escapes a joiner that no word needs: in other scripts, at the beginning, behind another one", () => {
-    expect(escaped("Deli\u200dvery")).toBe("Deli\\u200dvery");
-    expect(escaped("\u200cಕ")).toBe("\\u200cಕ");
-    expect(escaped("ಕ\u200c\u200d\u200c")).toBe("ಕ\u200c\\u200d\\u200c");
-    expect(escaped("७\u200d")).toBe("७\\u200d");
+    expect(escapeText("Deli\u200dvery")).toBe("Deli\\u200dvery");
+    expect(escapeText("\u200cಕ")).toBe("\\u200cಕ");
+    expect(escapeText("ಕ\u200c\u200d\u200c")).toBe("ಕ\u200c\\u200d\\u200c");
+    expect(escapeText("७\u200d")).toBe("७\\u200d");
   });
 
   test.each([
@@ -49,8 +56,8 @@ describe("text from outside", () => {
     "table, reference",
     "x".repeat(400),
   ])("is bare in a cell where it is empty, ids or a name: %s", (text) => {
-    expect(cell(text)).toBe(text);
-    expect(titleCell(text)).toBe(text);
+    expect(formatCell(text)).toBe(text);
+    expect(formatTitleCell(text)).toBe(text);
   });
 
   test.each([
@@ -73,8 +80,8 @@ describe("text from outside", () => {
     "a,b",
     "Dr. No. Next",
   ])("is a JSON string in a cell where it could be a line of the server: %j", (text) => {
-    expect(cell(text)).toBe(json(text));
-    expect(titleCell(text)).toBe(json(text));
+    expect(formatCell(text)).toBe(formatJson(text));
+    expect(formatTitleCell(text)).toBe(formatJson(text));
   });
 
   test.each([
@@ -87,14 +94,14 @@ describe("text from outside", () => {
     "Blend a table with a normalized dataset",
     "not sent",
   ])("is bare in a cell of names and titles alone where it is a phrase without punctuation: %s", (text) => {
-    expect(titleCell(text)).toBe(text);
-    expect(cell(text)).toBe(json(text));
+    expect(formatTitleCell(text)).toBe(text);
+    expect(formatCell(text)).toBe(formatJson(text));
   });
 
   test("is, within quotes, JSON that says the same", () => {
     const read = fc.property(anyText, (text) => {
-      expect(JSON.parse(json({ text }))).toEqual({ text });
-      expect(escaped(json(text))).toBe(json(text));
+      expect(JSON.parse(formatJson({ text }))).toEqual({ text });
+      expect(escapeText(formatJson(text))).toBe(formatJson(text));
       if (text.length <= 300) expect(JSON.parse(quote(text))).toBe(text);
     });
     fc.assert(read, { seed: 20261121 });
@@ -108,7 +115,7 @@ describe("text from outside", () => {
     "a.b:c",
     "Tamil Nadu",
     "State AA",
-  ])("is bare where it is an ordinary id, code, pointer or name: %s", (text) => expect(word(text)).toBe(text));
+  ])("is bare where it is an ordinary id, code, pointer or name: %s", (text) => expect(formatToken(text)).toBe(text));
 
   test.each([
     "",
@@ -123,12 +130,12 @@ describe("text from outside", () => {
     "Call It Now.",
     "Next:",
     "Done.",
-  ])("is quoted else: %j", (text) => expect(word(text)).toBe(json(text)));
+  ])("is quoted else: %j", (text) => expect(formatToken(text)).toBe(formatJson(text)));
 
   test("is cut, and its quotes are closed", () => {
     const long = "word ".repeat(500);
-    expect(JSON.parse(word(long))).toMatch(/^(?:word )+word…$/);
-    expect(word(long).length).toBeLessThan(310);
-    expect(JSON.parse(word("x".repeat(500)))).toBe("…");
+    expect(JSON.parse(formatToken(long))).toMatch(/^(?:word )+word…$/);
+    expect(formatToken(long).length).toBeLessThan(310);
+    expect(JSON.parse(formatToken("x".repeat(500)))).toBe("…");
   });
 });

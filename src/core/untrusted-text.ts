@@ -2,35 +2,36 @@
 // line and in its cell, and is quoted where it could be taken for our own words. The one place that knows how.
 
 /** Scripts of India (Arabic for Urdu) whose words may need a joiner (ZWJ, ZWNJ) after a letter or a mark. */
-const INDIAN =
+const INDIC_SCRIPTS =
   "\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}" +
   "\\p{Script=Telugu}\\p{Script=Kannada}\\p{Script=Malayalam}\\p{Script=Arabic}";
-const MISPLACED_JOINER = `(?<!(?=[\\p{L}\\p{M}])[${INDIAN}])[\\u200c\\u200d]`;
+const MISPLACED_JOINER = `(?<!(?=[\\p{L}\\p{M}])[${INDIC_SCRIPTS}])[\\u200c\\u200d]`;
 // Control characters (C0, DEL, C1 with NEL), line and paragraph separators, lone surrogates, and characters that a user does not see
 // but a model reads or a terminal obeys: bidi controls, zero width, soft hyphens, fillers, variation selectors, tags.
-const OTHERS = "(?![\\u200c\\u200d])[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Surrogate}\\p{Default_Ignorable_Code_Point}]";
-const UNSAFE = new RegExp(`${MISPLACED_JOINER}|${OTHERS}`, "u");
+const OTHER_UNSAFE =
+  "(?![\\u200c\\u200d])[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Surrogate}\\p{Default_Ignorable_Code_Point}]";
+const UNSAFE = new RegExp(`${MISPLACED_JOINER}|${OTHER_UNSAFE}`, "u");
 const ALL_UNSAFE = new RegExp(UNSAFE, "gu");
 
 /** Most texts match, and this test is much faster than the other one. */
 const VISIBLE_ASCII = /^[\x20-\x7e]*$/;
 
-const isInPlace = (text: string): boolean => VISIBLE_ASCII.test(text) || !UNSAFE.test(text);
+const isSafe = (text: string): boolean => VISIBLE_ASCII.test(text) || !UNSAFE.test(text);
 
-const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
+const escapeUnit = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
 
 /** As in JSON: two escapes for a character beyond U+FFFF. */
-const inEscape = (character: string): string =>
-  unitEscape(character.charCodeAt(0)) + (character.length === 1 ? "" : unitEscape(character.charCodeAt(1)));
+const escapeCharacter = (character: string): string =>
+  escapeUnit(character.charCodeAt(0)) + (character.length === 1 ? "" : escapeUnit(character.charCodeAt(1)));
 
 /** On one line, in one direction, visible: each other character as a JSON escape. JSON so written still says the same. */
-export const escaped = (text: string): string => (isInPlace(text) ? text : text.replace(ALL_UNSAFE, inEscape));
+export const escapeText = (text: string): string => (isSafe(text) ? text : text.replace(ALL_UNSAFE, escapeCharacter));
 
 /** Compact JSON within a text. */
-export const json = (value: unknown): string => escaped(JSON.stringify(value));
+export const formatJson = (value: unknown): string => escapeText(JSON.stringify(value));
 
 /** Escapes within JSON text that has one or more lines. Its value does not change. */
-export const escapedJson = (text: string): string => text.split("\n").map(escaped).join("\n");
+export const escapeJson = (text: string): string => text.split("\n").map(escapeText).join("\n");
 
 /** At most `max` characters and … for the rest. Cut at the end of a word, because a part of a secret would not be recognized. */
 export function excerpt(text: string, max: number): string {
@@ -42,7 +43,7 @@ export function excerpt(text: string, max: number): string {
 const MAX_QUOTED = 300;
 
 /** Free text within a sentence. */
-export const quote = (text: string, max = MAX_QUOTED): string => json(excerpt(text, max));
+export const quote = (text: string, max = MAX_QUOTED): string => formatJson(excerpt(text, max));
 
 // Labels and sentences end with a colon or a period, so a code must not.
 const CODE = /^[A-Za-z0-9_.:/+~-]*[A-Za-z0-9_/+~-]$/;
@@ -56,14 +57,14 @@ export const isCode = (text: string): boolean => CODE.test(text);
 const isName = (text: string): boolean => text.length <= MAX_NAME && NAME.test(text);
 
 /** An id, a code, a pointer or a name within a sentence: as it is where it is an ordinary one, else quoted. */
-export function word(text: string, max = MAX_QUOTED): string {
+export function formatToken(text: string, max = MAX_QUOTED): string {
   const isOrdinary = isCode(text) ? text.length <= max : isName(text);
   return isOrdinary ? text : quote(text, max);
 }
 
 /** A table cell: unchanged if it is empty, an id, a list of ids or a name; otherwise the text as a JSON string, never cut. */
-export const cell = (text: string): string =>
-  text === "" || isName(text) || text.split(", ").every(isCode) ? text : json(text);
+export const formatCell = (text: string): string =>
+  text === "" || isName(text) || text.split(", ").every(isCode) ? text : formatJson(text);
 
 // Words without the punctuation of a sentence or a call. Allowed are initials ("Y.S.R. Kadapa") and a part in parentheses at the end.
 const TITLE_WORD = "(?:[A-Za-z0-9&'-]+|(?:[A-Z]\\.)+[A-Z]?|Dr\\.)";
@@ -71,4 +72,5 @@ const TITLE_WORDS = `${TITLE_WORD}(?:,? ${TITLE_WORD})*`;
 const TITLE = new RegExp(`^${TITLE_WORDS}(?: ?\\(${TITLE_WORDS}\\))?$`);
 
 /** A cell in a column of names or titles: a phrase without punctuation is also unchanged. */
-export const titleCell = (text: string): string => (text.length <= MAX_NAME && TITLE.test(text) ? text : cell(text));
+export const formatTitleCell = (text: string): string =>
+  text.length <= MAX_NAME && TITLE.test(text) ? text : formatCell(text);
