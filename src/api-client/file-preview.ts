@@ -24,9 +24,11 @@ async function readStart(path: string): Promise<Buffer> {
 const mayBeText = (contentType: string): boolean => MAY_BE_TEXT.test(contentType.split(";")[0]?.trim() ?? "");
 
 /** UTF-8, without a character that the end of a part cuts; undefined where it is something else. */
-function decoded(bytes: Buffer, isWhole: boolean): string | undefined {
+function decoded(bytes: Buffer, isComplete: boolean): string | undefined {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: isWhole }).decode(bytes, { stream: !isWhole });
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: isComplete }).decode(bytes, {
+      stream: !isComplete,
+    });
     return CONTROL.test(text) ? undefined : text;
   } catch {
     return undefined;
@@ -44,11 +46,11 @@ export const textOf = (bytes: Buffer, contentType: string): string | undefined =
   mayBeText(contentType) ? decoded(bytes, true) : undefined;
 
 /** Of a file's first bytes at most 20 lines and 2,048 bytes; undefined where it is no text (UTF-8). */
-export function previewOfStart(start: Buffer, isWhole: boolean, contentType: string): string | undefined {
+export function previewOfStart(start: Buffer, isComplete: boolean, contentType: string): string | undefined {
   const text = mayBeText(contentType) ? decoded(start.subarray(0, PREVIEW_BYTES), false) : undefined;
   if (text === undefined) return undefined;
-  const whole = isWhole && start.length <= PREVIEW_BYTES ? text : cutEnd(text);
-  return whole
+  const preview = isComplete && start.length <= PREVIEW_BYTES ? text : cutEnd(text);
+  return preview
     .split(/(?<=\n)/)
     .slice(0, MAX_LINES)
     .join("");

@@ -192,7 +192,7 @@ async function send<T>(
   }
 }
 
-const wholeAnswer =
+const bufferResponse =
   (maxBytes: number) =>
   async ({ status, headers, body }: OpenAnswer): Promise<WireAnswer> => {
     const chunks: Buffer[] = [];
@@ -234,7 +234,8 @@ export function createTransport(
   const files = onceUntilFailure(() => create(STREAMS));
 
   return {
-    exchange: async (request, limits) => await send(await calls.get(), request, limits, wholeAnswer(limits.maxBytes)),
+    exchange: async (request, limits) =>
+      await send(await calls.get(), request, limits, bufferResponse(limits.maxBytes)),
     open: async (request, limits) => await send(await files.get(), request, limits, async (answer) => answer),
     async close() {
       for (const started of [calls.ifStarted(), files.ifStarted()]) await (await started)?.destroy();

@@ -277,7 +277,7 @@ export const commandNames: readonly string[] = Object.keys(COMMANDS);
 export const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
 
 /** A flag that takes a whole number. Throws UsageError. */
-export function wholeNumber(flag: string, text: string | undefined, max: number): number | undefined {
+export function parseIntegerFlag(flag: string, text: string | undefined, max: number): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text) || Number(text) > max)
     throw new UsageError(`--${flag} takes a whole number from 0 to ${max}.`);

@@ -1,7 +1,7 @@
 // `mic-mcp emulator`: the emulated API without a server, until a signal ends it.
 import { parseArgs } from "node:util";
 import { UsageError } from "../core/config.ts";
-import { COMMANDS, wholeNumber } from "./commands.ts";
+import { COMMANDS, parseIntegerFlag } from "./commands.ts";
 import { SIGNALS } from "./signals.ts";
 
 /** Each client has its own data, which takes memory and time. */
@@ -9,10 +9,10 @@ const MAX_CLIENTS = 100;
 
 export async function emulator(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.emulator.flags });
-  const port = wholeNumber("port", values.port, 65535);
-  const stageMs = wholeNumber("stage-ms", values["stage-ms"], 86_400_000);
-  const requestsPerPeer = wholeNumber("requests-per-minute", values["requests-per-minute"], 1_000_000);
-  const clients = wholeNumber("clients", values.clients, MAX_CLIENTS);
+  const port = parseIntegerFlag("port", values.port, 65535);
+  const stageMs = parseIntegerFlag("stage-ms", values["stage-ms"], 86_400_000);
+  const requestsPerPeer = parseIntegerFlag("requests-per-minute", values["requests-per-minute"], 1_000_000);
+  const clients = parseIntegerFlag("clients", values.clients, MAX_CLIENTS);
   if (clients === 0) throw new UsageError("--clients is at least 1.");
   const { startEmulator } = await import("../emulator/index.ts");
   const running = await startEmulator({

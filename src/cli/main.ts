@@ -1,7 +1,14 @@
 // Runs one command line: selects the command, shows help, and returns the exit code (docs/interface.md, "Program").
 import { parseArgs } from "node:util";
 import { UsageError } from "../core/config.ts";
-import { COMMANDS, type CommandName, commandNames, type HttpFlags, isCommandName, wholeNumber } from "./commands.ts";
+import {
+  COMMANDS,
+  type CommandName,
+  commandNames,
+  type HttpFlags,
+  isCommandName,
+  parseIntegerFlag,
+} from "./commands.ts";
 import { didYouMean, reportError } from "./errors.ts";
 import { gettingStartedText, help, helpOf } from "./help.ts";
 import { version } from "./version.ts";
@@ -19,7 +26,7 @@ async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv)
     value === true ? "1" : value,
   ]);
   const settings: NodeJS.ProcessEnv = { ...environment, ...Object.fromEntries(overlay) };
-  const listen: HttpFlags = { host, port: wholeNumber("port", port, 65535) };
+  const listen: HttpFlags = { host, port: parseIntegerFlag("port", port, 65535) };
   if (isTeams) return await (await import("../teams/program.ts")).serve(settings, listen);
   return await (await import("./serve.ts")).serve(settings, isHttp ? listen : undefined);
 }

@@ -1,11 +1,11 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
 import { formatRecordTable } from "../core/table.ts";
+import { formatCompactTable } from "./compact-table.ts";
 import { callText, type NextStep, type ToolResult, toolResult, type View, withExactNumbers } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
-import { wholeTable } from "./whole-table.ts";
 
 /** As many bytes of whole items as one answer holds: clients cut off, or drop, what is over 50,000 characters or 25,000 tokens. */
-export const MAX_WHOLE_BYTES = 40_000;
+export const MAX_FULL_VIEW_BYTES = 40_000;
 
 export const bytesOf = (item: unknown): number => Buffer.byteLength(JSON.stringify(withExactNumbers(item)));
 
@@ -14,7 +14,7 @@ function countFitting(items: readonly unknown[]): number {
   let bytes = 0;
   const over = items.findIndex((item) => {
     bytes += bytesOf(item);
-    return bytes > MAX_WHOLE_BYTES;
+    return bytes > MAX_FULL_VIEW_BYTES;
   });
   return over === -1 ? items.length : Math.max(1, over);
 }
@@ -108,7 +108,7 @@ export function pageResult<T>(
     fields: { ...facts, data: items, page, meta },
     lines: [
       nextPage && !nextStep ? `Next page: ${callText(nextPage)}` : undefined,
-      items.length === 0 ? undefined : isFull ? wholeTable(items) : formatRecordTable(summaries),
+      items.length === 0 ? undefined : isFull ? formatCompactTable(items) : formatRecordTable(summaries),
     ],
     drift,
     link,

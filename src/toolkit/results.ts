@@ -7,11 +7,11 @@ import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { formatTable } from "../core/table.ts";
 import { escapeText, formatJson, formatToken } from "../core/untrusted-text.ts";
-import { isNothing } from "./lean.ts";
+import { formatCompactTable, isTable } from "./compact-table.ts";
 import type { LinkedFile } from "./linked-files.ts";
+import { isNullOrEmptyList } from "./summary-view.ts";
 import type { Progress, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
-import { isTable, wholeTable } from "./whole-table.ts";
 
 /** The one call that makes sense next, with its arguments filled in. */
 export interface NextStep {
@@ -34,7 +34,7 @@ export interface ResourcePresenter<T> {
   /** `readAt`: when it was so, in milliseconds since 1970; undefined if the answer was kept. */
   readonly advise: (resource: T, readAt?: number) => Advice | Promise<Advice>;
   /** The fields that an agent decides by. */
-  readonly lean: (resource: T) => object;
+  readonly toSummary: (resource: T) => object;
   /** It will not change any more. */
   readonly hasEnded?: (resource: T) => boolean;
 }
@@ -150,14 +150,14 @@ export const withExactNumbers = (value: unknown): unknown => (holdsInexactNumber
 
 /** Compact JSON without nulls and empty lists. */
 export const compactJson = (value: unknown): string =>
-  escapeText(JSON.stringify(value, (_name, part: unknown) => (isNothing(part) ? undefined : part)));
+  escapeText(JSON.stringify(value, (_name, part: unknown) => (isNullOrEmptyList(part) ? undefined : part)));
 
 /** As compact JSON; lists of rows follow as tables. */
 function dataText(data: unknown): string {
   if (!isJsonObject(data)) return compactJson(data);
   const fields = Object.entries(data);
   const tables = fields.flatMap(([name, part]) =>
-    isTable(part) ? [`${formatToken(name)}:\n${wholeTable(part)}`] : [],
+    isTable(part) ? [`${formatToken(name)}:\n${formatCompactTable(part)}`] : [],
   );
   return [compactJson(Object.fromEntries(fields.filter(([, part]) => !isTable(part)))), ...tables].join("\n");
 }
@@ -215,7 +215,7 @@ export async function resourceResult<T extends object>(
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
   const advice = await presenter.advise(data, at);
-  const shown = withExactNumbers(view === "full" ? data : presenter.lean(data));
+  const shown = withExactNumbers(view === "full" ? data : presenter.toSummary(data));
   const lines = [
     action &&
       `idempotencyKey ${formatToken(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,

@@ -15,7 +15,7 @@ import { clientForTest, failureOf, within } from "./client.ts";
 const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, n) => (n * n) % 251));
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 const named = { "content-type": "text/csv", "content-disposition": 'attachment; filename="districts.csv"' };
-const whole = answer(200, bytes, named);
+const completeAnswer = answer(200, bytes, named);
 
 async function downloading() {
   const stub = await stubForTest();
@@ -32,7 +32,7 @@ async function downloading() {
 describe("a download", () => {
   proves(["4.2/get-asset-content", "4.2/accept"], "is the service's bytes under its name", async () => {
     const { stub, folder, save, files } = await downloading();
-    stub.expect(whole);
+    stub.expect(completeAnswer);
     expect(await save()).toEqual({
       path: join(folder, "districts.csv"),
       bytes: bytes.length,
@@ -55,14 +55,20 @@ describe("a download", () => {
 
   test("makes the folder when there is none", async () => {
     const { stub, folder, save } = await downloading();
-    stub.expect(whole);
+    stub.expect(completeAnswer);
     const deep = join(folder, "a", "b");
     expect((await save({ folder: deep })).path).toBe(join(deep, "districts.csv"));
   });
 
   test("that breaks off is begun anew until it is whole", async () => {
     const { stub, save, files } = await downloading();
-    stub.expect(cutShort(200, bytes, 100_000, named), answer(503), hangUp, cutShort(200, bytes, 1, named), whole);
+    stub.expect(
+      cutShort(200, bytes, 100_000, named),
+      answer(503),
+      hangUp,
+      cutShort(200, bytes, 1, named),
+      completeAnswer,
+    );
     expect(await save()).toMatchObject({ bytes: bytes.length, sha256 });
     expect(await files()).toEqual(["districts.csv"]);
   });
@@ -80,13 +86,13 @@ describe("a download", () => {
 
   test("whose error answer breaks off is tried again like any other", async () => {
     const { stub, save } = await downloading();
-    stub.expect(cutShort(503, "x".repeat(5000), 100), whole);
+    stub.expect(cutShort(503, "x".repeat(5000), 100), completeAnswer);
     expect(await save()).toMatchObject({ sha256 });
   });
 
   test("with a token that has expired gets a new one", async () => {
     const { stub, save } = await downloading();
-    stub.expect(answer(401), whole);
+    stub.expect(answer(401), completeAnswer);
     expect(await save()).toMatchObject({ sha256 });
     expect(stub.requests.map(({ headers }) => headers.authorization)).toEqual([
       "Bearer stub-token-1",
@@ -124,7 +130,7 @@ describe("a download", () => {
 describe("a name that is taken", () => {
   test("by the service's own choice is numbered; nothing is overwritten", async () => {
     const { stub, folder, save, files } = await downloading();
-    stub.respond(() => whole);
+    stub.respond(() => completeAnswer);
     await writeFile(join(folder, "districts.csv"), "mine");
     expect((await save()).fileName).toBe("districts (2).csv");
     expect((await save()).fileName).toBe("districts (3).csv");
@@ -144,7 +150,7 @@ describe("a name that is taken", () => {
 
   test("while the bytes come in is refused, too", async () => {
     const { stub, folder, save, files } = await downloading();
-    stub.respond(() => holdUntil(writeFile(join(folder, "late.csv"), "mine"), whole));
+    stub.respond(() => holdUntil(writeFile(join(folder, "late.csv"), "mine"), completeAnswer));
     const saving = save({ fileName: "late.csv" });
     expect(await failureOf(saving)).toMatchObject({ kind: "invalid_arguments" });
     expect(await readFile(join(folder, "late.csv"), "utf8")).toBe("mine");
@@ -154,7 +160,7 @@ describe("a name that is taken", () => {
   test("by a link that leads out of the folder is not written through", async () => {
     const { stub, folder, save } = await downloading();
     const outside = join(await folderForTest(), "outside.csv");
-    stub.respond(() => whole);
+    stub.respond(() => completeAnswer);
     await symlink(outside, join(folder, "link.csv"));
     expect(await failureOf(save({ fileName: "link.csv" }))).toMatchObject({ kind: "invalid_arguments" });
     await expect(readFile(outside)).rejects.toThrow("ENOENT");
@@ -182,7 +188,7 @@ describe("a folder that cannot be used", () => {
     "is told with what to do: it is not writable (skipped: root may write everywhere)",
     async () => {
       const { stub, folder, save } = await downloading();
-      stub.respond(() => whole);
+      stub.respond(() => completeAnswer);
       const locked = join(folder, "locked");
       await mkdir(locked, { mode: 0o500 });
       expect((await failureOf(save({ folder: locked }))).next).toContain("MIC_DOWNLOAD_DIR");
@@ -193,7 +199,7 @@ describe("a folder that cannot be used", () => {
 describe("several calls", () => {
   test("for the same asset at once share one request", async () => {
     const { stub, save, files } = await downloading();
-    stub.expect(whole);
+    stub.expect(completeAnswer);
     const saved = await Promise.all([save(), save(), save()]);
     expect(new Set(saved.map(({ path }) => path)).size).toBe(1);
     expect(await files()).toEqual(["districts.csv"]);
@@ -202,7 +208,7 @@ describe("several calls", () => {
 
   test("for the same asset, one after the other, are downloads of their own", async () => {
     const { stub, save, files } = await downloading();
-    stub.expect(whole, whole);
+    stub.expect(completeAnswer, completeAnswer);
     await save();
     await save();
     expect(await files()).toHaveLength(2);
@@ -210,7 +216,7 @@ describe("several calls", () => {
 
   test("with names or assets of their own do not share", async () => {
     const { stub, save, files } = await downloading();
-    stub.expect(whole, whole, whole);
+    stub.expect(completeAnswer, completeAnswer, completeAnswer);
     await Promise.all([save({ fileName: "a" }), save({ fileName: "b" }), save({ assetId: "asset-2" })]);
     expect((await files()).sort()).toEqual(["a", "b", "districts.csv"]);
   });
@@ -218,7 +224,7 @@ describe("several calls", () => {
   test("whose first one runs out of time join the download that goes on", async () => {
     const { stub, save, files } = await downloading();
     const { released, release } = createLatch();
-    stub.expect(holdUntil(released, whole));
+    stub.expect(holdUntil(released, completeAnswer));
     const facts = await failureOf(save({ context: within(600) }));
     expect(facts).toMatchObject({ kind: "timeout", retryable: true, sideEffect: "none" });
     expect(facts.next).toContain("download_asset");

@@ -9,7 +9,7 @@ import { answer, hangUp, neverAnswer, slowly } from "../support/stub.ts";
 import { clientForTest, eagerTiming, failureOf, readJob, recordedTiming, submitJob, within } from "./client.ts";
 
 const isToken = (path: string): boolean => path.endsWith("/oauth/token");
-const whole = answer(200, enveloped(job));
+const completeAnswer = answer(200, enveloped(job));
 
 /** The real transport, its attempts' limits noted and cut down to a hundredth. */
 const hurried = (limitsMs: number[]) => (real: Transport) => ({
@@ -40,7 +40,7 @@ describe("time", () => {
 
   test("a second attempt follows one that was not answered in time", async ({ stub }) => {
     const { service } = clientForTest(stub.baseUrl, { wrap: hurried([]) });
-    stub.expect(neverAnswer, whole);
+    stub.expect(neverAnswer, completeAnswer);
     expect(await readJob(service, within(45_000))).toMatchObject({ attempts: 2 });
   });
 
@@ -70,7 +70,7 @@ describe("Retry-After", () => {
     const startedAt = Date.now();
     const text = header();
     const dueAt = text === "1" ? startedAt + 1000 : Date.parse(text);
-    stub.expect(limited(text), whole);
+    stub.expect(limited(text), completeAnswer);
     expect(await readJob(service)).toMatchObject({ attempts: 2 });
     expect(Date.now()).toBeGreaterThanOrEqual(dueAt);
   });
@@ -143,7 +143,7 @@ describe("a call cancelled by the client", () => {
 
   test("while it waits for a token that others wait for too leaves them the token", async ({ stub, service }) => {
     const client = new AbortController();
-    stub.respond(() => whole);
+    stub.respond(() => completeAnswer);
     stub.respondToToken(() => slowly(200, { access_token: "slow-token" }, 10, 20));
     const leaving = failureOf(readJob(service, within(10_000, client.signal)));
     const staying = readJob(service);
@@ -195,7 +195,7 @@ describe("an action that waits for a free connection is never sent when", () => 
       expect(await failureOf(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
       busy.abort();
       await Promise.all(readers);
-      stub.respond(() => whole);
+      stub.respond(() => completeAnswer);
       expect(await readJob(service)).toMatchObject({ attempts: 1 });
       expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
     },

@@ -16,7 +16,7 @@ import {
 } from "../support/stub.ts";
 import { clientForTest, failureOf, KEY, readJob, submitJob, within } from "./client.ts";
 
-const whole = answer(200, enveloped(job));
+const completeAnswer = answer(200, enveloped(job));
 const accepted = answer(202, enveloped(job));
 const refused = (status: number, retryable: boolean): Step => answer(status, { ...problem, status, retryable });
 
@@ -55,7 +55,7 @@ const sentBytes = ({ method, target, headers, body }: RecordedRequest) => {
 
 describe("a read", () => {
   test.for(passing)("is tried again after %s", async ([_, step], { stub, service }) => {
-    stub.expect(step, step, whole);
+    stub.expect(step, step, completeAnswer);
     const { value, attempts } = await readJob(service);
     expect(value.data.id).toBe(job.id);
     expect(attempts).toBe(3);

@@ -126,8 +126,8 @@ export async function draw(pages: Pages, options: HostOptions): Promise<Host> {
   await page.goto(pages.hostUrl);
   const { mimeType, text: html } = await connection.readResource(viewUri(viewOf(tool)));
   expect(mimeType).toBe(APP_HTML);
-  const whole = { theme: colorScheme, ...context };
-  const setting = JSON.stringify({ capabilities, context: whole, html, sandboxUrl: pages.sandboxUrl });
+  const hostContext = { theme: colorScheme, ...context };
+  const setting = JSON.stringify({ capabilities, context: hostContext, html, sandboxUrl: pages.sandboxUrl });
   await page.evaluate(`window.draw(${setting.replaceAll("\u2028", "\\u2028")})`);
   await page.evaluate(`window.tell.sendToolInput({ arguments: ${JSON.stringify(args)} })`);
   const result = options.result ? options.result.value : JSON.parse((await connection.callTool(tool, args)).raw);

@@ -38,13 +38,13 @@ const minutesOf = (text: string): number => 60 * Number(text.slice(0, 2)) + Numb
 
 /** `hh:mm:ss` with an optional fraction of 1 to `maxFraction` digits; second 60 where UTC is 23:59. */
 function isTime(text: string, maxFraction: number, offsetMinutes: number): boolean {
-  const [whole = "", fraction, ...rest] = text.split(".");
-  const isLastMinute = (minutesOf(whole) - offsetMinutes + 2 * 1440) % 1440 === 1439;
+  const [withoutFraction = "", fraction, ...rest] = text.split(".");
+  const isLastMinute = (minutesOf(withoutFraction) - offsetMinutes + 2 * 1440) % 1440 === 1439;
   return (
     rest.length === 0 &&
-    isHourAndMinute(whole.slice(0, 5)) &&
-    whole.charAt(5) === ":" &&
-    isNumberIn(whole.slice(6), 2, 0, isLastMinute ? 60 : 59) &&
+    isHourAndMinute(withoutFraction.slice(0, 5)) &&
+    withoutFraction.charAt(5) === ":" &&
+    isNumberIn(withoutFraction.slice(6), 2, 0, isLastMinute ? 60 : 59) &&
     (fraction === undefined || (hasLength(fraction, 1, maxFraction) && isMadeOf(fraction, digits)))
   );
 }

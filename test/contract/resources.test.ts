@@ -559,8 +559,8 @@ describe("the OpenAPI document", () => {
         { openapi, info },
       ].map(accepts),
     ).toEqual([false, false, false]);
-    const whole = { openapi, info, paths, components: { schemas: {} }, security: [] };
-    expect(playground.OpenApiDocument.parse(whole)).toEqual(whole);
+    const document = { openapi, info, paths, components: { schemas: {} }, security: [] };
+    expect(playground.OpenApiDocument.parse(document)).toEqual(document);
   });
 });
 

@@ -25,7 +25,7 @@ import {
   stubForTest,
 } from "../support/stub.ts";
 
-const whole = answer(200, enveloped(job));
+const completeAnswer = answer(200, enveloped(job));
 const accepted = answer(202, enveloped(job));
 
 const bearersOf = (requests: readonly { headers: { authorization?: string | undefined } }[]) =>
@@ -42,7 +42,7 @@ describe("a token", () => {
   test("is fetched once for 32 first calls, once for each scope set", async ({ stub, service }) => {
     stub.respondToToken(({ body }) => slowly(200, { access_token: `token-${body.length}` }, 3, 10));
     stub.respond(({ method, target }) =>
-      method === "POST" ? accepted : target.includes("?") ? answer(200, jobList) : whole,
+      method === "POST" ? accepted : target.includes("?") ? answer(200, jobList) : completeAnswer,
     );
     await Promise.all(
       Array.from({ length: 32 }, (_, n) =>
@@ -65,7 +65,7 @@ describe("a token", () => {
         ? answer(400, { error: "invalid_client" })
         : answer(200, { access_token: "second" }),
     );
-    stub.respond(() => whole);
+    stub.respond(() => completeAnswer);
     const failures = await Promise.all(Array.from({ length: 8 }, () => failureOf(readJob(service))));
     for (const { kind } of failures) expect(kind).toBe("unauthorized");
     expect(stub.tokenRequests).toHaveLength(1);
@@ -93,7 +93,7 @@ describe("a token", () => {
       `is accepted with ${what} beside it`,
       async ({ stub, service }) => {
         stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
-        stub.respond(() => whole);
+        stub.respond(() => completeAnswer);
         await readJob(service);
         await readJob(service);
         expect(bearersOf(stub.requests)).toEqual(["Bearer good-token", "Bearer good-token"]);
@@ -104,7 +104,7 @@ describe("a token", () => {
   for (const status of [200, 201, 202, 203])
     proves("5/assumes-no-token-fields", `is accepted with HTTP ${status}`, async ({ stub, service }) => {
       stub.respondToToken(() => answer(status, { access_token: "good-token" }));
-      stub.respond(() => whole);
+      stub.respond(() => completeAnswer);
       await readJob(service);
       expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
     });
@@ -127,7 +127,7 @@ describe("a token", () => {
       async ({ stub }) => {
         const { clock, service, context } = clientOnClock(stub);
         stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
-        stub.respond(() => whole);
+        stub.respond(() => completeAnswer);
         const read = () => readJob(service, context());
         await read();
         clock.nowMs += usedMs;
@@ -140,7 +140,7 @@ describe("a token", () => {
 
   proves("5/token-renewed", "of unknown lifetime is used until it is refused", async ({ stub }) => {
     const { clock, service, context } = clientOnClock(stub);
-    stub.expect(whole, whole, answer(401), whole, whole);
+    stub.expect(completeAnswer, completeAnswer, answer(401), completeAnswer, completeAnswer);
     for (let day = 0; day < 4; day++) {
       await readJob(service, context());
       clock.nowMs += 86_400_000;
@@ -206,13 +206,13 @@ describe("a refused token", () => {
     ["HTML", answer(401, "<html>sign in</html>", { "content-type": "text/html" })],
     ["an OAuth error", answer(401, { error: "invalid_token" })],
   ] as const)("is replaced when the 401 says so by %s", async ([_, step], { stub, service }) => {
-    stub.expect(step, whole);
+    stub.expect(step, completeAnswer);
     await readJob(service);
     expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
   });
 
   test("twice is unauthorized, and the next call starts with a new one", async ({ stub, service }) => {
-    stub.expect(answer(401), answer(401), whole);
+    stub.expect(answer(401), answer(401), completeAnswer);
     expect(await failureOf(readJob(service))).toMatchObject({
       kind: "unauthorized",
       status: 401,
@@ -225,13 +225,13 @@ describe("a refused token", () => {
   });
 
   test("held by sixteen calls at once is replaced once", async ({ stub, service }) => {
-    stub.respond(({ headers }) => (headers.authorization === "Bearer stub-token-1" ? answer(401) : whole));
+    stub.respond(({ headers }) => (headers.authorization === "Bearer stub-token-1" ? answer(401) : completeAnswer));
     await Promise.all(Array.from({ length: 16 }, () => readJob(service)));
     expect(stub.tokenRequests).toHaveLength(2);
   });
 
   test("of one scope set leaves the others alone", async ({ stub, service }) => {
-    stub.expect(accepted, answer(401), whole, accepted);
+    stub.expect(accepted, answer(401), completeAnswer, accepted);
     await submitJob(service);
     await readJob(service);
     await submitJob(service);

@@ -86,13 +86,13 @@ test("status without a problem has no Problem in it", async () => {
 test("truncate: the body ends before its end", async () => {
   const service = await serviceForTest();
   await service.fault({ kind: "truncate" }, only("getMicPublicCapabilities"));
-  const whole = async (): Promise<Answer> => {
+  const readComplete = async (): Promise<Answer> => {
     const answer = await capabilities(service);
     parseJson(answer.text);
     return answer;
   };
-  await expect(whole()).rejects.toThrow();
-  expect((await whole()).status).toBe(200);
+  await expect(readComplete()).rejects.toThrow();
+  expect((await readComplete()).status).toBe(200);
 });
 
 test("body: any bytes, type and status", async () => {

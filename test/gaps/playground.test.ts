@@ -9,7 +9,7 @@ const denied = answer(403, { status: "PLAYGROUND_REQUEST_DENIED" });
 
 proves("7.1/assumes-no-condition-of-403", "a 403 is told as it came, and the next call asks again", async () => {
   const { stub, connection } = await sessionForTest();
-  for (const [tool, args, whole] of [
+  for (const [tool, args, body] of [
     ["list_states", {}, statesResponse],
     ["list_districts", { state: state.code }, districtsResponse],
     ["get_geography_openapi", {}, openApiDocument],
@@ -20,8 +20,8 @@ proves("7.1/assumes-no-condition-of-403", "a 403 is told as it came, and the nex
     const code = "PLAYGROUND_REQUEST_DENIED";
     expect(error).toMatchObject({ kind: "forbidden", status: 403, code, retryable: false, sideEffect: "none" });
     expect(error).not.toHaveProperty("retryAfterSeconds");
-    stub.expect(answer(200, whole));
-    expect(await connection.callTool(tool, args)).toMatchObject({ isError: false, structured: whole });
+    stub.expect(answer(200, body));
+    expect(await connection.callTool(tool, args)).toMatchObject({ isError: false, structured: body });
     expect(stub.requests).toHaveLength(length + 2);
   }
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { catalogueTsv } from "../../src/geography/catalogue-tsv.ts";
 import { createGeography } from "../../src/geography/geography.ts";
-import { type FakeState, fakePlayground, refusal, wholeCountry } from "./fake-service.ts";
+import { type FakeState, fakePlayground, refusal, testCountry } from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
 
 async function textOf(states: readonly FakeState[], failing: readonly string[] = []): Promise<readonly string[]> {
@@ -19,19 +19,19 @@ async function textOf(states: readonly FakeState[], failing: readonly string[] =
 }
 
 test("every district is there with its state and count", async () => {
-  const [notes = "", header, ...rows] = await textOf(wholeCountry);
+  const [notes = "", header, ...rows] = await textOf(testCountry);
   expect(notes).toMatch(
     /^# Catalogue vintage "2026-05-25" \(for a part of it\); fallbackUsed not stated; 36 of 36 states read .*Z\.$/,
   );
   expect(header).toBe("districtCode\tname\tstateCode\tstateName\tmandalCount");
-  const expected = wholeCountry.flatMap((state) =>
+  const expected = testCountry.flatMap((state) =>
     state.districts.map(({ code, name, mandalCount }) => [code, name, state.code, state.name, mandalCount].join("\t")),
   );
   expect(rows).toEqual(expected);
 });
 
 test("what is missing and what disagrees stands on top", async () => {
-  const [first, ...others] = wholeCountry;
+  const [first, ...others] = testCountry;
   if (first === undefined) throw new Error("no states");
   const notes = (
     await textOf([{ ...first, name: "Odd\tname", stated: { districtCount: 9, mandalCount: 1 } }, ...others], ["AC"])
@@ -44,7 +44,7 @@ test("what is missing and what disagrees stands on top", async () => {
 });
 
 test("a catalogue far beyond India's is cut between two states, and says how to have the rest", async () => {
-  const huge = wholeCountry.map((state, index) => ({
+  const huge = testCountry.map((state, index) => ({
     ...state,
     districts: Array.from({ length: 256 }, (_, place) => ({
       code: `${index}-${place}`,

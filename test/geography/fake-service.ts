@@ -128,7 +128,7 @@ export function slidingLimit(perMinute: number): Limit {
 }
 
 /** 36 states, the largest with the highest code: 37 requests in all. */
-export const wholeCountry: readonly FakeState[] = Array.from({ length: 36 }, (_, index) => {
+export const testCountry: readonly FakeState[] = Array.from({ length: 36 }, (_, index) => {
   const code = `${String.fromCharCode(65 + Math.floor(index / 26))}${String.fromCharCode(65 + (index % 26))}`;
   const districts = Array.from({ length: 2 + (index % 5) }, (_each, place) => ({
     code: `${index}-${place}`,

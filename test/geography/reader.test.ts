@@ -5,20 +5,12 @@ import { coverageOf } from "../../src/geography/country.ts";
 import { differencesIn } from "../../src/geography/districts.ts";
 import { createGeography, type Gathered } from "../../src/geography/geography.ts";
 import { vintageOf } from "../../src/geography/vintage.ts";
-import {
-  CALL_MS,
-  fakePlayground,
-  mandalsOf,
-  readCountry,
-  refusal,
-  slidingLimit,
-  wholeCountry,
-} from "./fake-service.ts";
+import { CALL_MS, fakePlayground, mandalsOf, readCountry, refusal, slidingLimit, testCountry } from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
 
 function setUp(perMinute = 28) {
   const time = virtualTime();
-  const fake = fakePlayground(wholeCountry, time);
+  const fake = fakePlayground(testCountry, time);
   const geography = createGeography({ service: fake.service, perMinute, timing: time });
   const context = (signal = new AbortController().signal) => ({ signal, deadlineAt: time.now() + CALL_MS });
   const progress: number[] = [];
@@ -28,7 +20,7 @@ function setUp(perMinute = 28) {
   return { time, fake, geography, context, readAll, progress, asked: requestedStates };
 }
 
-const largestFirst = wholeCountry.toSorted((a, b) => mandalsOf(b) - mandalsOf(a)).map(({ code }) => code);
+const largestFirst = testCountry.toSorted((a, b) => mandalsOf(b) - mandalsOf(a)).map(({ code }) => code);
 const largest = largestFirst[0] ?? "";
 
 const coverage = (gathered: Gathered) => coverageOf(gathered.country.states.value.states, gathered);
@@ -188,11 +180,11 @@ test("states are kept ten minutes, districts six hours", async () => {
 
 test("when the vintage that the states list states moves, no older districts are told", async () => {
   const { time, fake, readAll } = setUp(600);
-  fake.vintages = new Map([["", "A"], ...wholeCountry.map(({ code }) => [code, "A"] as const)]);
+  fake.vintages = new Map([["", "A"], ...testCountry.map(({ code }) => [code, "A"] as const)]);
   const first = await time.during(readAll(20_000));
-  const codes = wholeCountry.map(({ code }) => code);
+  const codes = testCountry.map(({ code }) => code);
   expect(vintageOf(first.country, codes)).toMatchObject({ sourceUpdatedAt: ["A"], mixed: false });
-  fake.vintages = new Map([["", "B"], ...wholeCountry.map(({ code }) => [code, "B"] as const)]);
+  fake.vintages = new Map([["", "B"], ...testCountry.map(({ code }) => [code, "B"] as const)]);
   await time.pass(STATES_FRESH_MS + 1);
   const second = await time.during(readAll(20_000));
   expect(vintageOf(second.country, codes)).toMatchObject({ sourceUpdatedAt: ["B"], mixed: false });

@@ -18,12 +18,12 @@ import { emulatorEnv } from "../support/mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { isThorough } from "../support/thorough.ts";
-import { CALL_MS, fakePlayground, readCountry, refusal, slidingLimit, wholeCountry } from "./fake-service.ts";
+import { CALL_MS, fakePlayground, readCountry, refusal, slidingLimit, testCountry } from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
 
 const BASE_URL = "https://service.example";
 const FILE = "geography.sqlite";
-const codes = wholeCountry.map(({ code }) => code);
+const codes = testCountry.map(({ code }) => code);
 
 async function newStateDir(): Promise<string> {
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-geography-"));
@@ -41,7 +41,7 @@ interface ProcessOptions {
 async function setUp(folder?: string) {
   const stateDir = folder ?? (await newStateDir());
   const time = virtualTime();
-  const fake = fakePlayground(wholeCountry, time);
+  const fake = fakePlayground(testCountry, time);
   // Processes that create the tables at once wait for each other in real time.
   const first = createGeographyStore(
     sharedGeography({ journalUrl: undefined, stateDir }, async () => BASE_URL),
@@ -331,7 +331,7 @@ describe.skipIf(postgresMissing !== undefined)(
     afterAll(() => server.stop());
 
     async function readBy(url: string, machines: number) {
-      const fake = fakePlayground(wholeCountry, systemTiming);
+      const fake = fakePlayground(testCountry, systemTiming);
       const reads = Array.from({ length: machines }, async () => {
         const shared = sharedGeography({ journalUrl: url, stateDir: await newStateDir() }, async () => BASE_URL);
         const geography = createGeography({ service: fake.service, perMinute: 600, shared });

@@ -97,8 +97,8 @@ const CALL = new RegExp(`\\b(${tools.map(({ name }) => name).join("|")}) (?=\\{"
 
 /** The complete calls in the text, such as those behind "Next:". */
 const callsIn = (text: string): readonly Step[] =>
-  [...text.matchAll(CALL)].map(({ 0: whole, 1: tool = "", index }) => {
-    const from = index + whole.length;
+  [...text.matchAll(CALL)].map(({ 0: match, 1: tool = "", index }) => {
+    const from = index + match.length;
     return {
       tool,
       arguments: z.record(z.string(), z.unknown()).parse(JSON.parse(text.slice(from, endOfObject(text, from)))),

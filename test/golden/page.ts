@@ -71,14 +71,14 @@ function section({ state, tool, arguments: args, isError, text, structured, link
 
 /** Each state's call, text and facts; the structuredContent of the first state that has one. */
 export function pageOf(tool: string, seen: readonly Seen[]): string {
-  const whole = seen.find(({ structured }) => structured !== undefined);
+  const example = seen.find(({ structured }) => structured !== undefined);
   return `${[
     `# ${tool}`,
     "What an agent reads, state by state: `>` the call, `<` the facts of its result, then the text. Made by `npm run fix`; tokens are o200k.",
     ...seen.map(section),
-    ...(whole
+    ...(example
       ? [
-          `## structuredContent of "${whole.state}"\n${fenced("json", wideJson(withoutTails(whole.structured), MAX_DEPTH))}`,
+          `## structuredContent of "${example.state}"\n${fenced("json", wideJson(withoutTails(example.structured), MAX_DEPTH))}`,
         ]
       : []),
   ].join("\n\n")}\n`;

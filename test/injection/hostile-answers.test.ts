@@ -231,7 +231,7 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
 };
 
 /** What one job meets is told in its row. */
-const ofMany: ReadonlySet<string> = new Set(["retry_jobs", "wait_for_jobs"]);
+const batchTools: ReadonlySet<string> = new Set(["retry_jobs", "wait_for_jobs"]);
 
 const geographyTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   get_geography_openapi: () => ({}),
@@ -288,8 +288,8 @@ describe("whatever the service says", () => {
         if (!hostile.isError) succeeded.add(tool);
         const endpoint = readsOne.get(tool);
         if (!endpoint) continue;
-        const whole = await callBoth(tool, (side) => ({ ...argsFor(args)(side), view: "full" }));
-        expect(whole.hostile.structured).toMatchObject(Object(success(endpoint, turn, texts.hostile).body));
+        const full = await callBoth(tool, (side) => ({ ...argsFor(args)(side), view: "full" }));
+        expect(full.hostile.structured).toMatchObject(Object(success(endpoint, turn, texts.hostile).body));
       }
       for (const [tool, args] of otherLists) await callBoth(tool, () => args);
       const [plainly, hostilely] = SIDES.map((side) => questions[side].splice(0));
@@ -422,7 +422,7 @@ describe("whatever the service says", () => {
         const tried = Object.entries(abroad).map(async ([tool, args]) => {
           const { hostile } = await callBoth(tool, argsFor(args));
           const isFile = tool === "download_asset" && form.startsWith("no");
-          if (!isFile && !ofMany.has(tool)) expect(hostile.isError, hostile.text).toBe(true);
+          if (!isFile && !batchTools.has(tool)) expect(hostile.isError, hostile.text).toBe(true);
         });
         await Promise.all(tried);
         await callBoth("list_actions", argsFor(list_actions ?? (() => ({}))));

@@ -113,10 +113,10 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     };
     const command: Deployment["command"] = (args, input = "") =>
       new Promise((resolve, reject) => {
-        const whole = [...(options.entry ?? entryArguments()), ...args];
+        const commandArguments = [...(options.entry ?? entryArguments()), ...args];
         const child = execFile(
           process.execPath,
-          whole,
+          commandArguments,
           { env: { ...bareEnvironment(home), ...env } },
           (error, stdout, stderr) => (error ? reject(new Error(`mic-mcp ${args[0]}: ${stderr}`)) : resolve(stdout)),
         );

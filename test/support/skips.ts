@@ -5,15 +5,15 @@ const reasonOf = ({ fullName }: TestCase): string =>
   /\((?:skipped: |(?=needs ))([^()]*)\)/.exec(fullName)?.[1] ?? `no reason given: ${fullName}`;
 
 export default class Skips implements Reporter {
-  #isWhole = true;
+  #isFullRun = true;
 
   onInit({ config }: Vitest): void {
     // With -t, all that was not asked for counts as skipped.
-    this.#isWhole = config.testNamePattern === undefined;
+    this.#isFullRun = config.testNamePattern === undefined;
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
-    if (!this.#isWhole) return;
+    if (!this.#isFullRun) return;
     const filesByReason = new Map<string, Map<string, number>>();
     for (const module of modules)
       for (const test of module.children.allTests("skipped")) {

@@ -120,8 +120,8 @@ describeWithPostgres("the audit of callers", (postgres) => {
 
 test("a download is whole, or broken off, or was answered otherwise", () => {
   const ended = { ...{ caller: "ann", team: undefined, client: "agent", traceId: undefined, bytes: 1 }, of: "it" };
-  const outcomeOf = (kind: "asset" | "rows", status: number, isWhole: boolean) =>
-    auditRow({ ...ended, kind, status, isWhole });
+  const outcomeOf = (kind: "asset" | "rows", status: number, isComplete: boolean) =>
+    auditRow({ ...ended, kind, status, isComplete });
   expect(outcomeOf("asset", 200, true)[1]).toEqual({ event: "download", outcome: "whole", resourceId: "it" });
   expect(outcomeOf("rows", 200, false)[1]).toEqual({ event: "download", outcome: "broken off", tool: "it" });
   expect(outcomeOf("rows", 502, false)).toMatchObject([{ caller: "ann", team: "" }, { outcome: "HTTP 502" }]);
@@ -190,14 +190,14 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const link = linkIn(result);
     await (await fetch(link, { headers: { traceparent: traceparent(TRACES[1]) } })).arrayBuffer();
     const row = { ...NOTHING, ...it.ann, event: "download" };
-    const whole = { ...row, resource_id: assetId, outcome: "whole", trace_id: TRACES[1] };
-    await it.become(whole);
+    const completeRow = { ...row, resource_id: assetId, outcome: "whole", trace_id: TRACES[1] };
+    await it.become(completeRow);
     const encryption = createEncryption(readSecretKeys(it.env["MIC_SECRET_KEYS"] ?? ""));
     const holder = { issuer: it.env["MIC_AUTH_ISSUER"] ?? "", subject: "ann", groups: [it.team.claim] };
     const missing = { caller: it.ann.caller, team: it.team.name, holder, assetId: "there-is-none" };
     const ticket = await assetTicket(encryption, missing);
     expect((await fetch(new URL(`/downloads/${ticket}`, it.url))).status).toBe(404);
-    await it.become(whole, { ...row, resource_id: "there-is-none", outcome: "HTTP 404" });
+    await it.become(completeRow, { ...row, resource_id: "there-is-none", outcome: "HTTP 404" });
     expect(JSON.stringify(await it.database.query("SELECT * FROM audit"))).not.toContain(MARK);
   });
 

@@ -283,7 +283,7 @@ describe("a link", () => {
     const refused = await download(url);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     for (const response of running) expect((await bodyOf(response))?.length).toBe(20_000_000);
-    await expect.poll(() => fileServer.ended.filter(({ isWhole }) => isWhole).length).toBe(2);
+    await expect.poll(() => fileServer.ended.filter(({ isComplete }) => isComplete).length).toBe(2);
     expect((await bodyOf(await download(url)))?.length).toBe(20_000_000);
   });
 

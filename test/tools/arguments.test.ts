@@ -184,8 +184,8 @@ inOneEra((bench) => {
       const args = await bench().argumentsFor(row.id);
       const required = fieldsOf(row).filter(({ isOptional }) => !isOptional);
       await bench().sendsNothing(async () => {
-        const whole = required.filter(({ name }) => !name.includes("."));
-        if (whole.length > 0) await bench().refuses(row.tool, {}, ...whole.map(({ name }) => `/${name}`));
+        const topLevel = required.filter(({ name }) => !name.includes("."));
+        if (topLevel.length > 0) await bench().refuses(row.tool, {}, ...topLevel.map(({ name }) => `/${name}`));
         for (const { name } of required) {
           const path = name.split(".");
           const rest = changeAt(args, path.slice(0, -1), (parent) =>

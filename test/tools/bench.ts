@@ -134,14 +134,14 @@ export class Bench {
     for (const link of links) expect(link).toMatch(/^mic:\/\/[a-z]/);
     if (structured === undefined) throw new Error(`${tool} gave no structuredContent: ${result.raw}`);
     expectFits(this.#schemas.output(tool), structured, `${tool}'s structuredContent`);
-    this.#expectLean(tool, structured, text);
+    this.#expectCompleteText(tool, structured, text);
     const step = NextStep.optional().parse(structured["nextStep"]);
     if (step) expectFits(this.#schemas.input(step.tool), step.arguments, `the next step ${step.tool}`);
     return { structured, text, link: links[0], drift: result.meta["mic-mcp/drift"] };
   }
 
   /** The text is complete by itself, and not twice as long as it need be. */
-  #expectLean(tool: string, structured: Readonly<Record<string, unknown>>, text: string): void {
+  #expectCompleteText(tool: string, structured: Readonly<Record<string, unknown>>, text: string): void {
     const json = JSON.stringify(structured);
     // Of a few bytes of JSON a sentence is many times as long, and still short.
     expect(text.length, `${tool}'s text beside its JSON`).toBeLessThanOrEqual(Math.max(200, 1.2 * json.length));

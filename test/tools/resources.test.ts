@@ -122,9 +122,9 @@ inOneEra((bench) => {
         await watchJob(service, id, (job) => job.state === state, { stepMs: 500 });
         const { structured, text } = await bench().ok("get_job", { jobId: id });
         expect(structured["data"]).toMatchObject({ id, state });
-        const whole = await bench().ok("get_job", { jobId: id, view: "full" });
-        expect(whole.structured["data"]).toEqual(await readJob(service, id));
-        expect(whole.structured["summary"]).toBe(structured["summary"]);
+        const full = await bench().ok("get_job", { jobId: id, view: "full" });
+        expect(full.structured["data"]).toEqual(await readJob(service, id));
+        expect(full.structured["summary"]).toBe(structured["summary"]);
         expect(structured["summary"]).toMatch(summary);
         expect(text.startsWith(String(structured["summary"]))).toBe(true);
         expect(structured["nextStep"]).toEqual(

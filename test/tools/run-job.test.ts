@@ -176,8 +176,8 @@ inOneEra((bench) => {
     };
     const { structured } = await bench().ok("register_input", register);
     const { id } = Object(structured["data"]);
-    const whole = await bench().ok("get_input", { inputId: id, view: "full" });
-    const { expiresAt } = Object(whole.structured["data"]);
+    const full = await bench().ok("get_input", { inputId: id, view: "full" });
+    const { expiresAt } = Object(full.structured["data"]);
     bench().clock.advance(Date.parse(expiresAt) - bench().clock.now() + 1_000);
     const sent = await bench().sentDuring(async () => {
       const { steps } = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);
@@ -227,9 +227,9 @@ inOneEra((bench) => {
     const { data, steps } = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);
     expect(steps.at(-1)).toMatchObject({ tool: "submit_job", idempotencyKey: args["idempotencyKey"] });
     const again = await bench().sentDuring(async () => {
-      const whole = Result.parse((await bench().ok("run_job", args)).structured);
-      expect(whole.data.id).toBe(data.id);
-      expect(whole.steps.every(({ replayed }) => replayed)).toBe(true);
+      const full = Result.parse((await bench().ok("run_job", args)).structured);
+      expect(full.data.id).toBe(data.id);
+      expect(full.steps.every(({ replayed }) => replayed)).toBe(true);
       // The key alone takes the rest from the journal.
       const { idempotencyKey } = args;
       expect(Result.parse((await bench().ok("run_job", { idempotencyKey })).structured).data.id).toBe(data.id);

@@ -14,7 +14,7 @@ const isList = (row: OperationRow): boolean => row.id.startsWith("list");
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
 
 /** Asks for every field of the contract, where a tool shows less by default. */
-const whole = ({ adds = {} }: OperationRow) => ("view" in adds ? { view: "full" } : {});
+const fullViewArguments = ({ adds = {} }: OperationRow) => ("view" in adds ? { view: "full" } : {});
 
 async function callOnce(shared: Bench, era: Era, row: ListedOperation, extra: Readonly<Record<string, unknown>> = {}) {
   const bench = isPlayground(row) ? await freshBench(shared, era) : shared;
@@ -73,7 +73,7 @@ forEachEra((bench, era) => {
 
   for (const row of rows.filter(({ answer }) => answer !== undefined))
     test(`${row.tool} gives the contract's fields, held to its strict schema (an action: lean)`, async () => {
-      const { told, request } = await callOnce(bench(), era, row, isList(row) ? {} : whole(row));
+      const { told, request } = await callOnce(bench(), era, row, isList(row) ? {} : fullViewArguments(row));
       const { summary, nextStep, action, ...body } = told.structured;
       expect(told.drift).toBeUndefined();
       if (row.method === "POST") expect(Object.keys(body).sort()).toEqual(["data", "meta"]);

@@ -22,11 +22,13 @@ function percentDecode(text: string): string | undefined {
   }
 }
 
-const isWhole = <T>(list: readonly (T | undefined)[]): list is readonly T[] => !list.includes(undefined);
+const hasNoUndefined = <T>(list: readonly (T | undefined)[]): list is readonly T[] => !list.includes(undefined);
 
 function splitPath(rawPath: string): readonly string[] | undefined {
   const segments = rawPath.slice(1).split("/").map(percentDecode);
-  return isWhole(segments) && !segments.some((segment) => segment === "." || segment === "..") ? segments : undefined;
+  return hasNoUndefined(segments) && !segments.some((segment) => segment === "." || segment === "..")
+    ? segments
+    : undefined;
 }
 
 function splitQuery(raw: string): readonly (readonly [string, string])[] | undefined {

@@ -30,13 +30,13 @@ export interface EndedDownload {
   readonly status: number;
   readonly bytes: number;
   /** All bytes were written to the client's connection. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** The row of the audit; its outcome says whether the whole file was sent, or how the request was refused. */
 export function auditRow(download: EndedDownload): readonly [Auditor, AuditedEvent] {
-  const { caller, team = "", client, kind, of, status, isWhole, traceId } = download;
-  const outcome = status === 200 ? (isWhole ? "whole" : "broken off") : `HTTP ${status}`;
+  const { caller, team = "", client, kind, of, status, isComplete, traceId } = download;
+  const outcome = status === 200 ? (isComplete ? "whole" : "broken off") : `HTTP ${status}`;
   return [
     { caller, team, client, traceId: () => traceId },
     { event: "download", outcome, ...(kind === "asset" ? { resourceId: of } : { tool: of }) },
@@ -221,7 +221,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     } catch {
       exchange.reset();
     }
-    return { bytes, isWhole: await exchange.finished };
+    return { bytes, isComplete: await exchange.finished };
   }
 
   async function give(ticket: Ticket, recipient: Candidate, exchange: Exchange): Promise<void> {
@@ -241,7 +241,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
       });
       onEnd?.({ ...about, status: 200, ...(await send(file, ticket.fileName, exchange)) });
     } catch (error) {
-      onEnd?.({ ...about, status: error instanceof Refused ? error.status : 500, bytes: 0, isWhole: false });
+      onEnd?.({ ...about, status: error instanceof Refused ? error.status : 500, bytes: 0, isComplete: false });
       throw error;
     } finally {
       leave();

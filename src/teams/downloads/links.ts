@@ -105,15 +105,15 @@ export const plainType = (type: string): string => (TYPE.test(type) ? type : "ap
 async function startOf(
   answer: OpenAnswer,
   max: number,
-): Promise<{ readonly start: Buffer; readonly isWhole: boolean }> {
+): Promise<{ readonly start: Buffer; readonly isComplete: boolean }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer.body) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > max) return { start: Buffer.concat(chunks).subarray(0, max), isWhole: false };
+    if (bytes > max) return { start: Buffer.concat(chunks).subarray(0, max), isComplete: false };
   }
-  return { start: Buffer.concat(chunks), isWhole: true };
+  return { start: Buffer.concat(chunks), isComplete: true };
 }
 
 /** Undefined if it is neither text nor an image. */
@@ -131,14 +131,14 @@ export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFile
       const length = lengthOf(answer);
       const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);
       const isSmall = length === undefined || length <= inlineBytes;
-      const { start, isWhole } = await startOf(answer, isSmall ? inlineBytes : preview ? PREVIEW_BYTES : 0);
-      const content = isSmall && isWhole ? contentOf(start, contentType) : undefined;
+      const { start, isComplete } = await startOf(answer, isSmall ? inlineBytes : preview ? PREVIEW_BYTES : 0);
+      const content = isSmall && isComplete ? contentOf(start, contentType) : undefined;
       return {
         fileName: name,
         contentType,
-        ...(isWhole ? { bytes: start.length } : length !== undefined && { bytes: length }),
+        ...(isComplete ? { bytes: start.length } : length !== undefined && { bytes: length }),
         ...(content && { content, sha256: sha256(start) }),
-        preview: preview ? previewOfStart(start, isWhole, contentType) : undefined,
+        preview: preview ? previewOfStart(start, isComplete, contentType) : undefined,
       };
     });
   }

@@ -41,7 +41,7 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
   });
 
   function fromFile(path: string): Promise<string> {
-    const text = files.get(path) ?? readFile(path, "utf8").then((whole) => whole.replace(/\r?\n$/, ""));
+    const text = files.get(path) ?? readFile(path, "utf8").then((content) => content.replace(/\r?\n$/, ""));
     if (!files.has(path)) files.set(path, text);
     return text;
   }

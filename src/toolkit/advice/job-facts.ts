@@ -2,7 +2,7 @@
 import type { ActionAbout } from "../../actions/of-service.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
-import { problemName } from "../lean.ts";
+import { problemName } from "../summary-view.ts";
 
 /** States of jobs and operations that have ended: they do not change any more. */
 export const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);

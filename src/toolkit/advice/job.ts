@@ -3,8 +3,14 @@ import type { ActionAbout } from "../../actions/of-service.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { soonOr } from "../../core/async.ts";
 import { quote } from "../../core/untrusted-text.ts";
-import { lean, leanFailure, problemText, strayFailure, toTheSecond } from "../lean.ts";
 import type { Advice, NextStep, PollableResourcePresenter, Position } from "../results.ts";
+import {
+  problemText,
+  toFailureSummary,
+  toSummaryFields,
+  truncateToSeconds,
+  unexpectedFailureText,
+} from "../summary-view.ts";
 import type { Ports } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import { uris } from "../uri.ts";
@@ -93,7 +99,7 @@ function jobCase(job: Job, history: JobHistory, isStill: boolean): keyof typeof 
 export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): Advice {
   const still = stillness(job, readAt);
   const advice = adviceOf(JOB[jobCase(job, history, still !== "")], jobFacts(job, history, still));
-  return { ...advice, summary: advice.summary + strayFailure(job) };
+  return { ...advice, summary: advice.summary + unexpectedFailureText(job) };
 }
 
 /** A next step that retries without losing finished stages. */
@@ -121,15 +127,15 @@ export function stagesLine(stages: readonly Stage[]): string {
 }
 
 /** What a job mostly has. */
-const USUAL = { publicationState: "NOT_REQUESTED", reviewState: "NOT_REQUIRED" };
+const DEFAULT_VALUES = { publicationState: "NOT_REQUESTED", reviewState: "NOT_REQUIRED" };
 
-function leanJob(job: Job): object {
+function toJobSummaryView(job: Job): object {
   const { workspaceId, environment, resourceVersion, updatedAt, processingState, stages, failure, ...rest } = job;
   return {
-    ...lean(rest, USUAL),
+    ...toSummaryFields(rest, DEFAULT_VALUES),
     ...(processingState !== job.state && { processingState }),
     ...(stages.length > 0 && { stages: stagesLine(stages) }),
-    ...leanFailure(failure),
+    ...toFailureSummary(failure),
   };
 }
 
@@ -167,7 +173,7 @@ export const createJobPresenter = (ports: Pick<Ports, "actions" | "retries">): P
   job: (job) => job,
   progress: jobProgress,
   uri: ({ id }) => uris.job(id),
-  lean: leanJob,
+  toSummary: toJobSummaryView,
   hasEnded: ({ state }) => ENDED.has(state),
   async advise(job, readAt) {
     ports.retries.remember([job]);
@@ -192,7 +198,7 @@ export function summarizeJob(job: Job, retriedBy: string | undefined) {
     ...(job.retryOfBatchId !== null && { retryOf: job.retryOfBatchId }),
     ...(retriedBy !== undefined && { retriedBy }),
     ...(job.reviewState === "PENDING" && { review: job.reviewState }),
-    createdAt: toTheSecond(job.createdAt),
-    ...(isJobMoving(job) && { updatedAt: toTheSecond(job.updatedAt) }),
+    createdAt: truncateToSeconds(job.createdAt),
+    ...(isJobMoving(job) && { updatedAt: truncateToSeconds(job.updatedAt) }),
   };
 }

@@ -7,8 +7,8 @@ import type { Input } from "../../contract/inputs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { problemName } from "../lean.ts";
 import type { Advice, NextStep } from "../results.ts";
+import { problemName } from "../summary-view.ts";
 import type { JobFacts } from "./job-facts.ts";
 
 export interface Phrase<Facts> {

@@ -5,8 +5,14 @@ import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import type { CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { lean, leanFailure, pick, shareFields, strayFailure } from "../lean.ts";
 import type { PollableResourcePresenter, ResourcePresenter } from "../results.ts";
+import {
+  extractSharedFields,
+  pickSummaryFields,
+  toFailureSummary,
+  toSummaryFields,
+  unexpectedFailureText,
+} from "../summary-view.ts";
 import { uris } from "../uri.ts";
 import { ENDED } from "./job-facts.ts";
 import { adviceOf, INPUT, OPERATION, PROCESSING_REQUEST } from "./phrases.ts";
@@ -29,7 +35,7 @@ export const inputPresenter = {
   mayRunAgain: ({ state }) => state === "READY" || state === "WAITING_SCAN",
   uri: ({ id }) => uris.input(id),
   advise: (input) => adviceOf(INPUT[inputCase(input)], input),
-  lean: (input) => pick(input, INPUT_FIELDS, { inputKind: "M4_FILE", scanState: "CLEAN" }),
+  toSummary: (input) => pickSummaryFields(input, INPUT_FIELDS, { inputKind: "M4_FILE", scanState: "CLEAN" }),
 } satisfies PollableResourcePresenter<Input>;
 
 function operationCase({ state, failure }: Operation): keyof typeof OPERATION {
@@ -49,9 +55,12 @@ export const operationPresenter = {
   hasEnded: ({ state }) => ENDED.has(state),
   advise(operation) {
     const advice = adviceOf(OPERATION[operationCase(operation)], operation);
-    return { ...advice, summary: advice.summary + strayFailure(operation) };
+    return { ...advice, summary: advice.summary + unexpectedFailureText(operation) };
   },
-  lean: (operation) => ({ ...pick(operation, OPERATION_FIELDS), ...leanFailure(operation.failure) }),
+  toSummary: (operation) => ({
+    ...pickSummaryFields(operation, OPERATION_FIELDS),
+    ...toFailureSummary(operation.failure),
+  }),
 } satisfies PollableResourcePresenter<Operation>;
 
 function requestCase({ state, reasonCode }: ProcessingRequest): keyof typeof PROCESSING_REQUEST {
@@ -72,7 +81,7 @@ export const processingRequestPresenter = {
   state: ({ state }) => state,
   uri: ({ id }) => uris.processingRequest(id),
   advise: (request) => adviceOf(PROCESSING_REQUEST[requestCase(request)], request),
-  lean: (request) => pick(request, REQUEST_FIELDS),
+  toSummary: (request) => pickSummaryFields(request, REQUEST_FIELDS),
 } satisfies PollableResourcePresenter<ProcessingRequest>;
 
 const portsOf = (inputs: RecipeDefinition["inputs"]): string => inputs.map(({ name }) => name).join(", ");
@@ -96,7 +105,7 @@ export const recipeOfferPresenter: ResourcePresenter<RecipeOffer> = {
   advise: ({ recipe: { name, inputs } }) => ({
     summary: `Recipe ${quote(name)}: bind ${portsOf(inputs)}; give parameterValues as recipe.parameters.definition asks.`,
   }),
-  lean({ recipe, expiresAt }) {
+  toSummary({ recipe, expiresAt }) {
     const { versionId, versionHash, name, inputs, parameters, requiredPermissions, stopAfterStage } = recipe;
     const ports = inputs.map((each) => ({
       name: each.name,
@@ -106,9 +115,9 @@ export const recipeOfferPresenter: ResourcePresenter<RecipeOffer> = {
     return {
       recipe: {
         ...{ versionId, versionHash, name, inputs: ports, parameters: schemaOf(parameters), stopAfterStage },
-        ...lean({ requiredPermissions }),
+        ...toSummaryFields({ requiredPermissions }),
       },
-      ...lean({ expiresAt }),
+      ...toSummaryFields({ expiresAt }),
     };
   },
 };
@@ -136,25 +145,25 @@ export const createUsagePresenter = (requestedWindow: string): ResourcePresenter
   advise: (usage) => ({
     summary: usageText(usage) + (usage.window === requestedWindow ? "" : ` Usage by ${requestedWindow} was asked for.`),
   }),
-  lean({ window, observedAt, resetTimezone, expiresAt, buckets }) {
+  toSummary({ window, observedAt, resetTimezone, expiresAt, buckets }) {
     const configured = buckets.filter(isConfigured).map(({ unit, unitDefinitionState, quotaScope, ...rest }) => ({
-      ...lean(rest, { reserved: "0" }),
+      ...toSummaryFields(rest, { reserved: "0" }),
       ...(unit !== "COUNT" && { unit }),
     }));
     const others = buckets.filter((bucket) => !isConfigured(bucket)).map(({ metric }) => metric);
     return {
       window,
-      ...lean({ observedAt, resetTimezone, expiresAt }),
-      buckets: shareFields(configured),
-      ...lean({ notConfigured: others }),
+      ...toSummaryFields({ observedAt, resetTimezone, expiresAt }),
+      buckets: extractSharedFields(configured),
+      ...toSummaryFields({ notConfigured: others }),
     };
   },
 });
 
 /** What was granted is the sum of the rest; it is said where it is not. */
-function leanLimit({ granted, ...rest }: QuotaBucket): Readonly<Record<string, unknown>> {
+function toLimitSummary({ granted, ...rest }: QuotaBucket): Readonly<Record<string, unknown>> {
   const isSum = granted === rest.used + rest.reserved + rest.remaining;
-  return lean({ ...rest, ...(!isSum && { granted }) }, { reserved: 0 });
+  return toSummaryFields({ ...rest, ...(!isSum && { granted }) }, { reserved: 0 });
 }
 
 export const capabilitiesPresenter: ResourcePresenter<CapabilitySet> = {
@@ -162,10 +171,12 @@ export const capabilitiesPresenter: ResourcePresenter<CapabilitySet> = {
   advise: ({ capabilities }) => ({
     summary: `${capabilities.filter(({ enabled }) => enabled).length} of ${capabilities.length} capabilities are enabled; limits are the quotas.`,
   }),
-  lean: ({ capabilities, limits }) => ({
-    capabilities: shareFields(
-      capabilities.map(({ evidenceRef, version, ...rest }) => lean(rest, { enabled: true, maxPages: 0, maxRows: 0 })),
+  toSummary: ({ capabilities, limits }) => ({
+    capabilities: extractSharedFields(
+      capabilities.map(({ evidenceRef, version, ...rest }) =>
+        toSummaryFields(rest, { enabled: true, maxPages: 0, maxRows: 0 }),
+      ),
     ),
-    limits: shareFields(limits.map(leanLimit)),
+    limits: extractSharedFields(limits.map(toLimitSummary)),
   }),
 };

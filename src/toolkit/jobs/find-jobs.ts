@@ -7,7 +7,7 @@ import { dateTime, parseDateTime } from "../../contract/instants.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
 import { Failure } from "../../core/failure.ts";
 import { type HistoryPorts, knownRetry } from "../advice/job.ts";
-import { bytesOf, MAX_WHOLE_BYTES, pageThatFits } from "../pages.ts";
+import { bytesOf, MAX_FULL_VIEW_BYTES, pageThatFits } from "../pages.ts";
 import type { Ports, ToolCall } from "../tool-call.ts";
 
 /** Jobs, in one call. */
@@ -109,7 +109,7 @@ export async function findJobs(
     for (const [index, job] of jobs.entries()) {
       if (areRows[index] !== true) continue;
       weight += isFull ? bytesOf(job) : 0;
-      if (count >= maxRows || (count > 0 && weight > MAX_WHOLE_BYTES)) return index;
+      if (count >= maxRows || (count > 0 && weight > MAX_FULL_VIEW_BYTES)) return index;
       count += 1;
     }
     return jobs.length;

@@ -4,10 +4,10 @@ import { fileNameSchema } from "../../api-client/file-names.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { isSafeRetry, jobAdvice, summarizeJob } from "../advice/job.ts";
-import { toTheSecond } from "../lean.ts";
 import { pageResult, readPage } from "../pages.ts";
 import { type ToolResult, toolResult, type View } from "../results.ts";
 import { checkSaveAs, savedText, saveRows } from "../save-rows.ts";
+import { truncateToSeconds } from "../summary-view.ts";
 import type { JobPorts, Ports, ToolCall } from "../tool-call.ts";
 import { uris } from "../uri.ts";
 import { counted } from "./batch.ts";
@@ -119,7 +119,11 @@ export async function savedJobs(
   const rows = data.map((job) => {
     const { updatedAt, recipeVersionId } = job;
     const summary = summarizeJob(job, ports.retries.of(job.id));
-    const cells: Readonly<Record<string, unknown>> = { ...summary, updatedAt: toTheSecond(updatedAt), recipeVersionId };
+    const cells: Readonly<Record<string, unknown>> = {
+      ...summary,
+      updatedAt: truncateToSeconds(updatedAt),
+      recipeVersionId,
+    };
     return COLUMNS.map((column) => String(cells[column] ?? ""));
   });
   const { tool } = call;

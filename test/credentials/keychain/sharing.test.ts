@@ -9,7 +9,7 @@ import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { runs } from "../../support/thorough.ts";
 import { client, onlyFor, putEntry, refusedClient, statusOf, stored } from "./session.ts";
 
-const whole = answer(200, enveloped(job));
+const completeAnswer = answer(200, enveloped(job));
 const SCOPES = ["mic.jobs:read"];
 
 const readJob = (connection: Connection) => connection.callTool("get_job", { jobId: "job-1" });
@@ -25,7 +25,7 @@ async function started(expiresIn?: number) {
   stub.respondToToken(() =>
     answer(200, { access_token: `token-${fetched()}`, ...(expiresIn !== undefined && { expires_in: expiresIn }) }),
   );
-  stub.respond(() => whole);
+  stub.respond(() => completeAnswer);
   return { session, stub, fetched };
 }
 
@@ -64,7 +64,7 @@ describeWithKeychain("a token in the keychain", () => {
     const { session, stub, fetched } = await started();
     const [first, second] = [await serverIn(session), await serverIn(session)];
     await readJob(first);
-    stub.respond(onlyFor(() => "token-2", whole));
+    stub.respond(onlyFor(() => "token-2", completeAnswer));
     // Takes token-1 from the keychain, is refused, fetches token-2 and leaves it there.
     expect(await readJob(second)).toMatchObject({ isError: false });
     await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(1);

@@ -109,10 +109,10 @@ inEachEra((bench, era) => {
       else {
         // Each request has an id of its own.
         const { meta: _one, page: _page, ...read } = Object(content);
-        const { meta: _other, page: _itsPage, ...whole } = Object(toolResult);
+        const { meta: _other, page: _itsPage, ...toolContent } = Object(toolResult);
         // What a geography tool says of its answer is no part of the contract's body.
-        const { summary: _summary, ...body } = whole;
-        expect(read, template).toEqual(template.includes("geography") ? body : whole);
+        const { summary: _summary, ...body } = toolContent;
+        expect(read, template).toEqual(template.includes("geography") ? body : toolContent);
       }
       expect(ttlMs !== undefined).toBe(isModern);
       expect(cacheScope).toBe(isModern ? (template.includes("geography") ? "public" : "private") : undefined);

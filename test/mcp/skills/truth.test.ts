@@ -87,11 +87,11 @@ describe.each(names)("%s", (name) => {
       for (const argument of Object.keys(args)) expect(propertiesOf(tool), tool).toContain(argument);
       // Values that stand there in full are values that the tool takes.
       const shown = z.record(z.string(), z.unknown()).parse(args);
-      const whole = Object.entries(shown).filter(([, value]) => !JSON.stringify(value).includes("…"));
+      const completeCalls = Object.entries(shown).filter(([, value]) => !JSON.stringify(value).includes("…"));
       const { properties } = z
         .looseObject({ properties: z.record(z.string(), z.looseObject({})) })
         .parse(toolOf(tool)?.inputSchema());
-      for (const [argument, value] of whole) {
+      for (const [argument, value] of completeCalls) {
         const words = z.array(z.unknown()).optional().parse(properties[argument]?.["enum"]);
         if (words) expect(words).toContain(value);
       }
@@ -130,9 +130,11 @@ function* pathsIn(value: unknown, path: string): Generator<string> {
 inOneEra(
   (bench) => {
     test("the calls that need no ids are answered", async () => {
-      const whole = names.flatMap((name) => callsIn(quotedIn(textOf(name)))).filter(({ args }) => !args.includes("…"));
-      expect(whole.length).toBeGreaterThan(8);
-      for (const { tool, args } of whole) {
+      const completeCalls = names
+        .flatMap((name) => callsIn(quotedIn(textOf(name))))
+        .filter(({ args }) => !args.includes("…"));
+      expect(completeCalls.length).toBeGreaterThan(8);
+      for (const { tool, args } of completeCalls) {
         const workspace = propertiesOf(tool).includes("workspaceId") ? { workspaceId: bench().workspaceId } : {};
         // Whole India takes its time; a part of it will do here.
         const soon = propertiesOf(tool).includes("waitSeconds") ? { waitSeconds: 0 } : {};

@@ -60,8 +60,8 @@ describe("the list", () => {
 
   test("costs an agent few tokens", async () => {
     const tools = await connection().listTools();
-    const whole = countTokens(JSON.stringify(tools));
-    expect(whole / tools.length).toBeLessThanOrEqual(212);
+    const totalTokens = countTokens(JSON.stringify(tools));
+    expect(totalTokens / tools.length).toBeLessThanOrEqual(212);
     const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
     const needed = countTokens(JSON.stringify(shown));
     expect(needed / tools.length).toBeLessThanOrEqual(136);

@@ -3,35 +3,40 @@
 import type { Problem } from "../contract/problem.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
 
-type LeanFields = Readonly<Record<string, unknown>>;
+type SummaryFields = Readonly<Record<string, unknown>>;
 
-const IS_INSTANT = /(?:At|windowStart|windowEnd)$/;
+const INSTANT_FIELD = /(?:At|windowStart|windowEnd)$/;
 
 /** To the second: an agent reads it, and no two of its steps are nearer. */
-export const toTheSecond = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/, "");
+export const truncateToSeconds = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/, "");
 
-export const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
+export const isNullOrEmptyList = (value: unknown): boolean =>
+  value === null || (Array.isArray(value) && value.length === 0);
 
 /** `usual`: fields that go where they have just this value. A field has a name of the contract's. */
-export function lean(resource: object, usual: LeanFields = {}): LeanFields {
+export function toSummaryFields(resource: object, defaults: SummaryFields = {}): SummaryFields {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(resource))
-    if (!isNothing(value) && usual[name] !== value)
-      kept[name] = typeof value === "string" && IS_INSTANT.test(name) ? toTheSecond(value) : value;
+    if (!isNullOrEmptyList(value) && defaults[name] !== value)
+      kept[name] = typeof value === "string" && INSTANT_FIELD.test(name) ? truncateToSeconds(value) : value;
   return kept;
 }
 
 /** Only these fields, lean. */
-export const pick = (resource: object, names: readonly string[], usual?: LeanFields): LeanFields =>
-  lean(Object.fromEntries(Object.entries(resource).filter(([name]) => names.includes(name))), usual);
+export const pickSummaryFields = (
+  resource: object,
+  names: readonly string[],
+  defaults?: SummaryFields,
+): SummaryFields =>
+  toSummaryFields(Object.fromEntries(Object.entries(resource).filter(([name]) => names.includes(name))), defaults);
 
 /** Rows with what all of them share said once; a single row shares nothing. */
 export interface SharedRows {
-  readonly inAll?: LeanFields;
-  readonly rows: readonly LeanFields[];
+  readonly inAll?: SummaryFields;
+  readonly rows: readonly SummaryFields[];
 }
 
-export function shareFields(rows: readonly LeanFields[]): SharedRows {
+export function extractSharedFields(rows: readonly SummaryFields[]): SharedRows {
   const [first, ...others] = rows;
   if (first === undefined || others.length === 0) return { rows };
   const same = (name: string, value: unknown) =>
@@ -42,8 +47,8 @@ export function shareFields(rows: readonly LeanFields[]): SharedRows {
 }
 
 /** A failure: its title stands in the summary, what is wrong with which field stands here. */
-export const leanFailure = (failure: Problem | null): LeanFields =>
-  failure === null ? {} : { failure: pick(failure, ["code", "retryable", "fieldErrors"]) };
+export const toFailureSummary = (failure: Problem | null): SummaryFields =>
+  failure === null ? {} : { failure: pickSummaryFields(failure, ["code", "retryable", "fieldErrors"]) };
 
 /** A failure in a few words; what is wrong with which field stands beside them, in `data.failure`. */
 export const problemName = ({ code, title }: Problem): string => `${formatToken(code)} ${quote(title)}`;
@@ -59,7 +64,7 @@ export function problemText(problem: Problem): string {
 }
 
 /** A failure beside a state that should have none (doubt 17), as a sentence; else nothing. */
-export const strayFailure = ({
+export const unexpectedFailureText = ({
   state,
   failure,
 }: {

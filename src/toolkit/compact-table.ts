@@ -1,5 +1,5 @@
 // Whole items as a table that loses nothing and repeats nothing: columns are named once, and what all items share, or a long
-// value that occurs again, is written once (decision 015). test/toolkit/advice/whole-table.test.ts reads it back.
+// value that occurs again, is written once (decision 015). test/toolkit/advice/compact-table.test.ts reads it back.
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { formatJson, isCode } from "../core/untrusted-text.ts";
 
@@ -80,7 +80,7 @@ function namesOf(columns: readonly Column[]): ReadonlyMap<string, string> {
 }
 
 /** Lines: what all share, what is named, then the columns with a row for each item. Empty for no items. */
-export function wholeTable(items: readonly unknown[]): string {
+export function formatCompactTable(items: readonly unknown[]): string {
   const shared: string[] = [];
   const varying: Column[] = [];
   for (const column of items.length === 0 ? [] : columnsOf("", items)) {

@@ -1,7 +1,7 @@
 // The table of whole items loses nothing: what it says is read back here, by a reader that knows only how it is written.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { wholeTable } from "../../../src/toolkit/whole-table.ts";
+import { formatCompactTable } from "../../../src/toolkit/compact-table.ts";
 import { job, recipeOffer } from "../../contract/samples.ts";
 import { runs } from "../../support/thorough.ts";
 
@@ -108,7 +108,7 @@ describe("the table of whole items", () => {
     fc.assert(
       fc.property(fc.array(item, { minLength: 1, maxLength: 6 }), (items) => {
         const asJson = JSON.parse(JSON.stringify(items));
-        expect(readBack(wholeTable(asJson), items.length)).toEqual(asJson);
+        expect(readBack(formatCompactTable(asJson), items.length)).toEqual(asJson);
       }),
       { numRuns: runs(150, 1_000) },
     );
@@ -120,7 +120,7 @@ describe("the table of whole items", () => {
       [one, { ...one, id: "another" }],
       Array.from({ length: 9 }, (_, n) => ({ ...one, id: `n${n}` })),
     ])
-      expect(readBack(wholeTable(items), items.length)).toEqual(items);
+      expect(readBack(formatCompactTable(items), items.length)).toEqual(items);
   });
 
   test("says once what all share, and once what comes again", () => {
@@ -132,7 +132,7 @@ describe("the table of whole items", () => {
       processingState: n === 1 ? "FAILED" : "QUEUED",
       stages: ["GATHER", "SIFT", "REFINE"].map((stage) => ({ stage, attempts: stage === "GATHER" ? n : 0 })),
     }));
-    expect(wholeTable(items).split("\n")).toEqual([
+    expect(formatCompactTable(items).split("\n")).toEqual([
       "In all: workspaceId=micws_1; processingState=@state; stages[].stage=GATHER SIFT REFINE",
       "@1=micrecipev_0123456789abcdef; @2=micrecipev_fedcba9876543210",
       "id\trecipeVersionId\tstate\tstages[].attempts",
@@ -144,6 +144,6 @@ describe("the table of whole items", () => {
   });
 
   test("of nothing is empty", () => {
-    expect(wholeTable([])).toBe("");
+    expect(formatCompactTable([])).toBe("");
   });
 });
