@@ -81,7 +81,7 @@ test.each([
   ["no string's content", 'const sample = \'proves("1/a", "t", f);\';', []],
   ["no template's content", 'const sample = `proves("1/a", "t", f);`;', []],
   ["no other names", 'improves("1/a", "t", f); it.proves("1/b", "t", f); test("1/c", f);', []],
-  ["no import", 'import { proves } from "./proves.ts";', []],
+  ["no import", 'import { proves } from "./covers.ts";', []],
   ["no variable", 'proves(id, "t", f);', []],
   ["no spread", 'proves(["1/a", ...ids], "t", f);', []],
   ["no sum", 'proves("1/a" + b, "t", f);', []],

@@ -192,7 +192,7 @@ export function transportFailure(endpoint: Endpoint, error: TransportError): Fai
 const MAY_HAVE = "The action may or may not have taken effect.";
 
 /** An answer that proves nothing: to an action it is as good as a lost one. */
-function unproven(endpoint: Endpoint, status: number, reason: string): Failure {
+function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: string): Failure {
   const expected = endpoint.success.status;
   const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
   const message = `${endpoint.id} was answered with ${stated}: ${reason}.`;
@@ -225,9 +225,10 @@ const violated = (endpoint: Endpoint, reason: string) =>
 /** An answer with the success's status whose body breaks the contract; only the contract's envelope proves that an action took effect. */
 export function violation(endpoint: Endpoint, answer: WireAnswer, reason: string): Failure {
   const isNot = notJson(answer);
-  if (isNot !== undefined) return unproven(endpoint, answer.status, isNot);
+  if (isNot !== undefined) return unverifiedResponseFailure(endpoint, answer.status, isNot);
   if (!isAction(endpoint)) return violated(endpoint, reason);
-  if (!isEnvelope(answer)) return unproven(endpoint, answer.status, "it has no data or no meta.requestId");
+  if (!isEnvelope(answer))
+    return unverifiedResponseFailure(endpoint, answer.status, "it has no data or no meta.requestId");
   return violated(endpoint, reason).with({
     sideEffect: "done",
     next: "The action was accepted: do not repeat it under a new key; read its result with the get and list tools.",
@@ -239,7 +240,7 @@ export const SMALLER_LIMIT = "Call again with a smaller limit.";
 
 /** Answers are read up to 16 MiB. The contract describes nothing so large, except for pages of many failed jobs (doubt 20). */
 export function tooLarge(endpoint: Endpoint, { path }: EncodedRequest, { message, answer }: AnswerTooLarge): Failure {
-  if (isAction(endpoint)) return unproven(endpoint, answer.status, message);
+  if (isAction(endpoint)) return unverifiedResponseFailure(endpoint, answer.status, message);
   const isPage = "limit" in endpoint.query.shape && new URLSearchParams(path.split("?")[1]).get("limit") !== "1";
   if (!isPage) return violated(endpoint, message);
   const page = `The service's answer to ${endpoint.id} is too large to be read: ${message}.`;
@@ -253,7 +254,7 @@ export function refusal(endpoint: Endpoint, answer: WireAnswer, now: number): Fa
   const stated = `HTTP status ${status}`;
   if (status < 300) {
     const isNot = notJson(answer) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined);
-    if (isNot !== undefined) return unproven(endpoint, status, isNot);
+    if (isNot !== undefined) return unverifiedResponseFailure(endpoint, status, isNot);
     return violated(endpoint, `${stated} is not ${endpoint.success.status}`);
   }
   return violated(endpoint, `${stated} is a redirect, which is not followed`).with({

@@ -76,7 +76,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   const underway = new Map<string, Promise<string>>();
   const refused = new BoundedMap<string, true>(MAX_REFUSED);
   /** The form that this service has given a token for: the other one is never tried again. */
-  let provenForm: BasicForm | undefined;
+  let acceptedForm: BasicForm | undefined;
   let writes = Promise.resolve();
 
   /** Keychain writes are nobody's to wait for, and happen in order. */
@@ -86,7 +86,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
 
   function formsToTry(credentials: ClientCredentials): readonly [BasicForm, ...BasicForm[]] {
     const forms = basicForms(credentials);
-    return provenForm !== undefined && forms.includes(provenForm) ? [provenForm] : forms;
+    return acceptedForm !== undefined && forms.includes(acceptedForm) ? [acceptedForm] : forms;
   }
 
   async function fetchToken(baseUrl: string, credentials: ClientCredentials, scopes: readonly string[]) {
@@ -102,7 +102,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       const firstAnswer = await ask(first);
       const again = second !== undefined && isClientRefused(firstAnswer);
       const token = readTokenAnswer(again ? await ask(second) : firstAnswer, scopes);
-      if (second !== undefined) provenForm = again ? second : first;
+      if (second !== undefined) acceptedForm = again ? second : first;
       return token;
     } catch (error) {
       if (error instanceof Failure && error.facts.kind === "unauthorized") identity.recheckLogin();

@@ -1,12 +1,12 @@
 // An action that is sent again is the first request again, whatever the world and the words have come to meanwhile.
 import { expect } from "vitest";
 import { enveloped, job, operation } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { insideServer } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
 
-proves(
+covers(
   ["4.2/key-names-one-command", "4.2/if-match-form"],
   "sent again, an action has the version and the words of the first time, and looks at nothing anew",
   async () => {

@@ -15,7 +15,7 @@ import {
   recipeParameters,
   stage,
 } from "../contract/samples.ts";
-import { proves, test } from "../support/fixtures.ts";
+import { covers, test } from "../support/fixtures.ts";
 import { answer, type Step, stubForTest } from "../support/stub.ts";
 import { clientForTest, failureOf, readJob, readJobs, within } from "./client.ts";
 
@@ -84,7 +84,7 @@ describe("a violation names the path", () => {
     ["the body", "null"],
   ];
   for (const [path, body] of broken)
-    proves(["2.2/all-fields-required", "2.2/envelope"], `${path} of ${JSON.stringify(body).slice(0, 60)}`, async () => {
+    covers(["2.2/all-fields-required", "2.2/envelope"], `${path} of ${JSON.stringify(body).slice(0, 60)}`, async () => {
       expect(await violationFrom(answer(200, body))).toContain(`${path}: `);
     });
 
@@ -129,7 +129,7 @@ describe("a field that the contract does not know", () => {
     expect([...drift].sort()).toEqual(["/data/1/extra", "/page/total"]);
   });
 
-  proves("2.2/closed-objects", "does not hide what else is wrong", async () => {
+  covers("2.2/closed-objects", "does not hide what else is wrong", async () => {
     const facts = await violationFrom(answer(200, enveloped({ ...job, id: 7, extra: 1 })));
     expect(facts).toContain("/data/id: ");
   });
@@ -189,7 +189,7 @@ test("a page in place of an answer is told as one, not as a fault of the service
 });
 
 describe("an integer", () => {
-  proves(
+  covers(
     ["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"],
     "beyond 2^53-1 arrives exact, one beyond 2^63-1 not at all",
     async ({ stub, service }) => {

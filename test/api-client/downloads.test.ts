@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { CallContext } from "../../src/api-client/attempts.ts";
 import { getMicPublicAssetContent } from "../../src/contract/endpoints/job-processing.ts";
 import { problem } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { folderForTest } from "../support/home.ts";
 import { createLatch } from "../support/latch.ts";
 import { answer, cutShort, hangUp, holdUntil, neverAnswer, slowly, stubForTest } from "../support/stub.ts";
@@ -30,7 +30,7 @@ async function downloading() {
 }
 
 describe("a download", () => {
-  proves(["4.2/get-asset-content", "4.2/accept"], "is the service's bytes under its name", async () => {
+  covers(["4.2/get-asset-content", "4.2/accept"], "is the service's bytes under its name", async () => {
     const { stub, folder, save, files } = await downloading();
     stub.expect(completeAnswer);
     expect(await save()).toEqual({

@@ -11,7 +11,7 @@ import {
   recipeOffer,
   recipeParameters,
 } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { insideForFile } from "../support/mcp.ts";
 import type { Facts } from "../support/results.ts";
 import { answer, neverAnswer, type Step, slowly, stubForFile } from "../support/stub.ts";
@@ -119,7 +119,7 @@ const failures: readonly (readonly [
   ],
 ];
 
-proves("7.2/problem", "a failure is one text that says it all, and the same facts for programs", async () => {
+covers("7.2/problem", "a failure is one text that says it all, and the same facts for programs", async () => {
   const { stub, connection } = session("v1-client");
   for (const [what, [tool, args], step, facts, fragments] of failures) {
     stub.expect(step);

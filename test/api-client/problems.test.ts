@@ -7,7 +7,7 @@ import {
   listPlaygroundStates,
 } from "../../src/contract/endpoints/playground.ts";
 import { problem, processingRequest, statesResponse } from "../contract/samples.ts";
-import { proves, test } from "../support/fixtures.ts";
+import { covers, test } from "../support/fixtures.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { clientForTest, failureOf, readJob, submitJob, within } from "./client.ts";
 
@@ -21,14 +21,14 @@ describe("a Problem", () => {
     ["in failure", { failure: problem, meta: { requestId: "req-9" } }],
     ["in data", { data: problem, meta: { requestId: "req-9" } }],
   ] as const)
-    proves("7.2/problem", `is understood ${place}`, async ({ stub, service }) => {
+    covers("7.2/problem", `is understood ${place}`, async ({ stub, service }) => {
       stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
       const facts = await failureOf(readJob(service));
       expect(facts).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none", ...expectedFacts });
       expect(facts.message).toContain(JSON.stringify(problem.title));
     });
 
-  proves("2.2/problem-field-error", "brings all its field errors, a hundred at most", async () => {
+  covers("2.2/problem-field-error", "brings all its field errors, a hundred at most", async () => {
     const fieldErrors = Array.from({ length: 100 }, (_, n) => ({
       pointer: `/f/${n}`,
       code: "bad",
@@ -127,22 +127,22 @@ describe("the playground", () => {
     return { ...facts, attempts: stub.requests.length };
   };
 
-  proves(["7.1/body", "7.1/invalid-request"], "refuses an unsupported request", async () => {
+  covers(["7.1/body", "7.1/invalid-request"], "refuses an unsupported request", async () => {
     const facts = { kind: "rejected", retryable: false, attempts: 1 };
     expect(await read(400, "INVALID_PLAYGROUND_REQUEST")).toMatchObject(facts);
   });
 
-  proves("7.1/denied", "denies a request by its policy", async () => {
+  covers("7.1/denied", "denies a request by its policy", async () => {
     expect(await read(403, "PLAYGROUND_REQUEST_DENIED")).toMatchObject({ kind: "forbidden", attempts: 1 });
   });
 
-  proves(["7.1/rate-limited", "7.1/retry-after"], "limits the rate and says for how long", async () => {
+  covers(["7.1/rate-limited", "7.1/retry-after"], "limits the rate and says for how long", async () => {
     const facts = { kind: "rate_limited", retryAfterSeconds: 59, retryable: true, attempts: 1 };
     expect(await read(429, "PLAYGROUND_RATE_LIMITED", { "retry-after": "59" })).toMatchObject(facts);
   });
 
   for (const status of [400, 401, 403, 404, 409, 418, 451, 500, 502, 503])
-    proves(
+    covers(
       ["7.1/upstream-unavailable", "7.1/upstream-status-preserved"],
       `cannot reach its catalogue: tried again, then told with the upstream's status ${status}`,
       async () => {

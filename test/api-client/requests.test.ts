@@ -13,7 +13,7 @@ import {
 import { jobETag } from "../../src/contract/jobs.ts";
 import { Failure } from "../../src/core/failure.ts";
 import { cancelJob, createJob, enveloped, job, jobList, operation } from "../contract/samples.ts";
-import { proves, test } from "../support/fixtures.ts";
+import { covers, test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";
 import { clientForTest, failureOf, KEY, readJob, submitJob, within } from "./client.ts";
 
@@ -33,7 +33,7 @@ const anyId = fc
   .filter((id) => id !== "" && id !== "." && id !== ".." && !/\p{Surrogate}/u.test(id));
 
 describe("an id in a path", () => {
-  proves(
+  covers(
     "4.2/assumes-no-path-id-format",
     "of any characters names exactly its own resource, never another endpoint",
     async ({ stub, service }) => {
@@ -52,7 +52,7 @@ describe("an id in a path", () => {
     },
   );
 
-  proves("4.2/assumes-no-path-id-format", "keeps what follows it", () => {
+  covers("4.2/assumes-no-path-id-format", "keeps what follows it", () => {
     fc.assert(
       fc.property(anyId, (id) => {
         for (const [endpoint, name, before, after] of [
@@ -117,7 +117,7 @@ describe("a query value", () => {
 });
 
 describe("the bytes of a request", () => {
-  proves(
+  covers(
     ["4.2/content-type", "4.2/idempotency-key-required", "4.2/accept", "4.2/base-path"],
     "are the body as JSON in UTF-8, sent with its length under the key",
     async ({ stub, service }) => {
@@ -137,14 +137,14 @@ describe("the bytes of a request", () => {
     },
   );
 
-  proves("4.2/if-match-required", "of a cancellation quote the job's version", async ({ stub, service }) => {
+  covers("4.2/if-match-required", "of a cancellation quote the job's version", async ({ stub, service }) => {
     stub.expect(answer(202, enveloped(operation)));
     const call = { path: { jobId: "job-1" }, body: cancelJob, ifMatch: jobETag(12) };
     await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, within(5000));
     expect(stub.requests[0]?.headers).toMatchObject({ "if-match": '"12"', "idempotency-key": KEY });
   });
 
-  proves("4.2/accept", "of a read have no body, no key and no content type", async ({ stub, service }) => {
+  covers("4.2/accept", "of a read have no body, no key and no content type", async ({ stub, service }) => {
     stub.expect(answer(200, enveloped(job)));
     await readJob(service);
     const [request] = stub.requests;

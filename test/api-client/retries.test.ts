@@ -2,7 +2,7 @@
 import { describe, expect } from "vitest";
 import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
-import { proves, test } from "../support/fixtures.ts";
+import { covers, test } from "../support/fixtures.ts";
 import {
   answer,
   cutShort,
@@ -111,7 +111,7 @@ describe("an action", () => {
     ...wrong,
     ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const,
   ])
-    proves(
+    covers(
       ["4.2/key-names-one-command", "4.2/idempotency-key-required", "4.2/content-type"],
       `is sent again with the same key and the same bytes after ${cause}`,
       async ({ stub, service }) => {

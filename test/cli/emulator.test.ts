@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
+import { covers } from "../covers.ts";
 import { run, start } from "../mcp/stdio/child.ts";
-import { proves } from "../proves.ts";
 import { connectionForTest } from "../support/mcp.ts";
 
 const ids = z.array(z.string().min(1)).min(1);
@@ -22,7 +22,7 @@ const Line = z.strictObject({
 
 describe("mic-mcp emulator", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const)
-    proves(
+    covers(
       ["1/workspace-id-prefix", "4.1/states", "5/token-endpoint"],
       `prints where it listens, serves, ends with 0 on ${signal}`,
       async () => {

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type * as z from "zod/v4";
 import { API_PREFIX, type Endpoint, TOKEN_PATH } from "../../src/contract/endpoints/endpoint.ts";
 import { endpoints } from "../../src/contract/endpoints/index.ts";
+import { covers } from "../covers.ts";
 import { jobOperations, type ListedOperation, playgroundOperations, rows } from "../operations.ts";
-import { proves } from "../proves.ts";
 import * as samples from "./samples.ts";
 
 // Every answer that any endpoint gives, and two with another API's request id: only its own passes an endpoint.
@@ -51,11 +51,11 @@ const oracleOf = ({ id, method, path, scopes, success, answer }: ListedOperation
   answer: answer === undefined ? "binary" : passing(answer),
 });
 
-proves(["4.1/states", "4.1/districts", "4.1/openapi", "4.1/operation-ids"], "table 4.1", () => {
+covers(["4.1/states", "4.1/districts", "4.1/openapi", "4.1/operation-ids"], "table 4.1", () => {
   expect(endpoints.filter(({ api }) => api === "playground").map(rowOf)).toEqual(playgroundOperations.map(oracleOf));
 });
 
-proves(
+covers(
   [
     "4.2/get-capabilities",
     "4.2/create-input",
@@ -116,7 +116,7 @@ test("the playground has no scope, no key and no body", () => {
   }
 });
 
-proves("4.2/base-path", "where each API lives below the base URL", () => {
+covers("4.2/base-path", "where each API lives below the base URL", () => {
   expect(API_PREFIX).toEqual({ playground: "", "job-processing": "/sandbox" });
   expect(TOKEN_PATH).toBe("/sandbox/oauth/token");
 });

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { CreateInput } from "../../src/contract/endpoints/bodies.ts";
 import { endpoints } from "../../src/contract/endpoints/index.ts";
+import { covers } from "../covers.ts";
 import { type Fields, sampleOf } from "../fields.ts";
 import { type ListedOperation, rows } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { freeFormObject, text } from "./field-rules.ts";
 import { objectUnderTest } from "./object-rules.ts";
 
@@ -28,12 +28,12 @@ for (const endpoint of endpoints) {
       test("is not there", () => expect([schema, fields]).toEqual([undefined, undefined]));
       return;
     }
-    const { proves } = objectUnderTest(schema, sampleOf(fields), {
+    const { covers } = objectUnderTest(schema, sampleOf(fields), {
       optional: namesOf(fields, ({ isOptional }) => isOptional === true),
       freeForm: namesOf(fields, ({ values }) => values === freeFormObject),
     });
-    proves(["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"], "has exactly its fields");
-    for (const [name, { rules, values }] of Object.entries(fields)) proves(rules, { [name]: values });
+    covers(["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"], "has exactly its fields");
+    for (const [name, { rules, values }] of Object.entries(fields)) covers(rules, { [name]: values });
   });
 
   test(`${endpoint.id}: its headers`, () => {
@@ -47,13 +47,13 @@ for (const endpoint of endpoints) {
   });
 }
 
-proves("4.1/state-uppercased", "a lowercase state becomes uppercase", () => {
+covers("4.1/state-uppercased", "a lowercase state becomes uppercase", () => {
   const query = endpoints.find(({ id }) => id === "listPlaygroundDistricts")?.query;
   expect(["tg", "tG", "Tg", "TG"].map((state) => query?.parse({ state }))).toEqual(Array(4).fill({ state: "TG" }));
 });
 
 const ofDataset = { workspaceId: "micws_1", inputKind: "DATASET_VERSION", referenceId: "any" };
 describe("what is no file", () => {
-  const { proves } = objectUnderTest(CreateInput, ofDataset, { isInPart: true });
-  proves("4.2/input-ids", "may be named in any way", { referenceId: text(1, 128) });
+  const { covers } = objectUnderTest(CreateInput, ofDataset, { isInPart: true });
+  covers("4.2/input-ids", "may be named in any way", { referenceId: text(1, 128) });
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { dateTime, parseDateTime, utcInstant } from "../../src/contract/instants.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import * as rules from "./field-rules.ts";
 import { isDateTime } from "./naive-grammars.ts";
 import { holds } from "./object-rules.ts";
@@ -17,8 +17,8 @@ const second = fc
 
 const offsetMinutes = fc.integer({ min: -(23 * 60 + 59), max: 23 * 60 + 59 });
 
-proves("2.2/date-time", "a date-time", holds(dateTime, rules.dateTime));
-proves(
+covers("2.2/date-time", "a date-time", holds(dateTime, rules.dateTime));
+covers(
   ["2.2/processing-request-instants", "2.2/processing-request-instants-valid"],
   "a UTC instant",
   holds(utcInstant, rules.utcInstant),
@@ -40,7 +40,7 @@ describe("parseDateTime", () => {
     ).toEqual([0n, 1n, 0n, -1n, 1795168800123456n, 1795172400000000n, 0n, 500000n]);
   });
 
-  proves("2.2/date-time", "agrees with Date on every instant", () => {
+  covers("2.2/date-time", "agrees with Date on every instant", () => {
     fc.assert(
       fc.property(second, fraction, (seconds, digits) => {
         const withoutFraction = new Date(seconds * 1000).toISOString().slice(0, 19);
@@ -54,7 +54,7 @@ describe("parseDateTime", () => {
     );
   });
 
-  proves("2.2/date-time", "takes off any offset", () => {
+  covers("2.2/date-time", "takes off any offset", () => {
     fc.assert(
       fc.property(second, offsetMinutes, (seconds, offset) => {
         const wall = new Date((seconds + offset * 60) * 1000).toISOString().slice(0, 19);
@@ -67,7 +67,7 @@ describe("parseDateTime", () => {
     );
   });
 
-  proves("2.2/processing-request-instants-valid", "knows every date and time that does not exist", () => {
+  covers("2.2/processing-request-instants-valid", "knows every date and time that does not exist", () => {
     const parts = fc.tuple(
       fc.oneof(fc.constantFrom(0, 1900, 2000, 2024, 2026, 2100), fc.nat(9999)),
       fc.nat(14),

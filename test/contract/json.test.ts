@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isJsonObject, jsonBytes, jsonObject } from "../../src/contract/json.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { freeFormObject } from "./field-rules.ts";
 import { holds } from "./object-rules.ts";
 
@@ -25,7 +25,7 @@ const { value: json } = fc.letrec((tie) => ({
 }));
 
 describe("jsonBytes", () => {
-  proves("2.2/offer-projection-size", "equals the length of compact JSON in UTF-8", () => {
+  covers("2.2/offer-projection-size", "equals the length of compact JSON in UTF-8", () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(jsonBytes(value)).toBe(utf8(JSON.stringify(value)));
@@ -34,7 +34,7 @@ describe("jsonBytes", () => {
     );
   });
 
-  proves("2.2/offer-projection-size", "counts a bigint as its digits, without quotes", () => {
+  covers("2.2/offer-projection-size", "counts a bigint as its digits, without quotes", () => {
     fc.assert(
       fc.property(fc.bigInt(), anyString, (big, text) => {
         expect(jsonBytes({ big, list: [text, big] })).toBe(
@@ -55,13 +55,13 @@ describe("jsonBytes", () => {
 });
 
 describe("free-form objects", () => {
-  proves(
+  covers(
     ["2.2/recipe-parameters-definition", "2.2/recipe-parameters-references"],
     "are any JSON object",
     holds(jsonObject, freeFormObject),
   );
 
-  proves("2.2/recipe-parameters-definition", "come out as the object that went in, whatever its keys", () => {
+  covers("2.2/recipe-parameters-definition", "come out as the object that went in, whatever its keys", () => {
     fc.assert(
       fc.property(json, (value) => {
         const result = jsonObject.safeParse(value);

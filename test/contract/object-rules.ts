@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, type TestFunction, test } from "vitest";
 import type * as z from "zod/v4";
 import { toJsonSchema } from "../../src/contract/json-schema.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import type { FieldRule } from "./field-rules.ts";
 import { isDateTime, isUri } from "./naive-grammars.ts";
 
@@ -176,13 +176,13 @@ export function objectUnderTest(
      * A test that cites the contract's rules: that these fields hold theirs, told by their names unless a title stands before
      * them, or, of a title alone, that the object has exactly its fields. Once fields have rules, each must have one.
      */
-    proves(
-      ids: Parameters<typeof proves>[0],
+    covers(
+      ids: Parameters<typeof covers>[0],
       title: string | Rules,
-      proof: Rules | TestFunction = typeof title === "string" ? isExactlyItsFields : title,
+      rulesOrTest: Rules | TestFunction = typeof title === "string" ? isExactlyItsFields : title,
     ): void {
       const testTitle = typeof title === "string" ? title : Object.keys(title).join(", ");
-      proves(ids, testTitle, typeof proof === "function" ? proof : fields(proof));
+      covers(ids, testTitle, typeof rulesOrTest === "function" ? rulesOrTest : fields(rulesOrTest));
     },
   };
 }

@@ -10,7 +10,7 @@ import { FieldError, Problem } from "../../src/contract/problem.ts";
 import { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { InputRequirement, RecipeDefinition, RecipeOffer, RecipeParameters } from "../../src/contract/recipes.ts";
 import { Capability, CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../src/contract/usage.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import {
   alphanumeric,
   anyText,
@@ -44,114 +44,114 @@ import * as samples from "./samples.ts";
 const freeForm = ["definition", "references"];
 
 describe("Problem", () => {
-  const { proves } = objectUnderTest(Problem, samples.problem);
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves("2.2/problem-texts", {
+  const { covers } = objectUnderTest(Problem, samples.problem);
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers("2.2/problem-texts", {
     type: text(1, 512),
     title: text(1, 160),
     code: text(1, 100),
     requestId: text(1, 128),
   });
-  proves("2.2/problem-status", { status: integer(400, 599) });
-  proves("2.2/problem-retryable", { retryable: boolean });
-  proves("2.2/problem-field-errors", { fieldErrors: list(0, 100, () => samples.fieldError) });
+  covers("2.2/problem-status", { status: integer(400, 599) });
+  covers("2.2/problem-retryable", { retryable: boolean });
+  covers("2.2/problem-field-errors", { fieldErrors: list(0, 100, () => samples.fieldError) });
 });
 
 describe("a field error", () => {
-  const { proves } = objectUnderTest(FieldError, samples.fieldError);
-  proves("2.2/problem-field-error", "has exactly its fields");
-  proves("2.2/problem-field-error", { pointer: text(0, 512), code: text(1, 100), message: text(1, 1000) });
+  const { covers } = objectUnderTest(FieldError, samples.fieldError);
+  covers("2.2/problem-field-error", "has exactly its fields");
+  covers("2.2/problem-field-error", { pointer: text(0, 512), code: text(1, 100), message: text(1, 1000) });
 });
 
 describe("Job", () => {
-  const { proves } = objectUnderTest(Job, samples.job);
+  const { covers } = objectUnderTest(Job, samples.job);
   const state = oneOf("PREPARING", "QUEUED", "RUNNING", "WAITING_REVIEW", "PAUSED", "SUCCEEDED", "FAILED", "CANCELLED");
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves("2.2/job-ids", { id: text(1, 128), workspaceId: text(1, 128), recipeVersionId: text(1, 128) });
-  proves("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
-  proves("3/job-state", { state, processingState: state });
-  proves("2.2/integer-resource-version", { resourceVersion: integer(1, MAX_SAFE) });
-  proves(["2.2/created-and-updated-at", "2.2/date-time"], { createdAt: dateTime, updatedAt: dateTime });
-  proves("3/job-publication-state", {
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers("2.2/job-ids", { id: text(1, 128), workspaceId: text(1, 128), recipeVersionId: text(1, 128) });
+  covers("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
+  covers("3/job-state", { state, processingState: state });
+  covers("2.2/integer-resource-version", { resourceVersion: integer(1, MAX_SAFE) });
+  covers(["2.2/created-and-updated-at", "2.2/date-time"], { createdAt: dateTime, updatedAt: dateTime });
+  covers("3/job-publication-state", {
     publicationState: oneOf("NOT_REQUESTED", "AWAITING_RELEASE", "BUILDING", "ACTIVE", "WITHDRAWN"),
   });
-  proves("2.2/job-nullable-ids", { outputDatasetVersionId: nullable(text(1, 128)) });
-  proves("3/job-review-state", { reviewState: oneOf("NOT_REQUIRED", "PENDING", "APPROVED", "REJECTED") });
-  proves("2.2/job-stages", { stages: list(0, 9, () => samples.stage) });
-  proves("2.2/job-nullable-ids", { retryOfBatchId: nullable(text(1, 128)) });
-  proves("2.2/failure", { failure: nullable(object(samples.problem)) });
+  covers("2.2/job-nullable-ids", { outputDatasetVersionId: nullable(text(1, 128)) });
+  covers("3/job-review-state", { reviewState: oneOf("NOT_REQUIRED", "PENDING", "APPROVED", "REJECTED") });
+  covers("2.2/job-stages", { stages: list(0, 9, () => samples.stage) });
+  covers("2.2/job-nullable-ids", { retryOfBatchId: nullable(text(1, 128)) });
+  covers("2.2/failure", { failure: nullable(object(samples.problem)) });
 });
 
 describe("Stage", () => {
-  const { proves } = objectUnderTest(Stage, samples.stage);
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves("2.2/stage-name", {
+  const { covers } = objectUnderTest(Stage, samples.stage);
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers("2.2/stage-name", {
     stage: oneOf("GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"),
   });
-  proves("3/stage-state", {
+  covers("3/stage-state", {
     state: oneOf("PENDING", "RUNNING", "WAITING_REVIEW", "SUCCEEDED", "FAILED", "CANCELLED", "NOT_REQUIRED"),
   });
-  proves("2.2/stage-attempt-count", { attemptCount: integer(0, 1000) });
-  proves("2.2/stage-completed-units", { completedUnits: integer(0, MAX_SAFE) });
-  proves("2.2/stage-total-units", { totalUnits: nullable(integer(0, MAX_SAFE)) });
+  covers("2.2/stage-attempt-count", { attemptCount: integer(0, 1000) });
+  covers("2.2/stage-completed-units", { completedUnits: integer(0, MAX_SAFE) });
+  covers("2.2/stage-total-units", { totalUnits: nullable(integer(0, MAX_SAFE)) });
 });
 
-proves("2.2/stage-name", "the nine stages stand in the contract's order", () => {
+covers("2.2/stage-name", "the nine stages stand in the contract's order", () => {
   expect(STAGES).toEqual(["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"]);
 });
 
-proves("4.2/if-match-form", "If-Match is a positive integer in double quotes", holds(JobETag, eTag));
+covers("4.2/if-match-form", "If-Match is a positive integer in double quotes", holds(JobETag, eTag));
 
-proves("4.2/if-match-form", "a version becomes its ETag", () => {
+covers("4.2/if-match-form", "a version becomes its ETag", () => {
   expect([1, 42, 9007199254740991].map(jobETag)).toEqual(['"1"', '"42"', '"9007199254740991"']);
 });
 
 describe("Operation", () => {
-  const { proves } = objectUnderTest(Operation, samples.operation);
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves("2.2/operation-ids", { id: text(1, 128), workspaceId: text(1, 128), originatingResourceId: text(1, 128) });
-  proves("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
-  proves("3/operation-state", { state: oneOf("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED") });
-  proves("2.2/integer-resource-version", { resourceVersion: integer(1, MAX_SAFE) });
-  proves(["2.2/created-and-updated-at", "2.2/date-time"], { createdAt: dateTime, updatedAt: dateTime });
-  proves("2.2/operation-type", { operationType: text(1, 100) });
-  proves("2.2/operation-required-scopes", { requiredScopes: textList(0, 64, text(1, 100)) });
-  proves("2.2/operation-result-resource-id", { resultResourceId: nullable(text(1, 128)) });
-  proves("2.2/failure", { failure: nullable(object(samples.problem)) });
+  const { covers } = objectUnderTest(Operation, samples.operation);
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers("2.2/operation-ids", { id: text(1, 128), workspaceId: text(1, 128), originatingResourceId: text(1, 128) });
+  covers("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
+  covers("3/operation-state", { state: oneOf("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED") });
+  covers("2.2/integer-resource-version", { resourceVersion: integer(1, MAX_SAFE) });
+  covers(["2.2/created-and-updated-at", "2.2/date-time"], { createdAt: dateTime, updatedAt: dateTime });
+  covers("2.2/operation-type", { operationType: text(1, 100) });
+  covers("2.2/operation-required-scopes", { requiredScopes: textList(0, 64, text(1, 100)) });
+  covers("2.2/operation-result-resource-id", { resultResourceId: nullable(text(1, 128)) });
+  covers("2.2/failure", { failure: nullable(object(samples.problem)) });
 });
 
 describe("Input", () => {
-  const { proves } = objectUnderTest(Input, samples.input);
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves("2.2/input-ids", { id: text(1, 128), workspaceId: text(1, 128), referenceId: text(1, 128) });
-  proves("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
-  proves("3/input-state", { state: oneOf("WAITING_SCAN", "READY", "QUARANTINED", "EXPIRED", "WITHDRAWN") });
-  proves("2.2/input-resource-version", { resourceVersion: positiveDecimalVersion });
-  proves(["2.2/created-and-updated-at", "2.2/input-expires-at", "2.2/date-time"], {
+  const { covers } = objectUnderTest(Input, samples.input);
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers("2.2/input-ids", { id: text(1, 128), workspaceId: text(1, 128), referenceId: text(1, 128) });
+  covers("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
+  covers("3/input-state", { state: oneOf("WAITING_SCAN", "READY", "QUARANTINED", "EXPIRED", "WITHDRAWN") });
+  covers("2.2/input-resource-version", { resourceVersion: positiveDecimalVersion });
+  covers(["2.2/created-and-updated-at", "2.2/input-expires-at", "2.2/date-time"], {
     createdAt: dateTime,
     updatedAt: dateTime,
     expiresAt: nullable(dateTime),
   });
-  proves("2.2/input-kind", { inputKind: oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION") });
-  proves(["2.2/input-sha256", "2.2/hex"], { sha256: hex64 });
-  proves("3/input-scan-state", {
+  covers("2.2/input-kind", { inputKind: oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION") });
+  covers(["2.2/input-sha256", "2.2/hex"], { sha256: hex64 });
+  covers("3/input-scan-state", {
     scanState: oneOf("PENDING", "CLEAN", "INFECTED", "UNAVAILABLE", "STALE", "NOT_APPLICABLE"),
   });
-  proves("2.2/input-classification", { classification: text(1, 80) });
+  covers("2.2/input-classification", { classification: text(1, 80) });
 });
 
 describe("ProcessingRequest", () => {
-  const { proves } = objectUnderTest(ProcessingRequest, samples.processingRequest);
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves(["2.2/processing-request-id", "2.2/hex"], { id: prefixedHex32("micsharedrequest_") });
-  proves("2.2/processing-request-source-origin", { sourceOrigin: constant("SHARED_FILE_REQUEST") });
-  proves(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
-  proves("2.2/processing-request-input-id", { inputId: prefixedHex32("micinput_") });
-  proves("2.2/processing-request-recipe-version-id", { recipeVersionId: prefixedHex32("micrecipev_") });
-  proves("3/processing-request-state", { state: oneOf("SUBMITTED", "REVIEWABLE", "APPROVED", "REJECTED", "REVOKED") });
-  proves(["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"], { revision });
-  proves("2.2/processing-request-hashes", { requestHash: hex64, reviewHash: nullable(hex64) });
-  proves("2.2/processing-request-reason-code", {
+  const { covers } = objectUnderTest(ProcessingRequest, samples.processingRequest);
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers(["2.2/processing-request-id", "2.2/hex"], { id: prefixedHex32("micsharedrequest_") });
+  covers("2.2/processing-request-source-origin", { sourceOrigin: constant("SHARED_FILE_REQUEST") });
+  covers(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
+  covers("2.2/processing-request-input-id", { inputId: prefixedHex32("micinput_") });
+  covers("2.2/processing-request-recipe-version-id", { recipeVersionId: prefixedHex32("micrecipev_") });
+  covers("3/processing-request-state", { state: oneOf("SUBMITTED", "REVIEWABLE", "APPROVED", "REJECTED", "REVOKED") });
+  covers(["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"], { revision });
+  covers("2.2/processing-request-hashes", { requestHash: hex64, reviewHash: nullable(hex64) });
+  covers("2.2/processing-request-reason-code", {
     reasonCode: nullable(
       oneOf(
         "REVIEWED_PROCESSING_PURPOSE",
@@ -162,22 +162,22 @@ describe("ProcessingRequest", () => {
       ),
     ),
   });
-  proves(["2.2/processing-request-instants", "2.2/processing-request-instants-valid"], {
+  covers(["2.2/processing-request-instants", "2.2/processing-request-instants-valid"], {
     createdAt: utcInstant,
     expiresAt: utcInstant,
   });
 });
 
 describe("RecipeOffer", () => {
-  const { proves } = objectUnderTest(RecipeOffer, samples.recipeOffer, { freeForm });
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves(["2.2/offer-id", "2.2/hex"], { id: prefixedHex32("micoffer_") });
-  proves(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
-  proves("2.2/sandbox-environment", { environment: constant("SANDBOX") });
-  proves("2.2/offer-resource-version", { resourceVersion: decimalVersion });
-  proves("2.2/offer-recipe", { recipe: object(samples.recipeDefinition) });
-  proves("1/offers-reference-only", { availability: constant("REVIEWED_REFERENCE"), executionAvailable: onlyFalse });
-  proves(["2.2/offer-dates", "2.2/date-time"], { approvedAt: dateTime, expiresAt: dateTime });
+  const { covers } = objectUnderTest(RecipeOffer, samples.recipeOffer, { freeForm });
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers(["2.2/offer-id", "2.2/hex"], { id: prefixedHex32("micoffer_") });
+  covers(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
+  covers("2.2/sandbox-environment", { environment: constant("SANDBOX") });
+  covers("2.2/offer-resource-version", { resourceVersion: decimalVersion });
+  covers("2.2/offer-recipe", { recipe: object(samples.recipeDefinition) });
+  covers("1/offers-reference-only", { availability: constant("REVIEWED_REFERENCE"), executionAvailable: onlyFalse });
+  covers(["2.2/offer-dates", "2.2/date-time"], { approvedAt: dateTime, expiresAt: dateTime });
 });
 
 describe("the size of an offer", () => {
@@ -189,19 +189,19 @@ describe("the size of an offer", () => {
   const spare = 65536 - bytes(withDefinition({ pad: "" }));
   const accepts = (value: unknown) => RecipeOffer.safeParse(value).success;
 
-  proves("2.2/offer-projection-size", "65535 and 65536 bytes are accepted, 65537 refused", () => {
+  covers("2.2/offer-projection-size", "65535 and 65536 bytes are accepted, 65537 refused", () => {
     const sized = [spare - 1, spare, spare + 1].map((length) => withDefinition({ pad: "x".repeat(length) }));
     expect(sized.map(bytes)).toEqual([65535, 65536, 65537]);
     expect(sized.map(accepts)).toEqual([true, true, false]);
   });
 
-  proves("2.2/offer-projection-size", "bytes are UTF-8, whatever the number of characters", () => {
+  covers("2.2/offer-projection-size", "bytes are UTF-8, whatever the number of characters", () => {
     const emoji = Math.floor(spare / 4);
     expect(accepts(withDefinition({ pad: "😀".repeat(emoji) }))).toBe(true);
     expect(accepts(withDefinition({ pad: "😀".repeat(emoji + 1) }))).toBe(false);
   });
 
-  proves("2.2/offer-projection-size", "a bigint counts its digits", () => {
+  covers("2.2/offer-projection-size", "a bigint counts its digits", () => {
     const big = 9223372036854775807n;
     const padded = (length: number) => withDefinition({ pad: "x".repeat(length), big });
     const remainingBytes = spare - ',"big":9223372036854775807'.length;
@@ -210,16 +210,16 @@ describe("the size of an offer", () => {
 });
 
 describe("RecipeDefinition", () => {
-  const { proves } = objectUnderTest(RecipeDefinition, samples.recipeDefinition, { freeForm });
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves(["2.2/recipe-ids", "2.2/hex"], { recipeId: prefixedHex32("micrecipe_") });
-  proves("2.2/recipe-ids", { versionId: prefixedHex32("micrecipev_") });
-  proves("2.2/recipe-version-hash", { versionHash: hex64 });
-  proves("2.2/recipe-name", { name: text(1, 160) });
-  proves("2.2/recipe-inputs", { inputs: list(1, 100, () => samples.inputRequirement) });
-  proves("2.2/recipe-parameters", { parameters: object(samples.recipeParameters) });
-  proves("2.2/recipe-required-permissions", { requiredPermissions: list(0, 200, (index) => `part:${index}`) });
-  proves("2.2/recipe-required-permissions", "requiredPermissions are unique", {
+  const { covers } = objectUnderTest(RecipeDefinition, samples.recipeDefinition, { freeForm });
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers(["2.2/recipe-ids", "2.2/hex"], { recipeId: prefixedHex32("micrecipe_") });
+  covers("2.2/recipe-ids", { versionId: prefixedHex32("micrecipev_") });
+  covers("2.2/recipe-version-hash", { versionHash: hex64 });
+  covers("2.2/recipe-name", { name: text(1, 160) });
+  covers("2.2/recipe-inputs", { inputs: list(1, 100, () => samples.inputRequirement) });
+  covers("2.2/recipe-parameters", { parameters: object(samples.recipeParameters) });
+  covers("2.2/recipe-required-permissions", { requiredPermissions: list(0, 200, (index) => `part:${index}`) });
+  covers("2.2/recipe-required-permissions", "requiredPermissions are unique", {
     requiredPermissions: {
       accepts: [["a:b", "a:B", "b:a"]],
       refuses: [
@@ -228,7 +228,7 @@ describe("RecipeDefinition", () => {
       ],
     },
   });
-  proves("2.2/recipe-required-permission-form", "each required permission", {
+  covers("2.2/recipe-required-permission-form", "each required permission", {
     "requiredPermissions.0": {
       accepts: [
         `${alphanumeric}_.-:${alphanumeric}`,
@@ -246,11 +246,11 @@ describe("RecipeDefinition", () => {
       ],
     },
   });
-  proves("2.2/recipe-stop-after-stage", {
+  covers("2.2/recipe-stop-after-stage", {
     stopAfterStage: oneOf("SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE"),
   });
 
-  proves("2.2/recipe-stop-after-stage", "the other three stages are no place to stop", () => {
+  covers("2.2/recipe-stop-after-stage", "the other three stages are no place to stop", () => {
     const stops = (stopAfterStage: string) =>
       RecipeDefinition.safeParse({ ...samples.recipeDefinition, stopAfterStage }).success;
     expect(["GATHER", "SCOOP", "SERVE"].filter(stops)).toEqual([]);
@@ -258,37 +258,37 @@ describe("RecipeDefinition", () => {
 });
 
 describe("InputRequirement", () => {
-  const { proves } = objectUnderTest(InputRequirement, samples.inputRequirement, { freeForm });
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves(["2.2/input-requirement-ids", "2.2/workspace-style-id"], {
+  const { covers } = objectUnderTest(InputRequirement, samples.inputRequirement, { freeForm });
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers(["2.2/input-requirement-ids", "2.2/workspace-style-id"], {
     name: workspaceStyleId,
     schemaVersionId: workspaceStyleId,
   });
-  proves("2.2/input-requirement-value-state", {
+  covers("2.2/input-requirement-value-state", {
     valueState: oneOf("RAW", "EXTRACTED", "NORMALIZED", "MATCHED", "DERIVED"),
   });
-  proves("2.2/recipe-parameters", { schema: object(samples.recipeParameters) });
+  covers("2.2/recipe-parameters", { schema: object(samples.recipeParameters) });
 });
 
 describe("RecipeParameters", () => {
-  const { proves } = objectUnderTest(RecipeParameters, samples.recipeParameters, { freeForm });
+  const { covers } = objectUnderTest(RecipeParameters, samples.recipeParameters, { freeForm });
   const properties = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`reference:${index}`, {}]));
   const keyed = (...keys: readonly unknown[]) => keys.map((key) => ({ [String(key)]: {} }));
 
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves(["2.2/recipe-parameters-identity", "2.2/workspace-style-id", "2.2/hex"], {
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers(["2.2/recipe-parameters-identity", "2.2/workspace-style-id", "2.2/hex"], {
     versionId: workspaceStyleId,
     contentHash: hex64,
   });
-  proves("2.2/recipe-parameters-definition", { definition: freeFormObject });
-  proves("2.2/recipe-parameters-references", "references: how many", {
+  covers("2.2/recipe-parameters-definition", { definition: freeFormObject });
+  covers("2.2/recipe-parameters-references", "references: how many", {
     references: {
       accepts: [0, 1, 199, 200].map(properties),
       refuses: [properties(201), [], [{}], null, "year", 1, true],
     },
   });
-  proves("2.2/recipe-parameters-references", "references: keys", {
+  covers("2.2/recipe-parameters-references", "references: keys", {
     references: {
       accepts: keyed(...workspaceStyleId.accepts, "constructor", "toString"),
       refuses: [
@@ -299,7 +299,7 @@ describe("RecipeParameters", () => {
       refusesBeyondJsonSchema: keyed(...(workspaceStyleId.refusesBeyondJsonSchema ?? [])),
     },
   });
-  proves("2.2/recipe-parameters-references", "references: values", {
+  covers("2.2/recipe-parameters-references", "references: values", {
     references: {
       accepts: freeFormObject.accepts.map((value) => ({ year: value })),
       refuses: freeFormObject.refuses.map((value) => ({ month: {}, year: value })),
@@ -314,20 +314,20 @@ test("free-form objects are handed on as the objects they are", () => {
 });
 
 describe("UsageSummary", () => {
-  const { proves } = objectUnderTest(UsageSummary, samples.usageSummary);
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
-  proves("2.2/sandbox-environment", { environment: constant("SANDBOX") });
-  proves("2.2/usage-window", { window: oneOf("DAY", "ENTITLEMENT") });
-  proves(["2.2/usage-dates", "2.2/date-time"], { observedAt: dateTime, activatedAt: dateTime, expiresAt: dateTime });
-  proves("2.2/usage-quota-scope", { quotaScope: constant("ORGANIZATION_SHARED") });
-  proves("2.2/usage-entitlement-state", { entitlementState: constant("ACTIVE") });
-  proves("2.2/usage-reset-timezone", { resetTimezone: oneOf("UTC", "Asia/Kolkata") });
-  proves("2.2/usage-buckets", { buckets: list(0, 32, () => samples.usageBucket) });
+  const { covers } = objectUnderTest(UsageSummary, samples.usageSummary);
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
+  covers("2.2/sandbox-environment", { environment: constant("SANDBOX") });
+  covers("2.2/usage-window", { window: oneOf("DAY", "ENTITLEMENT") });
+  covers(["2.2/usage-dates", "2.2/date-time"], { observedAt: dateTime, activatedAt: dateTime, expiresAt: dateTime });
+  covers("2.2/usage-quota-scope", { quotaScope: constant("ORGANIZATION_SHARED") });
+  covers("2.2/usage-entitlement-state", { entitlementState: constant("ACTIVE") });
+  covers("2.2/usage-reset-timezone", { resetTimezone: oneOf("UTC", "Asia/Kolkata") });
+  covers("2.2/usage-buckets", { buckets: list(0, 32, () => samples.usageBucket) });
 });
 
 describe("UsageBucket", () => {
-  const { proves } = objectUnderTest(UsageBucket, samples.usageBucket);
+  const { covers } = objectUnderTest(UsageBucket, samples.usageBucket);
   const metric = {
     accepts: ["A", "Z9_", "ZABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", "JOBS_RUN", `M${"_".repeat(79)}`],
     refuses: [
@@ -346,18 +346,18 @@ describe("UsageBucket", () => {
       ...anyText.refuses,
     ],
   };
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves("2.2/usage-bucket-metric", { metric });
-  proves("2.2/usage-bucket-unit", { unit: nullable(oneOf("COUNT", "BYTE")) });
-  proves("2.2/usage-bucket-unit-definition-state", { unitDefinitionState: oneOf("DEFINED", "NOT_CONFIGURED") });
-  proves("2.2/usage-quota-scope", { quotaScope: constant("ORGANIZATION_SHARED") });
-  proves("2.2/bucket-dates", {
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers("2.2/usage-bucket-metric", { metric });
+  covers("2.2/usage-bucket-unit", { unit: nullable(oneOf("COUNT", "BYTE")) });
+  covers("2.2/usage-bucket-unit-definition-state", { unitDefinitionState: oneOf("DEFINED", "NOT_CONFIGURED") });
+  covers("2.2/usage-quota-scope", { quotaScope: constant("ORGANIZATION_SHARED") });
+  covers("2.2/bucket-dates", {
     windowStart: dateTime,
     windowEnd: dateTime,
     resetAt: nullable(dateTime),
     expiresAt: dateTime,
   });
-  proves("2.2/usage-bucket-amounts", {
+  covers("2.2/usage-bucket-amounts", {
     granted: decimalAmount,
     used: decimalAmount,
     reserved: decimalAmount,
@@ -366,68 +366,68 @@ describe("UsageBucket", () => {
 });
 
 describe("CapabilitySet", () => {
-  const { proves } = objectUnderTest(CapabilitySet, samples.capabilitySet);
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves("2.2/capability-set-identity", { workspaceId: text(1, 128), environment: oneOf("SANDBOX", "PRODUCTION") });
-  proves("2.2/capability-set-arrays", {
+  const { covers } = objectUnderTest(CapabilitySet, samples.capabilitySet);
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers("2.2/capability-set-identity", { workspaceId: text(1, 128), environment: oneOf("SANDBOX", "PRODUCTION") });
+  covers("2.2/capability-set-arrays", {
     capabilities: list(0, 100, () => samples.capability),
     limits: list(0, 32, () => samples.quotaBucket),
   });
 });
 
 describe("Capability", () => {
-  const { proves } = objectUnderTest(Capability, samples.capability);
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves("2.2/capability-names", { kind: text(1, 80), operation: text(1, 80), version: text(1, 80) });
-  proves("2.2/capability-support-level", {
+  const { covers } = objectUnderTest(Capability, samples.capability);
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers("2.2/capability-names", { kind: text(1, 80), operation: text(1, 80), version: text(1, 80) });
+  covers("2.2/capability-support-level", {
     supportLevel: oneOf("RAW_ONLY", "EXTRACT", "NORMALIZE", "PUBLISH_READY_FOR_RECIPE"),
   });
-  proves("2.2/capability-enabled", { enabled: boolean });
-  proves("2.2/capability-prerequisite-and-evidence", { prerequisite: nullable(text(1, 1000)) });
-  proves("2.2/capability-prerequisite-and-evidence", { evidenceRef: nullable(text(1, 128)) });
-  proves("2.2/capability-max-bytes-and-rows", { maxInputBytes: integer(0, MAX_SAFE), maxRows: integer(0, MAX_SAFE) });
-  proves("2.2/capability-max-pages", { maxPages: integer(0, 100_000) });
-  proves("2.2/capability-languages", { languages: textList(0, 32, text(1, 32)) });
+  covers("2.2/capability-enabled", { enabled: boolean });
+  covers("2.2/capability-prerequisite-and-evidence", { prerequisite: nullable(text(1, 1000)) });
+  covers("2.2/capability-prerequisite-and-evidence", { evidenceRef: nullable(text(1, 128)) });
+  covers("2.2/capability-max-bytes-and-rows", { maxInputBytes: integer(0, MAX_SAFE), maxRows: integer(0, MAX_SAFE) });
+  covers("2.2/capability-max-pages", { maxPages: integer(0, 100_000) });
+  covers("2.2/capability-languages", { languages: textList(0, 32, text(1, 32)) });
 });
 
 describe("QuotaBucket", () => {
-  const { proves } = objectUnderTest(QuotaBucket, samples.quotaBucket);
+  const { covers } = objectUnderTest(QuotaBucket, samples.quotaBucket);
   const amount = integer(0, MAX_SAFE);
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  proves("2.2/quota-bucket-unit", { unit: text(1, 80) });
-  proves("2.2/bucket-dates", {
+  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  covers("2.2/quota-bucket-unit", { unit: text(1, 80) });
+  covers("2.2/bucket-dates", {
     windowStart: dateTime,
     windowEnd: dateTime,
     resetAt: nullable(dateTime),
     expiresAt: dateTime,
   });
-  proves("2.2/quota-bucket-amounts", { granted: amount, used: amount, reserved: amount, remaining: amount });
+  covers("2.2/quota-bucket-amounts", { granted: amount, used: amount, reserved: amount, remaining: amount });
 });
 
 describe("Envelope", () => {
-  const { proves } = objectUnderTest(envelope(Stage), samples.enveloped(samples.stage));
-  proves("2.2/envelope", "has exactly data and meta, and meta requestId");
-  proves("2.2/envelope", { data: object(samples.stage) });
-  proves("2.2/meta-request-id", { "meta.requestId": text(1, 128) });
+  const { covers } = objectUnderTest(envelope(Stage), samples.enveloped(samples.stage));
+  covers("2.2/envelope", "has exactly data and meta, and meta requestId");
+  covers("2.2/envelope", { data: object(samples.stage) });
+  covers("2.2/meta-request-id", { "meta.requestId": text(1, 128) });
 });
 
 describe("Envelope of a recipe or a processing request", () => {
-  const { proves } = objectUnderTest(micEnvelope(RecipeOffer), samples.micEnveloped(samples.recipeOffer), { freeForm });
-  proves("2.2/envelope", "has exactly data and meta, and meta requestId");
-  proves("2.2/envelope", { data: object(samples.recipeOffer) });
-  proves("2.2/meta-request-id-micreq", { "meta.requestId": prefixedHex32("micreq_") });
+  const { covers } = objectUnderTest(micEnvelope(RecipeOffer), samples.micEnveloped(samples.recipeOffer), { freeForm });
+  covers("2.2/envelope", "has exactly data and meta, and meta requestId");
+  covers("2.2/envelope", { data: object(samples.recipeOffer) });
+  covers("2.2/meta-request-id-micreq", { "meta.requestId": prefixedHex32("micreq_") });
 });
 
 describe("the job list", () => {
-  const { proves } = objectUnderTest(jobPage(Job), samples.jobList);
-  proves("2.2/job-list", "has exactly data, meta and page");
-  proves("2.2/job-list", { data: list(0, 100, () => samples.job) });
-  proves(["2.2/job-list", "2.2/meta-request-id"], { "meta.requestId": text(1, 128) });
-  proves("2.2/job-list-page", { "page.nextCursor": nullable(text(1, 4096)), "page.hasMore": boolean });
+  const { covers } = objectUnderTest(jobPage(Job), samples.jobList);
+  covers("2.2/job-list", "has exactly data, meta and page");
+  covers("2.2/job-list", { data: list(0, 100, () => samples.job) });
+  covers(["2.2/job-list", "2.2/meta-request-id"], { "meta.requestId": text(1, 128) });
+  covers("2.2/job-list-page", { "page.nextCursor": nullable(text(1, 4096)), "page.hasMore": boolean });
 });
 
 describe("the recipe offer list", () => {
-  const { proves } = objectUnderTest(recipePage(RecipeOffer), samples.recipeList, { freeForm });
+  const { covers } = objectUnderTest(recipePage(RecipeOffer), samples.recipeList, { freeForm });
   const cursor = {
     accepts: [
       alphanumeric.slice(0, 43),
@@ -442,10 +442,10 @@ describe("the recipe offer list", () => {
       ...[`${"a".repeat(43)}\n`, ` ${"a".repeat(42)}`, ...anyText.refuses],
     ],
   };
-  proves("2.2/recipe-list", "has exactly data, page and meta");
-  proves("2.2/recipe-list", { data: list(0, 100, () => samples.recipeOffer) });
-  proves(["2.2/recipe-list", "2.2/meta-request-id-micreq"], { "meta.requestId": prefixedHex32("micreq_") });
-  proves("2.2/recipe-list-page", {
+  covers("2.2/recipe-list", "has exactly data, page and meta");
+  covers("2.2/recipe-list", { data: list(0, 100, () => samples.recipeOffer) });
+  covers(["2.2/recipe-list", "2.2/meta-request-id-micreq"], { "meta.requestId": prefixedHex32("micreq_") });
+  covers("2.2/recipe-list-page", {
     "page.limit": integer(1, 100),
     "page.nextCursor": nullable(cursor),
     "page.hasMore": boolean,
@@ -496,60 +496,60 @@ const sourceRef = {
 };
 
 describe("StatesResponse", () => {
-  const { proves } = objectUnderTest(playground.StatesResponse, samples.statesResponse, {
+  const { covers } = objectUnderTest(playground.StatesResponse, samples.statesResponse, {
     optional: [...metadata, "states.*.lgdCode"],
   });
-  proves("2.1/closed-objects", "has exactly its fields, so have its states");
-  proves("2.1/catalog-contract", { contract });
-  proves("2.1/catalog-source", { source: anyText });
-  proves("2.1/catalog-source-ref", { sourceRef });
-  proves("2.1/catalog-source-updated-at", { sourceUpdatedAt: anyText });
-  proves("2.1/catalog-fallback-used", { fallbackUsed: boolean });
-  proves("2.1/states-response", { states: list(0, 64, () => samples.state) });
+  covers("2.1/closed-objects", "has exactly its fields, so have its states");
+  covers("2.1/catalog-contract", { contract });
+  covers("2.1/catalog-source", { source: anyText });
+  covers("2.1/catalog-source-ref", { sourceRef });
+  covers("2.1/catalog-source-updated-at", { sourceUpdatedAt: anyText });
+  covers("2.1/catalog-fallback-used", { fallbackUsed: boolean });
+  covers("2.1/states-response", { states: list(0, 64, () => samples.state) });
 });
 
 describe("DistrictsResponse", () => {
-  const { proves } = objectUnderTest(playground.DistrictsResponse, samples.districtsResponse, { optional: metadata });
-  proves("2.1/closed-objects", "has exactly its fields, so have its districts");
-  proves("2.1/catalog-contract", { contract });
-  proves("2.1/catalog-source", { source: anyText });
-  proves("2.1/catalog-source-ref", { sourceRef });
-  proves("2.1/catalog-source-updated-at", { sourceUpdatedAt: anyText });
-  proves("2.1/catalog-fallback-used", { fallbackUsed: boolean });
-  proves("2.1/districts-response-state", { state: anyText });
-  proves("2.1/districts-response-districts", { districts: list(0, 256, () => samples.district) });
+  const { covers } = objectUnderTest(playground.DistrictsResponse, samples.districtsResponse, { optional: metadata });
+  covers("2.1/closed-objects", "has exactly its fields, so have its districts");
+  covers("2.1/catalog-contract", { contract });
+  covers("2.1/catalog-source", { source: anyText });
+  covers("2.1/catalog-source-ref", { sourceRef });
+  covers("2.1/catalog-source-updated-at", { sourceUpdatedAt: anyText });
+  covers("2.1/catalog-fallback-used", { fallbackUsed: boolean });
+  covers("2.1/districts-response-state", { state: anyText });
+  covers("2.1/districts-response-districts", { districts: list(0, 256, () => samples.district) });
 });
 
 describe("CatalogMetadata", () => {
-  const { proves } = objectUnderTest(playground.CatalogMetadata, samples.catalogMetadata, { optional: metadata });
-  proves("2.1/catalog-contract", "only contract is required");
+  const { covers } = objectUnderTest(playground.CatalogMetadata, samples.catalogMetadata, { optional: metadata });
+  covers("2.1/catalog-contract", "only contract is required");
 });
 
 describe("State", () => {
-  const { proves } = objectUnderTest(playground.State, samples.state, { optional: ["lgdCode"] });
+  const { covers } = objectUnderTest(playground.State, samples.state, { optional: ["lgdCode"] });
   const code = {
     accepts: ["TG", "AP", "ZZ"],
     refuses: ["", "T", "TGA", "T1", "36", "T ", " T", "TG\n", "ÄÖ", "𝐓𝐆", ...anyText.refuses],
   };
-  proves("2.1/closed-objects", "has exactly its fields");
-  proves("2.1/state-code", { code });
-  proves("2.1/state-lgd-code", { lgdCode: anyText });
-  proves("2.1/state-name", { name: anyText });
-  proves("2.1/state-counts", { districtCount: count, mandalCount: count });
+  covers("2.1/closed-objects", "has exactly its fields");
+  covers("2.1/state-code", { code });
+  covers("2.1/state-lgd-code", { lgdCode: anyText });
+  covers("2.1/state-name", { name: anyText });
+  covers("2.1/state-counts", { districtCount: count, mandalCount: count });
 });
 
 describe("District", () => {
-  const { proves } = objectUnderTest(playground.District, samples.district);
-  proves("2.1/closed-objects", "has exactly its fields");
-  proves("2.1/district-code-and-name", { code: anyText, name: anyText });
-  proves("2.1/district-mandal-count", { mandalCount: count });
+  const { covers } = objectUnderTest(playground.District, samples.district);
+  covers("2.1/closed-objects", "has exactly its fields");
+  covers("2.1/district-code-and-name", { code: anyText, name: anyText });
+  covers("2.1/district-mandal-count", { mandalCount: count });
 });
 
 describe("the OpenAPI document", () => {
-  const { proves } = objectUnderTest(playground.OpenApiDocument, samples.openApiDocument);
-  proves("4.1/openapi", { openapi: constant("3.1.1"), info: freeFormObject, paths: freeFormObject });
+  const { covers } = objectUnderTest(playground.OpenApiDocument, samples.openApiDocument);
+  covers("4.1/openapi", { openapi: constant("3.1.1"), info: freeFormObject, paths: freeFormObject });
 
-  proves("4.1/openapi", "its three fields are required, others are its own affair", () => {
+  covers("4.1/openapi", "its three fields are required, others are its own affair", () => {
     const { openapi, info, paths } = samples.openApiDocument;
     const accepts = (value: unknown) => playground.OpenApiDocument.safeParse(value).success;
     expect(
@@ -565,9 +565,9 @@ describe("the OpenAPI document", () => {
 });
 
 describe("PlaygroundError", () => {
-  const { proves } = objectUnderTest(playground.PlaygroundError, samples.playgroundError);
-  proves("7.1/body", "has exactly one field");
-  proves("7.1/body", {
+  const { covers } = objectUnderTest(playground.PlaygroundError, samples.playgroundError);
+  covers("7.1/body", "has exactly one field");
+  covers("7.1/body", {
     status: oneOf(
       "INVALID_PLAYGROUND_REQUEST",
       "PLAYGROUND_REQUEST_DENIED",

@@ -8,7 +8,7 @@ import { basicHeader, type ClientCredentials } from "../../src/credentials/oauth
 import { clientForTest, failureOf, readJob, within } from "../api-client/client.ts";
 import { enveloped, job, operation } from "../contract/samples.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { proves, test } from "../support/fixtures.ts";
+import { covers, test } from "../support/fixtures.ts";
 import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";
 
 const pairOf = (header: string): string => {
@@ -48,7 +48,7 @@ for (const [clientId, clientSecret] of [
   ["a:b", "c d%20é".replace("é", "&")],
   ["client", `'"\\<>{}[]|^\`;,?@#$*()`],
 ] as const)
-  proves("5/token-basic", `the emulator gives ${clientId} a token for ${clientSecret}`, async () => {
+  covers("5/token-basic", `the emulator gives ${clientId} a token for ${clientSecret}`, async () => {
     const { baseUrl } = await emulatorForTest({ secrets: { clientId, clientSecret } });
     const { tokens } = clientForTest(baseUrl, { credentials: { clientId, clientSecret } });
     expect(await tokens.get(["mic.jobs:read"], within(5000))).toMatch(/\S+/);
@@ -91,7 +91,7 @@ const readOperation = (service: Service) =>
   service.call(getMicPublicOperation, { path: { operationId: operation.id } }, within(10_000));
 
 for (const [description, refusal] of Object.entries(REFUSALS))
-  proves(
+  covers(
     ["5/assumes-no-basic-form", "5/token-basic"],
     `a service that takes the pair as it stands is found out by its ${description}, once`,
     async () => {
@@ -105,7 +105,7 @@ for (const [description, refusal] of Object.entries(REFUSALS))
     },
   );
 
-proves(
+covers(
   ["5/assumes-no-basic-form", "5/token-basic"],
   "a service that decodes is asked once, and never in the other form",
   async () => {
@@ -121,7 +121,7 @@ proves(
 );
 
 for (const reading of ["decodes it", "takes it as it stands"] as const)
-  proves("5/assumes-no-basic-form", `a service that ${reading} hears an ordinary pair once`, async () => {
+  covers("5/assumes-no-basic-form", `a service that ${reading} hears an ordinary pair once`, async () => {
     const stub = await serviceThat(reading, ordinary);
     const service = clientOf(stub, ordinary);
     await readJob(service);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import { basicHeader } from "../../src/credentials/oauth.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { connectionForFile } from "../support/mcp.ts";
 import { answer, type Step, stubForFile } from "../support/stub.ts";
 
@@ -71,7 +71,7 @@ describe.each([
   afterEach(() => expect(leaks(connectionOf().stderr())).toEqual([]));
 
   for (const [place, step] of places)
-    proves("5/secret-stays-in-server", `is taken out of ${place}, with its token and header`, async () => {
+    covers("5/secret-stays-in-server", `is taken out of ${place}, with its token and header`, async () => {
       const stub = stubOf();
       stub.respond(() => step(everything));
       const { raw } = await connectionOf().callTool("get_job", { jobId: "job-1" });
@@ -79,21 +79,21 @@ describe.each([
       expect(stub.requests.length).toBeGreaterThan(0);
     });
 
-  proves("5/secret-stays-in-server", "is taken out of a file's type", async () => {
+  covers("5/secret-stays-in-server", "is taken out of a file's type", async () => {
     stubOf().respond(() => answer(200, "bytes", { "content-type": `text/x; a=${TOKEN}; b="${basic}"` }));
     const { raw, isError } = await connectionOf().callTool("download_asset", { assetId: "asset-1" });
     expect(isError).toBe(false);
     expect(leaks(raw)).toEqual([]);
   });
 
-  proves("5/secret-stays-in-server", "is taken out of the token endpoint's refusal", async () => {
+  covers("5/secret-stays-in-server", "is taken out of the token endpoint's refusal", async () => {
     stubOf().respondToToken(() => answer(401, { error: "invalid_client", error_description: everything }));
     const { raw, error } = await connectionOf().callTool("get_operation", { operationId: "operation-1" });
     expect(error).toMatchObject({ kind: "unauthorized" });
     expect(leaks(raw)).toEqual([]);
   });
 
-  proves("5/secret-stays-in-server", "does not show in part where a text is cut", async () => {
+  covers("5/secret-stays-in-server", "does not show in part where a text is cut", async () => {
     for (const padding of [120, 140, 150, 280, 290]) {
       stubOf().respond(() => answer(422, { ...problem, title: "x".repeat(padding) + clientSecret }));
       const { raw } = await connectionOf().callTool("get_job", { jobId: "job-1" });
@@ -102,7 +102,7 @@ describe.each([
     }
   });
 
-  proves(
+  covers(
     "5/secret-stays-in-server",
     "goes to the token endpoint only, and the token nowhere but into its header",
     async () => {

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect } from "vitest";
 import { credentials, stubEnv } from "../api-client/client.ts";
+import { covers } from "../covers.ts";
 import { sampleOf } from "../fields.ts";
 import { jobOperations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { insideForFile } from "../support/mcp.ts";
 import { answer, stubForFile } from "../support/stub.ts";
 
@@ -31,7 +31,7 @@ const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFi
 
 const tokenFor = (scope: string): string => `token-${Buffer.from(scope).toString("base64url")}`;
 
-proves(
+covers(
   [
     "5/token-endpoint",
     "5/token-basic",
@@ -91,7 +91,7 @@ proves(
   },
 );
 
-proves("5/playground-anonymous", "the geography tools ask for no token and send none", async () => {
+covers("5/playground-anonymous", "the geography tools ask for no token and send none", async () => {
   const stub = stubOf();
   stub.respond(() => answer(403, { status: "PLAYGROUND_REQUEST_DENIED" }));
   const connection = connectionOf();

@@ -12,7 +12,7 @@ import {
   within,
 } from "../api-client/client.ts";
 import { enveloped, job, jobList, problem } from "../contract/samples.ts";
-import { proves, test } from "../support/fixtures.ts";
+import { covers, test } from "../support/fixtures.ts";
 import { insideForTest } from "../support/mcp.ts";
 import {
   answer,
@@ -88,7 +88,7 @@ describe("a token", () => {
     ["a lifetime of nothing", { expires_in: 0 }],
   ];
   for (const [what, rest] of usable)
-    proves(
+    covers(
       ["5/token-response", "5/assumes-no-token-fields"],
       `is accepted with ${what} beside it`,
       async ({ stub, service }) => {
@@ -102,14 +102,14 @@ describe("a token", () => {
     );
 
   for (const status of [200, 201, 202, 203])
-    proves("5/assumes-no-token-fields", `is accepted with HTTP ${status}`, async ({ stub, service }) => {
+    covers("5/assumes-no-token-fields", `is accepted with HTTP ${status}`, async ({ stub, service }) => {
       stub.respondToToken(() => answer(status, { access_token: "good-token" }));
       stub.respond(() => completeAnswer);
       await readJob(service);
       expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
     });
 
-  proves("5/assumes-no-token-fields", "may be long", async ({ stub, client: { tokens } }) => {
+  covers("5/assumes-no-token-fields", "may be long", async ({ stub, client: { tokens } }) => {
     const token = "t".repeat(40_000);
     stub.respondToToken(() => answer(200, { access_token: token }));
     expect(await tokens.get(["mic.jobs:read"], within(10_000))).toBe(token);
@@ -121,7 +121,7 @@ describe("a token", () => {
     [60, 50_000],
     [10, 8_000],
   ] as const)
-    proves(
+    covers(
       "5/token-renewed",
       `that lives ${JSON.stringify(expires_in)} s is used, and renewed before its end`,
       async ({ stub }) => {
@@ -138,7 +138,7 @@ describe("a token", () => {
       },
     );
 
-  proves("5/token-renewed", "of unknown lifetime is used until it is refused", async ({ stub }) => {
+  covers("5/token-renewed", "of unknown lifetime is used until it is refused", async ({ stub }) => {
     const { clock, service, context } = clientOnClock(stub);
     stub.expect(completeAnswer, completeAnswer, answer(401), completeAnswer, completeAnswer);
     for (let day = 0; day < 4; day++) {
@@ -150,7 +150,7 @@ describe("a token", () => {
 });
 
 describe("a refused token", () => {
-  proves(
+  covers(
     ["5/token-renewed", "4.2/key-names-one-command"],
     "is replaced once, and the same bytes go out under the same key",
     async ({ stub, service }) => {
@@ -168,7 +168,7 @@ describe("a refused token", () => {
   const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
   const minuteMs = 61_000;
 
-  proves(
+  covers(
     ["5/assumes-no-answer-to-bad-token", "5/token-renewed"],
     "by 403 is replaced when it is old",
     async ({ stub }) => {
@@ -184,7 +184,7 @@ describe("a refused token", () => {
     },
   );
 
-  proves(
+  covers(
     "5/assumes-no-answer-to-bad-token",
     "by 403 stays when it is new: that is the permission",
     async ({ stub }) => {

@@ -1,8 +1,8 @@
 // Downloading original files, docs/contract.md, 4.2.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
 import { serviceForFile } from "./service.ts";
 import { FILE, registerInput } from "./work.ts";
@@ -19,7 +19,7 @@ test("asset ids are the ids of the files that are handed out", () => {
   expect(new Set(service().emulator.fileIds).size).toBe(service().emulator.fileIds.length);
 });
 
-proves("4.2/get-asset-content", "each file comes as raw bytes, whole, with the sha256 of its input", async () => {
+covers("4.2/get-asset-content", "each file comes as raw bytes, whole, with the sha256 of its input", async () => {
   for (const assetId of service().emulator.assetIds) {
     const answer = await download(assetId);
     expect(answer.status, answer.text).toBe(200);

@@ -1,7 +1,7 @@
 // Who may call what: section 5's table of scopes, written out by hand in operations.ts, against every operation.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { allScopes, jobOperations, operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { expectProblem } from "./http.ts";
 import { basic, serviceForFile } from "./service.ts";
@@ -13,7 +13,7 @@ test("the table names all eleven scopes and no other", () => {
   expect([...new Set(jobOperations.flatMap(({ scopes }) => scopes))].sort()).toEqual(allScopes);
 });
 
-proves(
+covers(
   [
     "5/scope-covers-operation",
     "5/scopes-cancel-job",
@@ -46,7 +46,7 @@ proves(
   },
 );
 
-proves(
+covers(
   ["5/bearer", "7.2/problem"],
   "without a token, every operation is a 401 that says how to authenticate",
   async () => {
@@ -61,7 +61,7 @@ proves(
   },
 );
 
-proves("5/bearer", "what is no live token of this service is refused", async () => {
+covers("5/bearer", "what is no live token of this service is refused", async () => {
   const { clientId, clientSecret, workspaceId } = service().emulator;
   const token = await service().token(["mic.capabilities:read"]);
   const refused = [
@@ -104,7 +104,7 @@ test("the scheme's name is not case-sensitive", async () => {
   }
 });
 
-proves("5/scope-covers-operation", "a refused caller changes nothing", async () => {
+covers("5/scope-covers-operation", "a refused caller changes nothing", async () => {
   const commands = [];
   for (const operation of jobOperations.filter(({ method }) => method === "POST"))
     commands.push({ operation, parts: await example(await world(), operation.id) });

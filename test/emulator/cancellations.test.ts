@@ -1,8 +1,8 @@
 // Cancelling a job, docs/contract.md, 3, 4.2 and 9.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { expectProblem, parseJson } from "./http.ts";
 import { nextKey, type Service, serviceForTest } from "./service.ts";
 import { FILE, last, readJob, runJobToEnd, submitJob, watchJob } from "./work.ts";
@@ -25,7 +25,7 @@ async function waitForOperation(service: Service, operationId: string) {
   throw new Error(`operation ${operationId} never ends`);
 }
 
-proves(
+covers(
   ["4.2/cancel-job", "6/progress-by-reading", "9/if-match-current"],
   "a running job is cancelled by an operation",
   async () => {
@@ -70,7 +70,7 @@ test("jobs that wait are cancelled too", async () => {
   }
 });
 
-proves("9/if-match-current", "an earlier or later version is not accepted, and changes nothing", async () => {
+covers("9/if-match-current", "an earlier or later version is not accepted, and changes nothing", async () => {
   const service = await serviceForTest();
   const submitted = await submitJob(service, FILE.succeeds);
   service.clock.advance(2000);
@@ -95,7 +95,7 @@ test("a job that is over cannot be cancelled", async () => {
   }
 });
 
-proves("4.2/key-names-one-command", "a cancellation repeated under its key is the same operation", async () => {
+covers("4.2/key-names-one-command", "a cancellation repeated under its key is the same operation", async () => {
   const service = await serviceForTest();
   const job = await submitJob(service, FILE.succeeds);
   const repeated = parts(job);

@@ -1,9 +1,9 @@
 // The grammar of requests, docs/contract.md, 4, over HTTP: every value of every field of every operation, in its place.
 import { expect, test } from "vitest";
 import { changeAt } from "../contract/object-rules.ts";
+import { covers } from "../covers.ts";
 import { badValues, type Fields, fieldsOf, goodValues, headersOf, type PlacedField } from "../fields.ts";
 import { type ListedOperation, operations, postIds, rows } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { type Answer, at, expectPlaygroundError, expectProblem } from "./http.ts";
 import { type Parts, serviceForFile } from "./service.ts";
@@ -77,7 +77,7 @@ const executions = () => service().admin("GET", "executions");
 
 for (const row of rows)
   for (const field of [...fieldsOf(row), ...headersOf(row)])
-    proves(field.rules, `${row.id}: ${field.place} ${field.name}`, async () => {
+    covers(field.rules, `${row.id}: ${field.place} ${field.name}`, async () => {
       const parts = await example(await world(), row.id);
       const before = await executions();
       for (const value of badValues(field.values)) {
@@ -98,7 +98,7 @@ const requiredIn = (fields: Fields = {}) =>
 const without = (parent: unknown, name: string) =>
   Object.fromEntries(Object.entries(object(parent)).filter(([field]) => field !== name));
 
-proves(
+covers(
   ["4.2/bodies-closed", "7.2/bounds-refused", "4.2/job-no-defaults-no-plan"],
   "bodies have exactly their fields",
   async () => {
@@ -132,7 +132,7 @@ proves(
   },
 );
 
-proves(["4.1/closed-query", "4.2/closed-query"], "queries have exactly their parameters, each once", async () => {
+covers(["4.1/closed-query", "4.2/closed-query"], "queries have exactly their parameters, each once", async () => {
   for (const row of rows) {
     const parts = await example(await world(), row.id);
     const usual = Object.entries(object(parts.query)).map(([name, value]) => `${name}=${String(value)}`);

@@ -1,7 +1,7 @@
 // Request headers of the POST endpoints, docs/contract.md, 4.2; what values they take, fields.test.ts shows.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { jobOperations, type OperationId, operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { type Answer, at, exchange, expectProblem, parseJson } from "./http.ts";
 import { fillPath, nextKey, type Parts, serviceForFile } from "./service.ts";
@@ -14,7 +14,7 @@ async function callWith(id: OperationId, parts: Parts): Promise<Answer> {
   return service().call(operations[id], { ...(await example(await world(), id)), ...parts });
 }
 
-proves("4.2/idempotency-key-required", "each POST without a key is refused and does nothing", async () => {
+covers("4.2/idempotency-key-required", "each POST without a key is refused and does nothing", async () => {
   for (const operation of posts) {
     const parts = await example(await world(), operation.id);
     const before = await service().admin("GET", "executions");
@@ -24,7 +24,7 @@ proves("4.2/idempotency-key-required", "each POST without a key is refused and d
   }
 });
 
-proves("4.2/job-key-characters", "control characters that HTTP itself forbids are refused on the wire", async () => {
+covers("4.2/job-key-characters", "control characters that HTTP itself forbids are refused on the wire", async () => {
   const { path, scopes } = operations.createMicJob;
   const token = await service().token(scopes);
   for (const control of ["\u0000", "\u0001", "\u001f", "\u007f"]) {
@@ -43,12 +43,12 @@ proves("4.2/job-key-characters", "control characters that HTTP itself forbids ar
   }
 });
 
-proves("4.2/if-match-required", "a cancellation without If-Match is refused", async () => {
+covers("4.2/if-match-required", "a cancellation without If-Match is refused", async () => {
   expectProblem(await callWith("cancelMicJob", { headers: { "if-match": undefined } }), 428);
   expectProblem(await callWith("cancelMicJob", { headers: { "if-match": "" } }), 400);
 });
 
-proves("4.2/content-type", "each POST takes application/json and nothing else", async () => {
+covers("4.2/content-type", "each POST takes application/json and nothing else", async () => {
   for (const { id, success } of posts) {
     for (const type of [
       undefined,

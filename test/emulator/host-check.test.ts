@@ -1,8 +1,8 @@
 // Who may come in: no page of somebody else's, under whatever name (DNS rebinding, other origins); every client that means it.
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { at, expectPlaygroundError, expectProblem, parseJson, rawClient } from "./http.ts";
 import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
 
@@ -67,7 +67,7 @@ describe("on this machine", () => {
   });
 });
 
-proves(["7.1/denied", "7.1/body", "7.2/problem"], "who is denied is told so in the words of each API", async () => {
+covers(["7.1/denied", "7.1/body", "7.2/problem"], "who is denied is told so in the words of each API", async () => {
   const { clientId, clientSecret, workspaceId } = service().emulator;
   const host = "evil.example";
   const jobs = await service().call(operations.listMicJobs, { query: { workspaceId }, headers: { host } });

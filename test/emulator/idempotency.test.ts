@@ -1,7 +1,7 @@
 // One key, one command, one effect: docs/contract.md, 4.2; codes and the replay header as the IETF draft has them.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { jobOperations, operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { type Answer, at, expectProblem, parseJson } from "./http.ts";
 import { nextKey, type Parts, serviceForFile, serviceForTest } from "./service.ts";
@@ -17,7 +17,7 @@ const idsInList = async (of = service()) => {
   return data.map(({ id }) => id);
 };
 
-proves("4.2/key-names-one-command", "the same key and bytes give the stored answer, and run once", async () => {
+covers("4.2/key-names-one-command", "the same key and bytes give the stored answer, and run once", async () => {
   for (const operation of posts) {
     const parts = { ...(await example(await world(), operation.id)), key: nextKey() };
     const first = await service().call(operation, parts);
@@ -35,7 +35,7 @@ proves("4.2/key-names-one-command", "the same key and bytes give the stored answ
   }
 });
 
-proves("4.2/key-names-one-command", "the same key with other bytes is refused and changes nothing", async () => {
+covers("4.2/key-names-one-command", "the same key with other bytes is refused and changes nothing", async () => {
   for (const operation of posts) {
     const parts = { ...(await example(await world(), operation.id)), key: nextKey() };
     const first = await service().call(operation, parts);
@@ -78,7 +78,7 @@ test("a key is scoped by its operation", async () => {
   expect(await service().executions(key)).toBe(posts.length);
 });
 
-proves("4.2/key-names-one-command", "twenty at once under one key run once", async () => {
+covers("4.2/key-names-one-command", "twenty at once under one key run once", async () => {
   const parts = { body: await jobBodyFor(service(), FILE.succeeds), key: nextKey() };
   const before = await idsInList();
   const answers = await Promise.all(Array.from({ length: 20 }, () => service().call(operations.createMicJob, parts)));

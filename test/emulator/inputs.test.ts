@@ -1,8 +1,8 @@
 // Registering and reading inputs, docs/contract.md, 2.2 and 4.2.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, fileId, jobBody, oneInputOffer, registerInput, runJobToEnd } from "./work.ts";
@@ -15,7 +15,7 @@ const noSuch = (inputKind: string): 400 | 422 => (inputKind === "M4_FILE" ? 400 
 const readInput = async (of: Service, inputId: string) =>
   (await of.ok(operations.getMicPublicInput, { path: { inputId } })).data;
 
-proves(
+covers(
   ["4.2/create-input", "4.2/get-input", "2.2/input-sha256"],
   "an input is its file: id, sha256, scan",
   async () => {
@@ -33,7 +33,7 @@ proves(
   },
 );
 
-proves(
+covers(
   "4.2/input-reference-file",
   "a file whose scan has not ended is registered, and no job runs with it",
   async () => {
@@ -47,7 +47,7 @@ proves(
   },
 );
 
-proves(["3/input-state", "3/input-scan-state"], "a file is scanned in five seconds and becomes READY", async () => {
+covers(["3/input-state", "3/input-scan-state"], "a file is scanned in five seconds and becomes READY", async () => {
   const own = await serviceForTest();
   const input = await registerInput(own, FILE.waitsForScan);
   expect([input.state, input.scanState]).toEqual(["WAITING_SCAN", "PENDING"]);
@@ -61,7 +61,7 @@ proves(["3/input-state", "3/input-scan-state"], "a file is scanned in five secon
   expect(ready.sha256).toBe(input.sha256);
 });
 
-proves(["3/input-state", "3/input-scan-state"], "an infected file is quarantined", async () => {
+covers(["3/input-state", "3/input-scan-state"], "an infected file is quarantined", async () => {
   const input = await registerInput(service(), FILE.quarantined);
   expect([input.state, input.scanState]).toEqual(["QUARANTINED", "INFECTED"]);
 });
@@ -76,7 +76,7 @@ test("the dataset version that a job made can be an input", async () => {
   expect(data).toMatchObject({ inputKind: "DATASET_VERSION", referenceId: job.outputDatasetVersionId, state: "READY" });
 });
 
-proves(
+covers(
   "4.2/input-kind",
   "acquisitions and dataset versions of the workspace are registered, each as its own kind",
   async () => {

@@ -1,8 +1,8 @@
 // The life of a job on a clock that the test moves, docs/contract.md, 1, 2.2 and 3.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, isTerminal, jobBody, last, listOffers, readJob, registerInput, submitJob, watchJob } from "./work.ts";
@@ -56,7 +56,7 @@ async function watch(service: Service, file: number, until?: (job: Job) => boole
   return readings;
 }
 
-proves(
+covers(
   ["1/nine-stages-in-order", "6/progress-by-reading", "2.2/stage-completed-units", "7.2/failure-when-failed"],
   "a job that succeeds passes through the nine stages in order, its units counting up",
   async () => {
@@ -108,7 +108,7 @@ test("stages last as long as stageMs says", async () => {
   expect(durations[1]).toBe(durations[0]);
 });
 
-proves(
+covers(
   ["1/nine-stages-in-order", "2.2/recipe-stop-after-stage"],
   "a recipe that stops at FREEZE is served, after an earlier stop the rest is not required; each has its output",
   async () => {
@@ -149,7 +149,7 @@ test("however far the clock jumps, the end is the same", async () => {
   expect(ends[2]).toEqual(ends[0]);
 });
 
-proves(
+covers(
   ["7.2/failure-when-failed", "2.2/problem-retryable"],
   "a job that fails at CHURN says that it may be retried",
   async () => {
@@ -163,7 +163,7 @@ proves(
   },
 );
 
-proves(
+covers(
   ["7.2/failure-when-failed", "2.2/problem-field-error"],
   "a job that fails for good at SIFT says what is wrong where",
   async () => {
@@ -177,7 +177,7 @@ proves(
   },
 );
 
-proves(
+covers(
   ["3/job-review-state", "3/job-state"],
   "a job waits for review, is approved after a minute, and goes on",
   async () => {
@@ -194,7 +194,7 @@ proves(
   },
 );
 
-proves("3/job-state", "a job pauses at BLEND and stays so", async () => {
+covers("3/job-state", "a job pauses at BLEND and stays so", async () => {
   const service = await serviceForTest();
   const paused = last(await watch(service, FILE.pauses, ({ state }) => state === "PAUSED"));
   expect(stageOf(paused, "REFINE")?.state).toBe("SUCCEEDED");

@@ -1,8 +1,8 @@
 // Request rates of the playground, docs/contract.md, 8.
 import { request } from "node:http";
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { expectPlaygroundError } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
 
@@ -28,7 +28,7 @@ async function sendRequests(
 const countOf = (statuses: readonly number[], status: number) => statuses.filter((one) => one === status).length;
 const from = (address: string) => ({ "x-forwarded-for": address });
 
-proves(
+covers(
   ["8/hard-rate", "7.1/rate-limited", "7.1/retry-after", "7.1/body"],
   "600 requests a minute over all endpoints together, then 429 until Retry-After has passed",
   async () => {
@@ -61,7 +61,7 @@ test("the rate holds in every minute, for malformed requests too, and not for th
 });
 
 // Only Linux lets a client choose among the loopback addresses without setting them up.
-proves.skipIf(process.platform !== "linux")(
+covers.skipIf(process.platform !== "linux")(
   "8/hard-rate",
   "each connected peer has its own 600 (needs Linux)",
   async () => {
@@ -80,7 +80,7 @@ proves.skipIf(process.platform !== "linux")(
   },
 );
 
-proves(
+covers(
   ["8/reported-address-rate", "8/reported-address-trusted", "7.1/retry-after"],
   "30 a minute per reported address where the edge is trusted, each address for itself",
   async () => {
@@ -98,12 +98,12 @@ proves(
   },
 );
 
-proves("8/reported-address-trusted", "a reported address counts for nothing unless the edge is trusted", async () => {
+covers("8/reported-address-trusted", "a reported address counts for nothing unless the edge is trusted", async () => {
   const service = await serviceForTest();
   expect(countOf(await sendRequests(service, 60, from("203.0.113.5")), 200)).toBe(60);
 });
 
-proves("8/reported-address-trusted", "where the edge reports no address, only the hard rate holds", async () => {
+covers("8/reported-address-trusted", "where the edge reports no address, only the hard rate holds", async () => {
   const service = await serviceForTest({ trustReportedAddress: true });
   expect(countOf(await sendRequests(service, 60), 200)).toBe(60);
 });

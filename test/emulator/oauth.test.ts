@@ -1,8 +1,8 @@
 // The token endpoint, docs/contract.md, 5 with RFC 6749 where it is silent.
 import * as oauth from "oauth4webapi";
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { allScopes, operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { type Answer, at, expectProblem, parseJson } from "./http.ts";
 import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
 
@@ -18,7 +18,7 @@ function expectOAuthError(answer: Answer, status: number, ...errors: readonly st
   expect(at(parseJson(answer.text), "access_token")).toBeUndefined();
 }
 
-proves(
+covers(
   ["5/token-endpoint", "5/token-basic", "5/token-form", "5/token-response", "5/bearer"],
   "Basic credentials and a form give a token that opens the operation",
   async () => {
@@ -37,7 +37,7 @@ proves(
   },
 );
 
-proves("5/token-form", "several scopes are parted by spaces, in any order", async () => {
+covers("5/token-form", "several scopes are parted by spaces, in any order", async () => {
   for (const scope of [allScopes.join(" "), [...allScopes].reverse().join(" ")]) {
     const answer = await service().requestToken(form(scope));
     expect(answer.status).toBe(200);
@@ -54,7 +54,7 @@ test("every request gives a token of its own", async () => {
   expect(new Set(answers.map(({ text }) => at(parseJson(text), "access_token"))).size).toBe(20);
 });
 
-proves("5/token-basic", "wrong, missing and malformed client credentials are refused as invalid_client", async () => {
+covers("5/token-basic", "wrong, missing and malformed client credentials are refused as invalid_client", async () => {
   const { clientId, clientSecret } = service().emulator;
   const wrong = [
     basic(clientId, "wrong"),
@@ -83,7 +83,7 @@ proves("5/token-basic", "wrong, missing and malformed client credentials are ref
   );
 });
 
-proves("5/token-form", "a wrong grant, scope or form is refused as RFC 6749 says", async () => {
+covers("5/token-form", "a wrong grant, scope or form is refused as RFC 6749 says", async () => {
   const rows = [
     ["grant_type=password&scope=mic.usage%3Aread", "unsupported_grant_type"],
     ["grant_type=authorization_code&scope=mic.usage%3Aread&code=1", "unsupported_grant_type"],
@@ -101,7 +101,7 @@ proves("5/token-form", "a wrong grant, scope or form is refused as RFC 6749 says
   for (const [body, errors] of rows) expectOAuthError(await service().requestToken(body), 400, ...errors.split(" "));
 });
 
-proves("5/token-form", "another content type is refused", async () => {
+covers("5/token-form", "another content type is refused", async () => {
   const json = JSON.stringify({ grant_type: "client_credentials", scope: "mic.usage:read" });
   for (const [body, type] of [
     [json, "application/json"],
@@ -113,7 +113,7 @@ proves("5/token-form", "another content type is refused", async () => {
   expect((await service().requestToken(form("mic.usage:read"), withCharset)).status).toBe(200);
 });
 
-proves("5/token-endpoint", "only POST asks for a token", async () => {
+covers("5/token-endpoint", "only POST asks for a token", async () => {
   for (const method of ["GET", "PUT", "DELETE"] as const) {
     const answer = await service().send({ method, path: "/sandbox/oauth/token" });
     expect(answer.status).toBe(405);
@@ -122,7 +122,7 @@ proves("5/token-endpoint", "only POST asks for a token", async () => {
   expect((await service().send({ method: "POST", path: "/oauth/token" })).status).toBe(404);
 });
 
-proves("5/token-renewed", "a token works until it expires; then a new one is to be had", async () => {
+covers("5/token-renewed", "a token works until it expires; then a new one is to be had", async () => {
   const own = await serviceForTest();
   const request = async () => {
     const body = parseJson((await own.requestToken(form("mic.usage:read"))).text);
@@ -140,7 +140,7 @@ proves("5/token-renewed", "a token works until it expires; then a new one is to 
   expect((await use((await request()).token)).status).toBe(200);
 });
 
-proves("5/secret-stays-in-server", "the secret is no token, and no answer repeats it", async () => {
+covers("5/secret-stays-in-server", "the secret is no token, and no answer repeats it", async () => {
   const { clientId, clientSecret } = service().emulator;
   for (const authorization of [`Bearer ${clientSecret}`, basic(clientId, clientSecret)]) {
     const answer = await service().call(operations.getMicPublicUsage, {
@@ -185,7 +185,7 @@ test("an independent OAuth client gets a token and uses it", async () => {
   await expect(oauth.processClientCredentialsResponse(server, client, refused)).rejects.toThrow();
 });
 
-proves("5/token-basic", "credentials of odd characters work as they stand and form-encoded", async () => {
+covers("5/token-basic", "credentials of odd characters work as they stand and form-encoded", async () => {
   const secrets = { clientId: "client-id_1.2~x", clientSecret: "s3:cr/et+=~! %41-_" };
   const own = await serviceForTest({ secrets });
   expect([own.emulator.clientId, own.emulator.clientSecret]).toEqual([secrets.clientId, secrets.clientSecret]);

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, onTestFinished, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations, playgroundOperations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { at, parseJson } from "./http.ts";
 import { serviceForFile } from "./service.ts";
 
@@ -22,7 +22,7 @@ function resolve(root: unknown, value: unknown): unknown {
   return typeof ref === "string" ? resolve(root, at(root, ...ref.replace(/^#\//, "").split("/"))) : value;
 }
 
-proves(["4.1/openapi", "9/playground-document-version"], "OpenAPI 3.1.1, document version 1.0.0", async () => {
+covers(["4.1/openapi", "9/playground-document-version"], "OpenAPI 3.1.1, document version 1.0.0", async () => {
   const root = await document();
   expect(root.openapi).toBe("3.1.1");
   expect(root.info["version"]).toBe("1.0.0");
@@ -39,7 +39,7 @@ test("its server is the base URL that the document was read from, whatever path 
   }
 });
 
-proves(["4.1/operation-ids", "5/playground-anonymous"], "operation ids, and empty security", async () => {
+covers(["4.1/operation-ids", "5/playground-anonymous"], "operation ids, and empty security", async () => {
   const root = await document();
   for (const { id, path } of playgroundOperations) {
     const operation = at(root, "paths", path, "get");
@@ -49,7 +49,7 @@ proves(["4.1/operation-ids", "5/playground-anonymous"], "operation ids, and empt
   }
 });
 
-proves("4.1/error-statuses", "the answers of each endpoint, and no 502 on the document itself", async () => {
+covers("4.1/error-statuses", "the answers of each endpoint, and no 502 on the document itself", async () => {
   const root = await document();
   const answersOf = (path: string) => keysOf(at(root, "paths", path, "get", "responses"));
   const upstream = ["200", "400", "403", "429", "502", "default"];
@@ -58,7 +58,7 @@ proves("4.1/error-statuses", "the answers of each endpoint, and no 502 on the do
   expect(answersOf(operations.getPlaygroundOpenApi.path)).toEqual(["200", "400", "403", "429"]);
 });
 
-proves("7.1/retry-after", "429 is described with Retry-After, an integer >= 1", async () => {
+covers("7.1/retry-after", "429 is described with Retry-After, an integer >= 1", async () => {
   const root = await document();
   for (const { path } of playgroundOperations) {
     const tooMany = resolve(root, at(root, "paths", path, "get", "responses", "429"));
@@ -67,7 +67,7 @@ proves("7.1/retry-after", "429 is described with Retry-After, an integer >= 1", 
   }
 });
 
-proves(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, and required", async () => {
+covers(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, and required", async () => {
   const root = await document();
   const parametersOf = (path: string) => at(root, "paths", path, "get", "parameters") ?? [];
   expect(parametersOf(operations.listPlaygroundStates.path)).toEqual([]);
@@ -77,7 +77,7 @@ proves(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, 
   expect(resolve(root, state)).toMatchObject({ name: "state", in: "query", required: true });
 });
 
-proves(["2.1/state-counts", "2.1/district-mandal-count"], "counts are >= 0, and have no other bound", async () => {
+covers(["2.1/state-counts", "2.1/district-mandal-count"], "counts are >= 0, and have no other bound", async () => {
   const root = await document();
   const countsIn = (value: unknown): readonly unknown[] =>
     typeof value !== "object" || value === null

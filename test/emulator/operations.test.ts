@@ -1,7 +1,7 @@
 // Every operation once, as the tables of section 4 write it down: method, path, status and the strict body.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { jobOperations, operations, playgroundOperations, rows } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { at, expectPlaygroundError, expectProblem, parseJson } from "./http.ts";
 import { nextKey, serviceForFile } from "./service.ts";
@@ -15,7 +15,7 @@ test("the hand-written table has the contract's 18 operations", () => {
 });
 
 for (const operation of rows)
-  proves(
+  covers(
     ["2.1/closed-objects", "2.2/closed-objects", "2.2/all-fields-required"],
     `${operation.id} succeeds with its status and body; its refusal is JSON, too`,
     async () => {
@@ -31,7 +31,7 @@ for (const operation of rows)
     },
   );
 
-proves("4.2/base-path", "job-processing paths lie under /sandbox and nowhere else", async () => {
+covers("4.2/base-path", "job-processing paths lie under /sandbox and nowhere else", async () => {
   const { path, scopes } = operations.listMicJobs;
   const headers = { authorization: `Bearer ${await service().token(scopes)}` };
   const query = `?workspaceId=${service().emulator.workspaceId}`;
@@ -39,7 +39,7 @@ proves("4.2/base-path", "job-processing paths lie under /sandbox and nowhere els
   expect((await service().send({ path: path.replace("/sandbox", "") + query, headers })).status).toBe(404);
 });
 
-proves(
+covers(
   ["3/job-state", "1/nine-stages-in-order", "7.2/failure-when-failed", "1/workspace-id-prefix"],
   "the first page of jobs has all eight states, and only failed jobs carry a Problem",
   async () => {
@@ -86,7 +86,7 @@ test("a created resource is read back as it was answered", async () => {
   }
 });
 
-proves(
+covers(
   "7.1/invalid-request",
   "every other method is refused: 405 with those allowed, the playground's 400",
   async () => {
@@ -110,7 +110,7 @@ proves(
   },
 );
 
-proves("7.1/invalid-request", "an unknown path is a Problem with 404, in the playground its 400", async () => {
+covers("7.1/invalid-request", "an unknown path is a Problem with 404, in the playground its 400", async () => {
   const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
   for (const path of ["/sandbox/v1/mic/nothing", "/sandbox/v1/mic/jobs/a/b/c", "/sandbox/v2/mic/jobs", "/sandbox"])
     expectProblem(await service().send({ path, headers }), 404);

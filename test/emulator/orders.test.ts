@@ -1,7 +1,7 @@
 // Bodies that are well-formed, docs/contract.md, 4.2, and do not fit what the service holds. Their form is fields.test.ts's.
 import { expect } from "vitest";
+import { covers } from "../covers.ts";
 import { operations, type PostId } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { at, expectProblem } from "./http.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
@@ -24,13 +24,13 @@ async function refuses(id: PostId, pointer: string, change: Readonly<Record<stri
   expect(await service().executions(key)).toBe(0);
 }
 
-proves("4.2/input-reference-file", "an M4_FILE refers to an owned file by devfile_ or devsignfile_", async () => {
+covers("4.2/input-reference-file", "an M4_FILE refers to an owned file by devfile_ or devsignfile_", async () => {
   for (const id of service().emulator.fileIds) expect(id).toMatch(/^dev(sign)?file_.+/);
   for (const referenceId of ["devfile_", "devfile_of-another", "devsignfile_of-another"])
     await refuses("createMicPublicInput", "/referenceId", { referenceId }, 422);
 });
 
-proves(
+covers(
   ["4.2/job-ids", "4.2/processing-request-ids"],
   "a recipe that is not offered, an input that is not there",
   async () => {
@@ -40,13 +40,13 @@ proves(
   },
 );
 
-proves("4.2/job-input-binding-owned", "an input that is not the workspace's is refused", async () => {
+covers("4.2/job-input-binding-owned", "an input that is not the workspace's is refused", async () => {
   const port = at((await example(await world(), "createMicJob")).body, "inputBindings", 0, "port");
   for (const inputId of [`micinput_${hex}`, "a", "a".repeat(128)])
     await refuses("createMicJob", "/inputBindings/0/inputId", { inputBindings: [{ port, inputId }] }, 422);
 });
 
-proves("9/recipe-version-hash-current", "a recipeVersionHash that is not the current one", async () => {
+covers("9/recipe-version-hash-current", "a recipeVersionHash that is not the current one", async () => {
   const { versionHash } = (await world()).offer.recipe;
   const recipeVersionHash = (versionHash.startsWith("0") ? "1" : "0") + versionHash.slice(1);
   await refuses("requestMicSharedFileProcessing", "/recipeVersionHash", { recipeVersionHash }, 409);
@@ -54,18 +54,18 @@ proves("9/recipe-version-hash-current", "a recipeVersionHash that is not the cur
 
 const instant = (offsetMs: number) => new Date(service().clock.now() + offsetMs).toISOString();
 
-proves("4.2/processing-request-expires-at", "expiresAt has up to six fractional digits", async () => {
+covers("4.2/processing-request-expires-at", "expiresAt has up to six fractional digits", async () => {
   const second = instant(3_600_000).slice(0, 19);
   for (const fraction of ["", ".1", ".123", ".123456"])
     expect((await post("requestMicSharedFileProcessing", { expiresAt: `${second}${fraction}Z` })).status).toBe(201);
 });
 
-proves("4.2/processing-request-expires-in-future", "expiresAt is in the future", async () => {
+covers("4.2/processing-request-expires-in-future", "expiresAt is in the future", async () => {
   for (const expiresAt of [instant(0), instant(-1), "1970-01-01T00:00:00Z"])
     await refuses("requestMicSharedFileProcessing", "/expiresAt", { expiresAt }, 422);
 });
 
-proves(
+covers(
   "4.2/processing-request-expires-within-approved",
   "expiresAt is within the expiry of file and recipe",
   async () => {
@@ -86,7 +86,7 @@ proves(
   },
 );
 
-proves("7.2/bounds-refused", "a body with many faults is refused with all of them, at most 100", async () => {
+covers("7.2/bounds-refused", "a body with many faults is refused with all of them, at most 100", async () => {
   const two = expectProblem(await post("retryMicJob", { retryMode: "NEVER", reason: "" }), 400);
   expect([...new Set(two.fieldErrors.map(({ pointer }) => pointer))].sort()).toEqual(["/reason", "/retryMode"]);
   const inputBindings = Array.from({ length: 400 }, () => ({ port: "", inputId: "" }));

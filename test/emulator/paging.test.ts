@@ -1,8 +1,8 @@
 // Lists and their cursors, docs/contract.md, 2.2 and 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, submitJob } from "./work.ts";
@@ -57,7 +57,7 @@ async function readAll(
 
 const idsOf = (pages: readonly Page[]) => pages.flatMap(({ ids }) => ids);
 
-proves(
+covers(
   ["4.2/next-cursor", "4.2/has-more", "4.2/jobs-limit-default"],
   "130 jobs in pages of 25, each once",
   async () => {
@@ -68,7 +68,7 @@ proves(
   },
 );
 
-proves(["4.2/next-cursor", "4.2/has-more"], "whatever the limits, the list is the same", async () => {
+covers(["4.2/next-cursor", "4.2/has-more"], "whatever the limits, the list is the same", async () => {
   const all = idsOf(await readAll(jobPages(service()), [100]));
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 5, max: 100 }), { minLength: 1, maxLength: 6 }), async (limits) => {
@@ -78,7 +78,7 @@ proves(["4.2/next-cursor", "4.2/has-more"], "whatever the limits, the list is th
   );
 });
 
-proves("4.2/next-cursor", "while new jobs arrive, those that were there are read exactly once", async () => {
+covers("4.2/next-cursor", "while new jobs arrive, those that were there are read exactly once", async () => {
   const own = await serviceForTest();
   const before = idsOf(await readAll(jobPages(own), [100]));
   const arrived: string[] = [];
@@ -95,7 +95,7 @@ proves("4.2/next-cursor", "while new jobs arrive, those that were there are read
   expect([...after].sort()).toEqual([...before, ...arrived].sort());
 });
 
-proves(
+covers(
   ["4.2/recipes-cursor", "4.2/next-cursor", "4.2/has-more"],
   "recipes one by one, by cursors of 43 characters",
   async () => {

@@ -1,8 +1,8 @@
 // The geography playground, docs/contract.md, 2.1, 4.1, 7.1.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations, playgroundOperations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { expectPlaygroundError } from "./http.ts";
 import { serviceForFile, serviceForTest } from "./service.ts";
 
@@ -54,12 +54,12 @@ test("figures an analyst would ask for", async () => {
   ]);
 });
 
-proves("4.1/state-uppercased", "lowercase and mixed codes mean the same state", async () => {
+covers("4.1/state-uppercased", "lowercase and mixed codes mean the same state", async () => {
   const expected = await districts("TG");
   for (const state of ["tg", "Tg", "tG"]) expect(await districts(state)).toEqual(expected);
 });
 
-proves("4.1/state-required", "exactly two ASCII letters are a state code, nothing else is", async () => {
+covers("4.1/state-required", "exactly two ASCII letters are a state code, nothing else is", async () => {
   const known = new Set((await service().ok(operations.listPlaygroundStates)).states.map(({ code }) => code));
   await fc.assert(
     fc.asyncProperty(
@@ -79,7 +79,7 @@ proves("4.1/state-required", "exactly two ASCII letters are a state code, nothin
   );
 });
 
-proves("7.1/invalid-request", "a body is not supported", async () => {
+covers("7.1/invalid-request", "a body is not supported", async () => {
   for (const { path } of playgroundOperations) {
     const query = path.endsWith("districts") ? "?state=TG" : "";
     const body = { headers: { "content-type": "application/json" }, body: "{}" };
@@ -87,7 +87,7 @@ proves("7.1/invalid-request", "a body is not supported", async () => {
   }
 });
 
-proves("5/playground-anonymous", "credentials make no difference", async () => {
+covers("5/playground-anonymous", "credentials make no difference", async () => {
   const plain = await get("/geo/states");
   for (const authorization of ["Bearer nonsense", "Basic !!!", ""]) {
     const answer = await service().send({ path: `${base}/geo/states`, headers: { authorization } });
@@ -95,7 +95,7 @@ proves("5/playground-anonymous", "credentials make no difference", async () => {
   }
 });
 
-proves(
+covers(
   ["4.1/error-statuses", "7.1/denied", "7.1/upstream-unavailable", "7.1/upstream-status-preserved", "7.1/body"],
   "each endpoint's failures have the body that section 7.1 gives them",
   async () => {

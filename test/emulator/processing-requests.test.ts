@@ -1,8 +1,8 @@
 // Asking for permission to process a shared file, docs/contract.md, 1, 2.2, 3 and 4.2.
 import { expect, test } from "vitest";
 import type { ProcessingRequest } from "../../src/contract/processing-requests.ts";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, jobBody, last, oneInputOffer, processingBody, registerInput } from "./work.ts";
@@ -39,7 +39,7 @@ const newestJobs = async (service: Service) => {
   return (await service.ok(operations.listMicJobs, { query })).data.map(({ id }) => id);
 };
 
-proves("1/permission-reviewed-before-job", "a new request is not approved yet and starts no job", async () => {
+covers("1/permission-reviewed-before-job", "a new request is not approved yet and starts no job", async () => {
   const service = await serviceForTest();
   const before = await newestJobs(service);
   const request = await requestProcessing(service);
@@ -48,7 +48,7 @@ proves("1/permission-reviewed-before-job", "a new request is not approved yet an
   expect(await newestJobs(service)).toEqual(before);
 });
 
-proves(
+covers(
   ["3/processing-request-state", "2.2/processing-request-hashes", "2.2/processing-request-reason-code"],
   "it is reviewed: SUBMITTED, REVIEWABLE, APPROVED, each a revision later",
   async () => {
@@ -73,7 +73,7 @@ proves(
   },
 );
 
-proves(
+covers(
   ["3/processing-request-state", "2.2/processing-request-reason-code"],
   "what is not eligible is REJECTED, and says why",
   async () => {
@@ -96,7 +96,7 @@ proves(
   },
 );
 
-proves("3/processing-request-state", "a permission ends with its expiry: REVOKED", async () => {
+covers("3/processing-request-state", "a permission ends with its expiry: REVOKED", async () => {
   const service = await serviceForTest();
   const request = await requestProcessing(service);
   const approved = last(await watch(service, request.id));
@@ -109,7 +109,7 @@ proves("3/processing-request-state", "a permission ends with its expiry: REVOKED
   expect(revoked.revision).toBeGreaterThan(approved.revision);
 });
 
-proves(
+covers(
   "1/permission-reviewed-before-job",
   "a job that was asked permission for runs only when it is granted",
   async () => {
@@ -125,7 +125,7 @@ proves(
   },
 );
 
-proves("2.2/processing-request-instants", "it answers what was asked for", async () => {
+covers("2.2/processing-request-instants", "it answers what was asked for", async () => {
   const service = await serviceForTest();
   const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
   const expiresAt = new Date(service.clock.now() + 7_200_000).toISOString().replace("Z", "456Z");
@@ -154,7 +154,7 @@ test("the hash of a request is of what it asks", async () => {
   expect(new Set(hashes).size).toBe(2);
 });
 
-proves(
+covers(
   ["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"],
   "a revision up to 2^63-1 goes over the wire as an integer, digit by digit",
   async () => {

@@ -1,8 +1,8 @@
 // What the query parameters of the job-processing API do, docs/contract.md, 4.2, and how their text is read; which values they
 // take, fields.test.ts shows.
 import { expect } from "vitest";
+import { covers } from "../covers.ts";
 import { type OperationRow, operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
 import { serviceForFile } from "./service.ts";
 
@@ -24,7 +24,7 @@ const accepts = async (operation: OperationRow, query: string) => {
   return parseJson(answer.text);
 };
 
-proves("4.2/recipes-sort", "recipes stand by versionId where that is asked for", async () => {
+covers("4.2/recipes-sort", "recipes stand by versionId where that is asked for", async () => {
   const page = operations.listMicExecutableRecipes.answer.parse(
     await accepts(listMicExecutableRecipes, `${workspace()}&sort=versionId&limit=100`),
   );
@@ -33,7 +33,7 @@ proves("4.2/recipes-sort", "recipes stand by versionId where that is asked for",
   expect(ids).toHaveLength(service().emulator.recipeVersionIds.length);
 });
 
-proves(["4.2/usage-window", "2.2/usage-window"], "window: DAY and ENTITLEMENT; MONTH is not to be had", async () => {
+covers(["4.2/usage-window", "2.2/usage-window"], "window: DAY and ENTITLEMENT; MONTH is not to be had", async () => {
   for (const window of ["DAY", "ENTITLEMENT"]) {
     const usage = await accepts(getMicPublicUsage, `${workspace()}&window=${window}`);
     expect(at(usage, "data", "window")).toBe(window);
@@ -42,7 +42,7 @@ proves(["4.2/usage-window", "2.2/usage-window"], "window: DAY and ENTITLEMENT; M
   expect(JSON.stringify(expectProblem(month, 422))).toContain("MONTH");
 });
 
-proves("4.2/closed-query", "a query that is no percent-encoded UTF-8 is refused, not repaired", async () => {
+covers("4.2/closed-query", "a query that is no percent-encoded UTF-8 is refused, not repaired", async () => {
   for (const query of ["%", "%zz=1", `${workspace()}&cursor=%ff`, `${workspace()}&cursor=%c3%28`])
     await refuses(listMicJobs, query);
 });

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_OFFER_BYTES, type RecipeOffer } from "../../src/contract/recipes.ts";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { at, expectProblem } from "./http.ts";
 import { judge, makeValue, requiredNames } from "./parameters.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
@@ -34,7 +34,7 @@ async function runnableOffers(): Promise<readonly RecipeOffer[]> {
 
 const entries = (value: unknown): readonly (readonly [string, unknown])[] => Object.entries(Object(value));
 
-proves(
+covers(
   ["2.2/offer-projection-size", "2.2/recipe-parameters-references"],
   "three recipes and more, each within its size",
   async () => {
@@ -52,7 +52,7 @@ proves(
   },
 );
 
-proves("9/recipe-version-identity", "each version has an id and a hash that no other has", async () => {
+covers("9/recipe-version-identity", "each version has an id and a hash that no other has", async () => {
   const recipes = (await listOffers(service())).map(({ recipe }) => recipe);
   for (const name of ["versionId", "versionHash"] as const)
     expect(new Set(recipes.map((recipe) => recipe[name])).size).toBe(recipes.length);
@@ -75,7 +75,7 @@ test("an offer holds through the day", async () => {
   }
 });
 
-proves("4.2/job-parameter-values", "each offer takes values that its published schema describes", async () => {
+covers("4.2/job-parameter-values", "each offer takes values that its published schema describes", async () => {
   expect((await runnableOffers()).length).toBeGreaterThanOrEqual(3);
   for (const offer of await runnableOffers()) {
     const values = makeValue(offer.recipe.parameters);
@@ -105,7 +105,7 @@ function* spoiled(value: unknown): Generator<unknown> {
   } else if (typeof value === "boolean") yield* [String(value), Number(value)];
 }
 
-proves(
+covers(
   ["4.2/job-parameter-values", "7.2/bounds-refused"],
   "the service and an independent judge agree on any values",
   async () => {
@@ -136,7 +136,7 @@ proves(
   },
 );
 
-proves("4.2/job-no-defaults-no-plan", "nothing is filled in, nothing is taken besides", async () => {
+covers("4.2/job-no-defaults-no-plan", "nothing is filled in, nothing is taken besides", async () => {
   for (const offer of await runnableOffers()) {
     const values = makeValue(offer.recipe.parameters);
     for (const name of requiredNames(offer.recipe.parameters.definition)) {
@@ -151,7 +151,7 @@ proves("4.2/job-no-defaults-no-plan", "nothing is filled in, nothing is taken be
   }
 });
 
-proves("4.2/job-parameter-values", "random values are judged alike", async () => {
+covers("4.2/job-parameter-values", "random values are judged alike", async () => {
   const [offer] = await runnableOffers();
   if (offer === undefined) throw new Error("no offers");
   const names = Object.keys(Object(at(offer.recipe.parameters.definition, "properties")));
@@ -166,7 +166,7 @@ proves("4.2/job-parameter-values", "random values are judged alike", async () =>
   );
 });
 
-proves(
+covers(
   "4.2/job-input-bindings",
   "the recipe's inputs are its ports: missing, unknown or one more is refused",
   async () => {
@@ -203,7 +203,7 @@ test("a job cannot be made of an input that is not ready", async () => {
   }
 });
 
-proves("8/workspace-limits-as-data", "a capability's limits bite: an input beyond them is refused", async () => {
+covers("8/workspace-limits-as-data", "a capability's limits bite: an input beyond them is refused", async () => {
   const { workspaceId } = service().emulator;
   const { data } = await service().ok(operations.getMicPublicCapabilities, { query: { workspaceId } });
   // The table of districts has 784 rows, the file that the other tests use four.

@@ -1,8 +1,8 @@
 // Retrying a job, docs/contract.md, 3 and 4.2.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, last, readJob, retryableJob, runJobToEnd, submitJob, watchJob } from "./work.ts";
@@ -22,7 +22,7 @@ async function retried(service: Service, jobId: string, retryMode: string): Prom
   return data;
 }
 
-proves(
+covers(
   ["3/retry-carries-earlier-job", "4.2/retry-job"],
   "SAFE_RESUME keeps the finished stages and succeeds",
   async () => {
@@ -43,7 +43,7 @@ proves(
   },
 );
 
-proves("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", async () => {
+covers("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", async () => {
   const service = await serviceForTest();
   const failed = await retryableJob(service);
   const job = await retried(service, failed.id, "RESTART");

@@ -1,8 +1,8 @@
 // What no polite client sends: malformed, deep, huge, slow and crowded requests, answered properly and without harm.
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { exchange, expectPlaygroundError, expectProblem } from "./http.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
@@ -19,7 +19,7 @@ afterEach(async () => {
   expect(answer.status, "the emulator lives on").toBe(200);
 });
 
-proves("7.2/problem", "malformed JSON is a Problem", async () => {
+covers("7.2/problem", "malformed JSON is a Problem", async () => {
   const malformed = [
     "",
     " ",
@@ -39,7 +39,7 @@ proves("7.2/problem", "malformed JSON is a Problem", async () => {
   for (const text of malformed) expectProblem(await submit(text), 400);
 });
 
-proves("7.2/problem", "bytes that are no UTF-8 are a Problem", async () => {
+covers("7.2/problem", "bytes that are no UTF-8 are a Problem", async () => {
   for (const bytes of [
     [0x7b, 0xff, 0x7d],
     [0x22, 0xc3, 0x28, 0x22],

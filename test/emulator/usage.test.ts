@@ -1,7 +1,7 @@
 // Usage and capabilities, docs/contract.md, 2.2 and 8.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, registerInput, runJobToEnd, submitJob } from "./work.ts";
 
@@ -28,7 +28,7 @@ async function growth(service: Service, work: () => Promise<unknown>, window?: s
   });
 }
 
-proves("8/workspace-limits-as-data", "what is granted is used, reserved or remaining", async () => {
+covers("8/workspace-limits-as-data", "what is granted is used, reserved or remaining", async () => {
   const service = await serviceForTest();
   for (const window of ["DAY", "ENTITLEMENT"]) {
     const { buckets, observedAt, activatedAt, expiresAt } = await usage(service, window);
@@ -85,7 +85,7 @@ test("a new day starts its window anew, the entitlement goes on", async () => {
   expect([...(await usedBy(service, "DAY")).values()].some((used) => used > 0n)).toBe(false);
 });
 
-proves(
+covers(
   ["8/workspace-limits-as-data", "2.2/capability-max-bytes-and-rows"],
   "capabilities are enabled or say what is missing",
   async () => {

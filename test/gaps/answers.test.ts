@@ -14,7 +14,7 @@ import {
   problem,
   processingRequest,
 } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { answer, hangUp } from "../support/stub.ts";
 import { sessionForFile, sessionForTest } from "./session.ts";
 
@@ -32,7 +32,7 @@ const oddHeaders: readonly Readonly<Record<string, string>>[] = [
   { "content-type": "application/vnd.mic.v1+json; charset=latin1" },
 ];
 for (const [at, headers] of oddHeaders.entries())
-  proves("4.2/assumes-no-response-headers", `a job is what its body says, beside headers ${at}`, async () => {
+  covers("4.2/assumes-no-response-headers", `a job is what its body says, beside headers ${at}`, async () => {
     const { stub, connection } = session();
     // As bytes: the stub adds no header of its own.
     const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -51,7 +51,7 @@ for (const [at, headers] of oddHeaders.entries())
   });
 
 for (const replayed of [undefined, "yes", "1", "false"])
-  proves(
+  covers(
     ["4.2/assumes-no-response-headers", "4.2/key-names-one-command"],
     `a stored answer is one though Idempotent-Replayed is ${replayed ?? "absent"}`,
     async () => {
@@ -78,7 +78,7 @@ const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
   ["an ETag of something else", { etag: '"not-a-hash"', "accept-ranges": "bytes" }],
 ];
 for (const [what, headers] of files)
-  proves("4.2/assumes-no-asset-headers", `a file is saved with these headers: ${what}`, async () => {
+  covers("4.2/assumes-no-asset-headers", `a file is saved with these headers: ${what}`, async () => {
     const { stub, connection } = session();
     const bytes = Buffer.from('{"not": "judged by its type"');
     stub.expect(answer(200, bytes, headers));
@@ -89,7 +89,7 @@ for (const [what, headers] of files)
     expect(await readFile(String(structured?.["path"]))).toEqual(bytes);
   });
 
-proves("7.2/assumes-no-statuses-or-codes", "a refusal is told as it came, whatever its status and code", async () => {
+covers("7.2/assumes-no-statuses-or-codes", "a refusal is told as it came, whatever its status and code", async () => {
   const { stub, connection } = session();
   const codes = ["¡no!", "IDEMPOTENCY_KEY_REUSED", "NOT_FOUND", "VERSION_CONFLICT", "RATE_LIMITED", "SUCCESS"];
   for (const status of [400, 402, 404, 405, 409, 410, 418, 422, 423, 425, 451, 499]) {
@@ -105,7 +105,7 @@ proves("7.2/assumes-no-statuses-or-codes", "a refusal is told as it came, whatev
   }
 });
 
-proves("7.2/assumes-no-answer-to-key-reuse", "a key that has been used is never sent with another body", async () => {
+covers("7.2/assumes-no-answer-to-key-reuse", "a key that has been used is never sent with another body", async () => {
   const { stub, connection } = session();
   const steps = [answer(202, enveloped(running)), answer(422, problem), answer(409, { ...problem, retryable: false })];
   for (const [at, step] of steps.entries()) {
@@ -129,7 +129,7 @@ proves("7.2/assumes-no-answer-to-key-reuse", "a key that has been used is never 
   }
 });
 
-proves(
+covers(
   "8/assumes-no-job-rate",
   "no call waits for a limit that nobody has named, and a named one is obeyed",
   async () => {
@@ -149,7 +149,7 @@ proves(
 );
 
 const envelopes = { register_input: enveloped(input), request_file_processing: micEnveloped(processingRequest) };
-proves("1/json-bodies", "every body that goes out is JSON, but the token request", async () => {
+covers("1/json-bodies", "every body that goes out is JSON, but the token request", async () => {
   const { stub, connection } = await sessionForTest();
   const cancelJob = { jobId: "job-json", reason: "„Nein“ – \u2028 🧭", resourceVersion: 3 };
   const calls = [

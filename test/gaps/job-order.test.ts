@@ -1,7 +1,7 @@
 // The job list in any order: a filter concludes nothing from it that it does not say.
 import { expect } from "vitest";
 import * as z from "zod/v4";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import { sessionForTest } from "./session.ts";
 
@@ -18,7 +18,7 @@ const createdSince = "2026-11-19T06:00:00Z";
 const young = newestFirst.slice(0, 31).map(({ id }) => id);
 const args = { workspaceId: "micws_1", createdSince, limit: 100 };
 
-proves("4.2/assumes-no-job-order", "what was created since is found in a list of any order", async () => {
+covers("4.2/assumes-no-job-order", "what was created since is found in a list of any order", async () => {
   const oldestFirst = newestFirst.toReversed();
   const mixed = newestFirst.map((_, index) => newestFirst[(index * 137) % newestFirst.length] ?? { id: "none" });
   for (const jobs of [oldestFirst, mixed]) {
@@ -31,7 +31,7 @@ proves("4.2/assumes-no-job-order", "what was created since is found in a list of
   }
 });
 
-proves(
+covers(
   "4.2/assumes-no-job-order",
   "newest first, reading ends behind a whole page that is older, and says so",
   async () => {

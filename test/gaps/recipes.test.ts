@@ -11,7 +11,7 @@ import {
   recipeOffer,
   recipeParameters,
 } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { answer } from "../support/stub.ts";
 import { type Session, sessionForTest } from "./session.ts";
 
@@ -52,7 +52,7 @@ const chosenOtherwise: readonly (readonly [what: string, inputs: readonly string
 ];
 
 for (const [what, inputs, ports] of chosenOtherwise)
-  proves("4.2/assumes-no-port-names", `${what}: the job is sent as the agent has it`, async () => {
+  covers("4.2/assumes-no-port-names", `${what}: the job is sent as the agent has it`, async () => {
     const session = await sessionForTest();
     session.stub.respond(() => submitted);
     const inputBindings = bindingsTo(ports);
@@ -61,7 +61,7 @@ for (const [what, inputs, ports] of chosenOtherwise)
     expect(bodies).toMatchObject([{ inputBindings }]);
   });
 
-proves(
+covers(
   ["4.2/assumes-no-port-names", "4.2/job-input-binding-port"],
   "names that can all be ports, and all be bound, are: another port or a missing one is told before anything is sent",
   async () => {
@@ -116,7 +116,7 @@ const ofAnotherLanguage: readonly (readonly [what: string, parameters: Json, val
 ];
 
 for (const [what, parameters, parameterValues] of ofAnotherLanguage)
-  proves("2.2/assumes-no-schema-language", `${what}: the service judges`, async () => {
+  covers("2.2/assumes-no-schema-language", `${what}: the service judges`, async () => {
     const session = await sessionForTest();
     session.stub.respond(() => submitted);
     const recipe = { parameters: { ...recipeParameters, references: {}, ...parameters } };
@@ -125,7 +125,7 @@ for (const [what, parameters, parameterValues] of ofAnotherLanguage)
     expect(bodies).toMatchObject([{ parameterValues }]);
   });
 
-proves(
+covers(
   ["2.2/assumes-no-schema-language", "4.2/job-parameter-values"],
   "JSON Schema 2020-12, by its name or by none, is held against the values before anything is sent",
   async () => {

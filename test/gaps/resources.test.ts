@@ -18,7 +18,7 @@ import {
   usageBucket,
   usageSummary,
 } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { answer } from "../support/stub.ts";
 import { sessionForFile } from "./session.ts";
 
@@ -38,7 +38,7 @@ const operationIn = (state: string, more: object = {}) => ({
   ...more,
 });
 
-proves("2.2/assumes-no-value-sets", "values that nobody has heard of are told as they came", async () => {
+covers("2.2/assumes-no-value-sets", "values that nobody has heard of are told as they came", async () => {
   const { stub, connection } = session();
   const moved = operationIn("SUCCEEDED", { operationType: "réindex/v2 ☃", resultResourceId: null });
   const set = { ...capabilitySet, capabilities: [{ ...capability, kind: "🧭", operation: "un-blend", version: "∞" }] };
@@ -70,7 +70,7 @@ proves("2.2/assumes-no-value-sets", "values that nobody has heard of are told as
   });
 });
 
-proves(
+covers(
   "2.2/assumes-no-workspace-or-asset-record",
   "a workspace and an asset are their identifiers: nothing else is asked for",
   async () => {
@@ -102,7 +102,7 @@ proves(
   },
 );
 
-proves("3/assumes-no-transitions", "each reading is told as it is, whatever was read before", async () => {
+covers("3/assumes-no-transitions", "each reading is told as it is, whatever was read before", async () => {
   const { stub, connection } = session();
   const jobStates = ["SUCCEEDED", "PREPARING", "FAILED", "RUNNING", "CANCELLED", "QUEUED", "PAUSED", "WAITING_REVIEW"];
   for (const [at, state] of jobStates.entries()) {
@@ -129,7 +129,7 @@ proves("3/assumes-no-transitions", "each reading is told as it is, whatever was 
   }
 });
 
-proves("3/assumes-no-transitions", "a retry is the service's to refuse, whatever the job's state was", async () => {
+covers("3/assumes-no-transitions", "a retry is the service's to refuse, whatever the job's state was", async () => {
   const { stub, connection } = session();
   for (const state of ["SUCCEEDED", "RUNNING", "PREPARING", "PAUSED"]) {
     const jobId = `job-${state}`;
@@ -143,7 +143,7 @@ proves("3/assumes-no-transitions", "a retry is the service's to refuse, whatever
   }
 });
 
-proves(
+covers(
   "4.2/assumes-no-default-recipe-page",
   "without a limit none is sent, and a page is as long as it comes",
   async () => {
@@ -171,7 +171,7 @@ proves(
   },
 );
 
-proves("9/recipe-version-identity", "a version is told by its id and its hash, as they are now", async () => {
+covers("9/recipe-version-identity", "a version is told by its id and its hash, as they are now", async () => {
   const { stub, connection } = session();
   const { versionId } = recipeDefinition;
   for (const versionHash of ["1".repeat(64), "2".repeat(64)]) {
@@ -192,7 +192,7 @@ const windows = [
   ["ENTITLEMENT", "DAY"],
 ] as const;
 for (const [requested, returned] of windows)
-  proves("4.2/usage-window-told", `usage by ${returned} is no usage by ${requested}, and says so`, async () => {
+  covers("4.2/usage-window-told", `usage by ${returned} is no usage by ${requested}, and says so`, async () => {
     const { stub, connection } = session();
     stub.expect(answer(200, enveloped({ ...usageSummary, window: returned })));
     const { structured, text } = await connection.callTool("get_usage", { workspaceId: "micws_1", window: requested });
@@ -202,7 +202,7 @@ for (const [requested, returned] of windows)
     expect(text.startsWith(String(structured?.["summary"]))).toBe(true);
   });
 
-proves("4.2/usage-window-told", "usage of the window asked for says nothing of it", async () => {
+covers("4.2/usage-window-told", "usage of the window asked for says nothing of it", async () => {
   const { stub, connection } = session();
   for (const window of ["DAY", "ENTITLEMENT"]) {
     stub.expect(answer(200, enveloped({ ...usageSummary, window })));

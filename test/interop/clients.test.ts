@@ -97,12 +97,12 @@ const isLeftToCi = (transport: string, { isProgram, opens, name }: Client) =>
   isProgram &&
   (!name.startsWith(OFTEN[transport] ?? "none") || (transport !== "stdio" && opens === "initialize"));
 
-describe.each(Object.entries(transports))("over %s", (transport, prove) => {
+describe.each(Object.entries(transports))("over %s", (transport, verifyClient) => {
   for (const client of clients) {
     const { name, does } = client;
     const missing = client.missing ?? (isLeftToCi(transport, client) ? "MIC_TEST_ALL is not 1" : undefined);
     const title = `${name} ${["connects", ...does].join(", ")}${missing ? ` (skipped: ${missing})` : ""}`;
     // Programs of others: one that stumbles is asked once more.
-    test.skipIf(missing !== undefined)(title, { timeout: 30_000, retry: 1 }, () => prove(client));
+    test.skipIf(missing !== undefined)(title, { timeout: 30_000, retry: 1 }, () => verifyClient(client));
   }
 });

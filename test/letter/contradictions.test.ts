@@ -13,8 +13,8 @@ import {
   retryJob,
   stage,
 } from "../contract/samples.ts";
+import { covers } from "../covers.ts";
 import { type Session, sessionForTest } from "../gaps/session.ts";
-import { proves } from "../proves.ts";
 import { answer } from "../support/stub.ts";
 
 const STAGES = ["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"];
@@ -36,7 +36,7 @@ const failures = [
   ["CANCELLED", problem, false],
 ] as const;
 
-proves(
+covers(
   "7.2/failure-when-failed",
   "a failure where none should be, and none where one should be, is named",
   async () => {
@@ -62,7 +62,7 @@ proves(
   },
 );
 
-proves("7.2/failure-when-failed", "in a list it is named by its item, in a resource as in its tool", async () => {
+covers("7.2/failure-when-failed", "in a list it is named by its item, in a resource as in its tool", async () => {
   const session = await sessionForTest();
   const data = [
     job,
@@ -83,7 +83,7 @@ proves("7.2/failure-when-failed", "in a list it is named by its item, in a resou
   expect(resource.meta).toEqual({ "mic-mcp/drift": ["/data/failure: a Problem, though the state is RUNNING"] });
 });
 
-proves(
+covers(
   ["7.2/failure-when-failed", "4.2/key-names-one-command"],
   "an action's answer keeps its own, told again too",
   async () => {
@@ -99,7 +99,7 @@ proves(
   },
 );
 
-proves(
+covers(
   "1/nine-stages-in-order",
   "stages out of the contract's order, or there twice, are named; any in order are not",
   async () => {
@@ -126,7 +126,7 @@ proves(
   },
 );
 
-proves("4.2/has-more", "hasMore says whether more remain; a cursor that says otherwise is told as well", async () => {
+covers("4.2/has-more", "hasMore says whether more remain; a cursor that says otherwise is told as well", async () => {
   const session = await sessionForTest();
   for (const [tool, list] of [
     ["list_jobs", jobList],
@@ -154,7 +154,7 @@ proves("4.2/has-more", "hasMore says whether more remain; a cursor that says oth
   }
 });
 
-proves("9/playground-document-version", "a document of another version than the contract's is named", async () => {
+covers("9/playground-document-version", "a document of another version than the contract's is named", async () => {
   const session = await sessionForTest();
   const named = ["/info/version: not 1.0.0, the contract's document version"];
   for (const [info, drift] of [
@@ -171,7 +171,7 @@ proves("9/playground-document-version", "a document of another version than the 
   }
 });
 
-proves("3/retry-carries-earlier-job", "an answer that is no retry of this job is not taken for one", async () => {
+covers("3/retry-carries-earlier-job", "an answer that is no retry of this job is not taken for one", async () => {
   const session = await sessionForTest();
   const { stub, connection } = session;
   for (const [index, earlier] of [null, "another", "ZZ1", "zz1 "].entries()) {

@@ -1,8 +1,8 @@
 // expiresAt of a processing request: what has certainly passed is never sent, and what was sent in time is finished later.
 import { expect, onTestFinished, vi } from "vitest";
 import { createProcessingRequest, micEnveloped, processingRequest } from "../contract/samples.ts";
+import { covers } from "../covers.ts";
 import { sessionForTest } from "../gaps/session.ts";
-import { proves } from "../proves.ts";
 import { answer, resetAfterReading } from "../support/stub.ts";
 
 const SLACK_MS = 5 * 60_000;
@@ -10,7 +10,7 @@ const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 const accepted = answer(201, micEnveloped(processingRequest));
 const readBack = answer(200, micEnveloped(processingRequest));
 
-proves(
+covers(
   "4.2/processing-request-expires-in-future",
   "an instant past by more than the clocks may differ is refused unsent, any other is the service's to judge",
   async () => {
@@ -45,7 +45,7 @@ proves(
   },
 );
 
-proves(
+covers(
   ["4.2/processing-request-expires-in-future", "4.2/key-names-one-command"],
   "an action that was begun in time is resumed and replayed after it",
   async () => {

@@ -1,8 +1,8 @@
 // Geography to the letter: whose status it is, what an empty list means, and addresses and instants that only look odd.
 import { expect, test } from "vitest";
 import { catalogMetadata, districtsResponse, statesResponse } from "../contract/samples.ts";
+import { covers } from "../covers.ts";
 import { sessionForTest } from "../gaps/session.ts";
-import { proves } from "../proves.ts";
 import { answer, type RecordedRequest, type Step, type Stub } from "../support/stub.ts";
 
 const isStates = ({ target }: RecordedRequest): boolean => target.endsWith("/geo/states");
@@ -17,7 +17,7 @@ const upstream = (status: number): Step =>
   answer(status, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" }, { "retry-after": "600" });
 const emptyList = answer(200, { ...catalogMetadata, state: "Telangana", districts: [] });
 
-proves("7.1/upstream-status-preserved", "an upstream's error is told as that, whatever its status", async () => {
+covers("7.1/upstream-status-preserved", "an upstream's error is told as that, whatever its status", async () => {
   const { stub, connection } = await sessionForTest();
   for (const status of [400, 404, 410, 502]) {
     districtsAnswered(stub, upstream(status));
@@ -50,7 +50,7 @@ const unknownStateAnswers: readonly (readonly [string, Step])[] = [
   ["an empty list of the code's name", answer(200, { contract, state: "ZZ", districts: [] })],
 ];
 
-proves(
+covers(
   ["4.1/state-required", "4.1/assumes-no-answer-to-unknown-state"],
   "no such state is said, whatever is answered, only of a code that the states list does not have",
   async () => {
@@ -70,7 +70,7 @@ proves(
   },
 );
 
-proves(
+covers(
   ["2.1/districts-response-districts", "2.1/state-counts"],
   "an empty list of a state that has no districts is an empty list",
   async () => {
@@ -94,7 +94,7 @@ test("where the states cannot be read, an empty list is an empty list", async ()
   expect(structured).toMatchObject({ districts: [] });
 });
 
-proves("4.1/districts", "a list that is not empty needs no second request", async () => {
+covers("4.1/districts", "a list that is not empty needs no second request", async () => {
   const { stub, connection } = await sessionForTest();
   stub.expect(answer(200, districtsResponse));
   const { structured } = await connection.callTool("list_districts", { state: "TG" });

@@ -3,15 +3,15 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped, openApiDocument, recipeOffer } from "../contract/samples.ts";
+import { covers } from "../covers.ts";
 import { sessionForTest } from "../gaps/session.ts";
 import { callMessage, initialize, start } from "../mcp/stdio/child.ts";
-import { proves } from "../proves.ts";
 import { folderForTest } from "../support/home.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 
 const MAX_INT64 = "9223372036854775807";
 
-proves("4.1/openapi", "an OpenAPI document with int64 bounds is told, its numbers exact", async () => {
+covers("4.1/openapi", "an OpenAPI document with int64 bounds is told, its numbers exact", async () => {
   const { stub, connection } = await sessionForTest();
   const schema = { type: "integer", minimum: 0, maximum: "MAX", example: 9007199254740991 };
   const document = {
@@ -33,7 +33,7 @@ proves("4.1/openapi", "an OpenAPI document with int64 bounds is told, its number
   expect(JSON.parse(rest)).toEqual(shown);
 });
 
-proves("2.2/recipe-parameters-definition", "a recipe's numbers are never shown as null or as other ones", async () => {
+covers("2.2/recipe-parameters-definition", "a recipe's numbers are never shown as null or as other ones", async () => {
   const { stub, connection } = await sessionForTest();
   const offer = JSON.stringify(micEnveloped(recipeOffer));
   for (const [sent, shown] of [
@@ -57,7 +57,7 @@ const Refused = z.looseObject({
   result: z.looseObject({ isError: z.boolean().optional(), _meta: z.looseObject({}).optional() }),
 });
 
-proves(
+covers(
   ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan"],
   "a number that cannot be sent as it is written is refused by its place, at any depth; what can be is sent so",
   async () => {

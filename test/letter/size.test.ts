@@ -2,8 +2,8 @@
 // page, which may be so large, that a smaller one can be read.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJob, enveloped, job, jobList, problem } from "../contract/samples.ts";
+import { covers } from "../covers.ts";
 import { sessionForTest } from "../gaps/session.ts";
-import { proves } from "../proves.ts";
 import { answer, flood } from "../support/stub.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -24,7 +24,7 @@ const largeJob = {
 };
 const pageOf = (count: number) => ({ ...jobList, data: Array.from({ length: count }, () => largeJob) });
 
-proves(
+covers(
   ["2.2/job-list", "2.2/problem-field-errors"],
   "a page that is too large to be read can be read with a smaller limit",
   async () => {
@@ -73,7 +73,7 @@ test("an answer without an end is a contract violation, and a smaller limit is a
   );
 });
 
-proves(
+covers(
   "4.2/key-names-one-command",
   "an action whose answer is too large to be read has an unknown outcome",
   async () => {

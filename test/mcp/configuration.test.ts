@@ -1,9 +1,9 @@
 // What a configuration offers: the default workspace, read-only mode, toolsets, and a server without a service.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
+import { covers } from "../covers.ts";
 import { serviceForFile } from "../emulator/service.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { type ClientFace, connectionForTest, type Era, emulatorEnv, insideForTest } from "../support/mcp.ts";
 import { POST_TOOLS, TOOL_NAMES } from "../tools/catalogue.ts";
 
@@ -29,7 +29,7 @@ async function refusal(connection: ClientFace, name: string): Promise<string> {
 }
 
 describe.each(bothEras)("%s", (era) => {
-  proves(
+  covers(
     ["4.2/query-workspace-id", "1/workspace-id-prefix"],
     "a default workspace is used where none is given",
     async () => {
@@ -110,7 +110,7 @@ describe.each(bothEras)("%s", (era) => {
     }
   });
 
-  proves("5/playground-anonymous", "without a service or without credentials the tools say what to set", async () => {
+  covers("5/playground-anonymous", "without a service or without credentials the tools say what to set", async () => {
     const none = await insideForTest(era, {});
     expect(await namesOf(none)).toEqual(TOOL_NAMES);
     for (const name of ["list_states", "get_job"]) {

@@ -1,6 +1,6 @@
 // No secret leaves the server: a service that echoes all it was sent, in every place it can, teaches an agent nothing.
 import { expect, test } from "vitest";
-import { proves } from "../proves.ts";
+import { covers } from "../covers.ts";
 import { type Connection, connectionForTest, type Era } from "../support/mcp.ts";
 import { answer, type RecordedRequest, type Step, stubForTest } from "../support/stub.ts";
 
@@ -80,7 +80,7 @@ const echoing: readonly ((echo: string, status: number) => Step)[] = [
   (echo) => answer(302, "", { location: `https://example.invalid/?${encodeURIComponent(echo)}` }),
 ];
 
-proves("5/secret-stays-in-server", "whatever the service says of a secret is taken out", async () => {
+covers("5/secret-stays-in-server", "whatever the service says of a secret is taken out", async () => {
   const stub = await stubForTest();
   stub.respondToToken(() => answer(200, { access_token: TOKEN, token_type: "Bearer" }));
   stub.respond((request) => {
@@ -106,7 +106,7 @@ proves("5/secret-stays-in-server", "whatever the service says of a secret is tak
 });
 
 // What leaves, leaves by one door in every era.
-proves("5/secret-stays-in-server", "a token endpoint that echoes its request gives nothing away", async () => {
+covers("5/secret-stays-in-server", "a token endpoint that echoes its request gives nothing away", async () => {
   const stub = await stubForTest();
   stub.respondToToken((request) =>
     answer(401, { error: "invalid_client", error_description: echoOf(request), extra: SECRET }),

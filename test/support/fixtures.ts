@@ -1,7 +1,7 @@
 // Tests with a strict stub of the API and a client of it: `test("reads a job", async ({ stub, service }) => { … })`.
 import { test as base } from "vitest";
 import { clientForTest } from "../api-client/client.ts";
-import { provesWith } from "../proves.ts";
+import { coversWith } from "../covers.ts";
 import { type Stub, stubForTest } from "./stub.ts";
 
 type Client = ReturnType<typeof clientForTest>;
@@ -19,4 +19,4 @@ export const test = base
   .extend("service", ({ client }) => client.service);
 
 /** Like `proves` of proves.ts, with the same fixtures. */
-export const proves = provesWith<Fixtures>(test);
+export const covers = coversWith<Fixtures>(test);

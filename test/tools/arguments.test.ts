@@ -2,9 +2,9 @@
 // refused here, before anything is sent.
 import { expect, test } from "vitest";
 import { changeAt } from "../contract/object-rules.ts";
+import { covers } from "../covers.ts";
 import { badValues, fieldsOf, goodValues, type PlacedField } from "../fields.ts";
 import { type ListedOperation, rows } from "../operations.ts";
-import { proves } from "../proves.ts";
 import type { Args, Bench } from "./bench.ts";
 import { OWN_TOOLS, validCall } from "./catalogue.ts";
 import { inOneEra } from "./eras.ts";
@@ -146,7 +146,7 @@ inOneEra((bench) => {
           await expectSent(bench(), row.tool, withValue(fine, argument, value), argument);
         }
       };
-      if (rules) proves(rules, title, tries);
+      if (rules) covers(rules, title, tries);
       else test(title, tries);
     }
 
@@ -158,7 +158,7 @@ inOneEra((bench) => {
     expect([listed?.["required"] ?? []].flat().sort()).toEqual(required.sort());
   });
 
-  proves(
+  covers(
     ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
     "an unknown argument is refused by name, with the valid ones",
     async () => {
@@ -223,7 +223,7 @@ inOneEra((bench) => {
     await bench().ok("get_job", await bench().argumentsFor("getMicJob"));
   });
 
-  proves("4.2/input-reference-file", "what is no file may be named in any way", async () => {
+  covers("4.2/input-reference-file", "what is no file may be named in any way", async () => {
     for (const inputKind of ["ACQUISITION", "DATASET_VERSION"])
       for (const referenceId of ["a", "a".repeat(128), "\u{1F600}".repeat(128), "a b/c?d#e%2f"]) {
         const args = { workspaceId: bench().workspaceId, inputKind, referenceId };

@@ -1,7 +1,7 @@
 // cancel_job and retry_job: versions, conflicts, and jobs that cannot be cancelled or retried.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { FILE, readJob, runJobToEnd, submitJob, watchJob } from "../emulator/work.ts";
-import { proves } from "../proves.ts";
 import type { Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
 
@@ -11,7 +11,7 @@ const ifMatches = async (bench: Bench): Promise<readonly (string | undefined)[]>
   (await bench.requests("cancelMicJob")).map(({ headers }) => headers["if-match"]);
 
 inOneEra((bench) => {
-  proves(
+  covers(
     ["4.2/if-match-required", "4.2/if-match-form", "9/if-match-current", "4.2/cancel-job"],
     "cancel_job reads the version when none is given",
     async () => {
@@ -30,7 +30,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(
+  covers(
     ["4.2/if-match-form", "9/if-match-current"],
     "cancel_job uses a given version as it is, and reads nothing before",
     async () => {
@@ -41,7 +41,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(
+  covers(
     "9/if-match-current",
     "a given version that is no longer current is explained, and nothing is cancelled",
     async () => {
@@ -58,7 +58,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(
+  covers(
     ["9/if-match-current", "4.2/key-names-one-command"],
     "a job that moves between reading and cancelling is cancelled as it is then",
     async () => {
@@ -134,7 +134,7 @@ inOneEra((bench) => {
     expect(failed).toMatchObject({ code: "CANCELLATION_IN_PROGRESS", sideEffect: "none" });
   });
 
-  proves(
+  covers(
     ["4.2/retry-job", "3/retry-carries-earlier-job", "4.2/retry-mode"],
     "retry_job carries the earlier job's id and runs to success",
     async () => {

@@ -4,9 +4,9 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { credentials } from "../api-client/client.ts";
+import { covers } from "../covers.ts";
 import { sessionForTest } from "../gaps/session.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { answer } from "../support/stub.ts";
 import type { Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
@@ -29,7 +29,7 @@ inOneEra((bench) => {
     expect((await files(bench())).filter((name) => name.startsWith(".mic-mcp"))).toEqual([]);
   });
 
-  proves("4.2/get-asset-content", "every asset arrives byte for byte, under its own name", async () => {
+  covers("4.2/get-asset-content", "every asset arrives byte for byte, under its own name", async () => {
     for (const assetId of assetIds(bench())) {
       const { structured } = await bench().ok(TOOL, { assetId });
       const bytes = await original(bench(), assetId);
@@ -115,7 +115,7 @@ inOneEra((bench) => {
   });
 });
 
-proves(
+covers(
   "4.2/assumes-no-asset-headers",
   "whether an asset is text is told by its bytes, unless its type says otherwise",
   async () => {

@@ -14,8 +14,8 @@ import {
   recipeOffer,
   recipeParameters,
 } from "../contract/samples.ts";
+import { covers } from "../covers.ts";
 import { peakMissing, peakOf } from "../mcp/stdio/memory.ts";
-import { proves } from "../proves.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, type RecordedRequest, type Stub, stubForTest } from "../support/stub.ts";
 
@@ -140,7 +140,7 @@ const PROMPTLY_MS = 3_000;
 const MAX_BYTES = 64_000_000;
 
 for (const [what, definition, parameterValues] of expensive)
-  proves("4.2/job-parameter-values", `${what}: pings are answered, memory is bounded, the API validates`, async () => {
+  covers("4.2/job-parameter-values", `${what}: pings are answered, memory is bounded, the API validates`, async () => {
     const stub = await stubForTest();
     offering(stub, definition);
     const server = await started(stub, parameterValues);

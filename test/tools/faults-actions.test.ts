@@ -1,7 +1,7 @@
 // What goes wrong while a tool acts: the action takes effect once at most, and the agent learns what is known of it.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations, type PostId, postIds } from "../operations.ts";
-import { proves } from "../proves.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
 
@@ -32,7 +32,7 @@ inOneEra((bench) => {
   for (const id of postIds) {
     const { tool } = operations[id];
 
-    proves(
+    covers(
       "4.2/key-names-one-command",
       `${tool}: a lost answer is fetched again with the same key and bytes`,
       async () => {
@@ -50,13 +50,13 @@ inOneEra((bench) => {
       },
     );
 
-    proves("4.2/key-names-one-command", `${tool}: a request that never arrived is sent again`, async () => {
+    covers("4.2/key-names-one-command", `${tool}: a request that never arrived is sent again`, async () => {
       const { result, requests } = await under(bench(), id, await bench().newAction(id), { kind: "drop-before" });
       expect(result.isError, result.text).toBe(false);
       expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
     });
 
-    proves("4.2/key-names-one-command", `${tool}: an unknown outcome says so, and its key finds out`, async () => {
+    covers("4.2/key-names-one-command", `${tool}: an unknown outcome says so, and its key finds out`, async () => {
       const args = await bench().newAction(id);
       const { result, requests } = await under(bench(), id, args, { kind: "drop-after" }, LATER);
       const failed = bench().expectFailure(result, "outcome_unknown");
@@ -94,7 +94,7 @@ inOneEra((bench) => {
       expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
     });
 
-    proves("7.2/problem", `${tool}: a definite refusal ends the action, nothing happened`, async () => {
+    covers("7.2/problem", `${tool}: a definite refusal ends the action, nothing happened`, async () => {
       for (const [status, kind] of [
         [400, "rejected"],
         [403, "forbidden"],
@@ -129,7 +129,7 @@ inOneEra((bench) => {
       }
     });
 
-    proves("2.2/closed-objects", `${tool}: a field it does not know is dropped and named`, async () => {
+    covers("2.2/closed-objects", `${tool}: a field it does not know is dropped and named`, async () => {
       const { result } = await under(bench(), id, await bench().newAction(id), { kind: "extra-field" });
       expect(result.isError, result.text).toBe(false);
       expect(result.meta["mic-mcp/drift"]).toEqual(["/data/emulatorExtraField"]);
@@ -155,7 +155,7 @@ inOneEra((bench) => {
 
   // Last, since they expire the tokens of all other scopes too.
   for (const id of postIds)
-    proves(
+    covers(
       "5/token-renewed",
       `${operations[id].tool}: an expired token is renewed and the same bytes are sent again`,
       async () => {

@@ -1,7 +1,7 @@
 // What the service and the network do wrong while a tool reads: mended where that is safe, else told exactly.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { type OperationId, type OperationRow, operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import type { Facts } from "../support/results.ts";
 import type { Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
@@ -108,7 +108,7 @@ inOneEra((bench, era) => {
 
     // The OpenAPI document is free-form but for three fields: nothing in it is unknown.
     if (row.id !== "getPlaygroundOpenApi")
-      proves(
+      covers(
         ["2.1/closed-objects", "2.2/closed-objects"],
         `${tool} drops a field it does not know and names it`,
         async () => {
@@ -148,7 +148,7 @@ inOneEra((bench, era) => {
     [418, "rejected"],
     [422, "rejected"],
   ];
-  proves("7.2/problem", "a refusal is told by its kind, with the Problem's facts", async () => {
+  covers("7.2/problem", "a refusal is told by its kind, with the Problem's facts", async () => {
     for (const [status, kind] of kinds) {
       const fault = { kind: "status", status, code: `CODE_${status}`, retryable: false };
       const { result, statuses } = await under(bench(), operations.getMicJob, fault);
@@ -169,7 +169,7 @@ inOneEra((bench, era) => {
   });
 
   for (const row of jobReads)
-    proves("5/token-renewed", `${row.tool} goes on with a new token when its own has expired`, async () => {
+    covers("5/token-renewed", `${row.tool} goes on with a new token when its own has expired`, async () => {
       await bench().ok(row.tool, await bench().argumentsFor(row.id));
       const { result, statuses } = await under(await cold(row), row, { kind: "expire-token" });
       bench().service.forgetTokens();

@@ -6,10 +6,10 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { problem } from "../contract/samples.ts";
+import { covers } from "../covers.ts";
 import { retryableJob } from "../emulator/work.ts";
 import { sessionForTest } from "../gaps/session.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import type { CallResult } from "../support/results.ts";
 import { answer } from "../support/stub.ts";
@@ -57,7 +57,7 @@ async function follow(bench: Bench, args: Args) {
 }
 
 inOneEra((bench) => {
-  proves(["4.2/list-jobs", "4.2/next-cursor"], "the jobs in some states, all of them, in one call", async () => {
+  covers(["4.2/list-jobs", "4.2/next-cursor"], "the jobs in some states, all of them, in one call", async () => {
     const { workspaceId } = bench();
     const jobs = await everyJob(bench());
     const [sent, all] = await (async () => {
@@ -79,7 +79,7 @@ inOneEra((bench) => {
     expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "100"]);
   });
 
-  proves(
+  covers(
     "4.2/next-cursor",
     "with fewer rows than fit, each next call goes on exactly where the last one ended",
     async () => {
@@ -215,7 +215,7 @@ test("jobs that come while a page is read again are neither lost nor told twice"
   expect(first.page.nextCursor).toBe("at 10");
 });
 
-proves(
+covers(
   "4.2/list-limit",
   "whole jobs are as many as one answer holds, and the cursor goes on behind the last",
   async () => {

@@ -1,8 +1,8 @@
 // The geography tools: the catalogue as the service has it, and each error of section 7.1 as an agent gets it.
 import { expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
 
@@ -11,7 +11,7 @@ const catalogue = (facts: object) => JSON.stringify({ contract: PLAYGROUND_CONTR
 inOneEra((bench, era) => {
   const fresh = () => freshBench(bench(), era);
 
-  proves(
+  covers(
     ["4.1/states", "1/playground-no-side-effects"],
     "list_states gives the service's own list, call after call",
     async () => {
@@ -25,7 +25,7 @@ inOneEra((bench, era) => {
     },
   );
 
-  proves(["4.1/districts", "4.1/state-uppercased"], "list_districts takes a code in either case", async () => {
+  covers(["4.1/districts", "4.1/state-uppercased"], "list_districts takes a code in either case", async () => {
     const upper = await bench().ok("list_districts", { state: "TG" });
     const { summary, ...body } = upper.structured;
     expect(body).toEqual(await bench().service.ok(operations.listPlaygroundDistricts, { query: { state: "TG" } }));
@@ -34,7 +34,7 @@ inOneEra((bench, era) => {
     expect(await bench().ok("list_districts", { state: "tG" })).toEqual(upper);
   });
 
-  proves(
+  covers(
     ["4.1/openapi", "9/playground-document-version"],
     "get_geography_openapi gives the document whole",
     async () => {
@@ -46,7 +46,7 @@ inOneEra((bench, era) => {
     },
   );
 
-  proves(
+  covers(
     "1/catalogue-may-change",
     "a catalogue that has changed is told as it is now: nothing of it is known before",
     async () => {
@@ -78,7 +78,7 @@ inOneEra((bench, era) => {
     expect((await (await fresh()).ok("list_states")).text).toMatch(/2020-01-01.*fallbackUsed true/);
   });
 
-  proves("7.1/upstream-status-preserved", "the upstream's status is kept, whatever it is", async () => {
+  covers("7.1/upstream-status-preserved", "the upstream's status is kept, whatever it is", async () => {
     const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
     for (const status of [404, 418]) {
       await bench().service.fault({ kind: "body", status, body }, { operationId: "listPlaygroundStates" });
@@ -94,7 +94,7 @@ inOneEra((bench, era) => {
     expect(failed).toMatchObject({ status: 503, retryAfterSeconds: 3600, retryable: true, sideEffect: "none" });
   });
 
-  proves(
+  covers(
     "7.1/upstream-status-preserved",
     "an upstream 404 of the districts is no statement about the state",
     async () => {
@@ -106,7 +106,7 @@ inOneEra((bench, era) => {
     },
   );
 
-  proves(
+  covers(
     ["2.1/states-response", "2.1/districts-response-districts"],
     "an answer beyond the array limits breaks the contract",
     async () => {

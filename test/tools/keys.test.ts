@@ -1,7 +1,7 @@
 // Idempotency keys: made by the server when none is given, used as given otherwise, one command each.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { operations, type PostId, postIds } from "../operations.ts";
-import { proves } from "../proves.ts";
 import type { Bench, ToolSuccess } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
 
@@ -18,7 +18,7 @@ inOneEra((bench) => {
   for (const id of postIds) {
     const { tool } = operations[id];
 
-    proves(
+    covers(
       [
         "4.2/idempotency-key-required",
         "4.2/job-key-length",
@@ -51,7 +51,7 @@ inOneEra((bench) => {
       },
     );
 
-    proves("4.2/key-names-one-command", `${tool} uses a given key as it is, and repeats no work under it`, async () => {
+    covers("4.2/key-names-one-command", `${tool} uses a given key as it is, and repeats no work under it`, async () => {
       const args = { ...(await bench().argumentsFor(id)), idempotencyKey: `given.${tool}:1` };
       const first = await bench().ok(tool, args);
       expect(keyOf(first)).toBe(args.idempotencyKey);
@@ -63,7 +63,7 @@ inOneEra((bench) => {
       expect(await bench().service.executions(args.idempotencyKey)).toBe(1);
     });
 
-    proves("4.2/key-names-one-command", `${tool} never does another command under the same key`, async () => {
+    covers("4.2/key-names-one-command", `${tool} never does another command under the same key`, async () => {
       const idempotencyKey = `reused.${tool}:1`;
       await bench().ok(tool, { ...(await bench().argumentsFor(id)), idempotencyKey });
       const other = { ...(await bench().argumentsFor(id)), idempotencyKey, ...operations[id].another };

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { Job } from "../../src/contract/jobs.ts";
 import { RecipeOffer } from "../../src/contract/recipes.ts";
+import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import type { Args, Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
 
@@ -42,7 +42,7 @@ const jobSummaryFields = [
 const MOVING = ["PREPARING", "QUEUED", "RUNNING"];
 
 inOneEra((bench) => {
-  proves(
+  covers(
     ["4.2/next-cursor", "4.2/has-more", "4.2/list-jobs"],
     "list_jobs pages through all jobs, each once",
     async () => {
@@ -57,7 +57,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(
+  covers(
     ["4.2/next-cursor", "4.2/has-more", "4.2/list-recipes"],
     "list_recipes pages through all offers, each once",
     async () => {
@@ -69,7 +69,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(["4.2/jobs-limit-default", "4.2/closed-query"], "what is left out is left to the service", async () => {
+  covers(["4.2/jobs-limit-default", "4.2/closed-query"], "what is left out is left to the service", async () => {
     const { workspaceId } = bench();
     const [request] = await bench().sentDuring(async () => {
       const { structured } = await bench().ok("list_jobs", { workspaceId });
@@ -78,7 +78,7 @@ inOneEra((bench) => {
     expect(request?.path).toBe(`/sandbox/v1/mic/jobs?workspaceId=${workspaceId}`);
   });
 
-  proves("2.2/all-fields-required", "view full gives the contract's items, nulls kept", async () => {
+  covers("2.2/all-fields-required", "view full gives the contract's items, nulls kept", async () => {
     const { workspaceId } = bench();
     const query = { workspaceId, limit: 25 };
     const jobs = await bench().ok("list_jobs", { ...query, view: "full" });

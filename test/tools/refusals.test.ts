@@ -1,5 +1,6 @@
 // What is advised after a refusal: only what can help, and never a call that cannot.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import {
   FILE,
   fileId,
@@ -10,7 +11,6 @@ import {
   registerInput,
   runJobToEnd,
 } from "../emulator/work.ts";
-import { proves } from "../proves.ts";
 import type { Facts } from "../support/results.ts";
 import type { Args, Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
@@ -74,7 +74,7 @@ inOneEra((bench) => {
     expect(codes).toContain("CAPABILITY_DISABLED");
   });
 
-  proves("2.2/problem-field-error", "fields are to be corrected where fields can be corrected", async () => {
+  covers("2.2/problem-field-error", "fields are to be corrected where fields can be corrected", async () => {
     const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId: "devfile_none" };
     await refused("register_input", registration, "rejected", CORRECT, "REFERENCE_NOT_FOUND");
     const bindings = [{ port: "p", inputId: "micinput_none" }];

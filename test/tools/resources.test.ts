@@ -1,13 +1,13 @@
 // The tools that read one resource: the contract's fields as they are, what happened in one sentence, and the next call.
 import { expect } from "vitest";
 import { MAX_INT64 } from "../../src/contract/numbers.ts";
+import { covers } from "../covers.ts";
 import { FILE, readJob, registerInput, submitJob, watchJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { inOneEra } from "./eras.ts";
 
 inOneEra((bench) => {
-  proves(
+  covers(
     ["4.2/get-capabilities", "8/workspace-limits-as-data"],
     "get_capabilities gives limits and quotas as data",
     async () => {
@@ -18,7 +18,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(
+  covers(
     ["4.2/get-usage", "8/workspace-limits-as-data"],
     "get_usage keeps amounts as exact decimal strings",
     async () => {
@@ -34,7 +34,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(
+  covers(
     ["4.2/get-recipe", "2.2/recipe-parameters-no-remote-fetch"],
     "get_recipe gives an offer whole, in one request",
     async () => {
@@ -51,7 +51,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(["3/input-state", "4.2/get-input"], "get_input tells what each state means for a job", async () => {
+  covers(["3/input-state", "4.2/get-input"], "get_input tells what each state means for a job", async () => {
     const { inputIds } = bench().service.emulator;
     const waiting = await registerInput(bench().service, FILE.waitsForScan);
     const at = inputIds.length;
@@ -71,7 +71,7 @@ inOneEra((bench) => {
     }
   });
 
-  proves(
+  covers(
     ["2.2/processing-request-revision", "4.2/get-processing-request", "3/processing-request-state"],
     "a revision of 2^63-1 arrives as its digits, never rounded",
     async () => {
@@ -103,7 +103,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(
+  covers(
     ["3/job-state", "7.2/failure-when-failed", "4.2/get-job", "6/progress-by-reading"],
     "get_job says of each state what happened and what to do",
     async () => {
@@ -134,7 +134,7 @@ inOneEra((bench) => {
     },
   );
 
-  proves(["4.2/get-operation", "3/operation-state"], "get_operation follows a cancellation to its end", async () => {
+  covers(["4.2/get-operation", "3/operation-state"], "get_operation follows a cancellation to its end", async () => {
     const { operationId } = await bench().argumentsFor("getMicPublicOperation");
     bench().clock.advance(60_000);
     const { structured } = await bench().ok("get_operation", { operationId, view: "full" });

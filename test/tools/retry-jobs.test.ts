@@ -2,10 +2,10 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { covers } from "../covers.ts";
 import type { Service } from "../emulator/service.ts";
 import { FILE, jobBodyFor, retryableJob, runJobToEnd } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import type { Progress, Reply } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
 import { inEachEra, inOneEra } from "./eras.ts";
@@ -38,7 +38,7 @@ const retriesOf = async (bench: Bench, work: () => Promise<unknown>) =>
   (await bench.sentDuring(work)).filter(({ operationId }) => operationId === "retryMicJob");
 
 inOneEra((bench) => {
-  proves("4.2/retry-job", "12 failed jobs are retried and waited for, at few tokens", async () => {
+  covers("4.2/retry-job", "12 failed jobs are retried and waited for, at few tokens", async () => {
     const jobIds = await failedJobs(bench().service, 12);
     const ticks: Progress[] = [];
     let tokens = 0;
@@ -120,7 +120,7 @@ inOneEra((bench) => {
     expect(sent.map(({ path }) => path.includes(unseen))).toEqual([true]);
   });
 
-  proves("4.2/key-names-one-command", "an unknown outcome has a key, and the next step settles it", async () => {
+  covers("4.2/key-names-one-command", "an unknown outcome has a key, and the next step settles it", async () => {
     const [lost = "", fine = ""] = await failedJobs(bench().service, 2);
     // Every try of the first job's: the second one has its own after that.
     await bench().service.fault(

@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
+import { covers } from "../covers.ts";
 import { makeValue } from "../emulator/parameters.ts";
 import { FILE, fileId, listOffers, oneInputOffer, registerInput } from "../emulator/work.ts";
-import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
@@ -40,7 +40,7 @@ async function argsFor(bench: Bench, file: number, more: Args = {}): Promise<Arg
 }
 
 inOneEra((bench) => {
-  proves(["4.2/create-input", "4.2/create-job"], "registers, submits and waits for the result", async () => {
+  covers(["4.2/create-input", "4.2/create-job"], "registers, submits and waits for the result", async () => {
     const ticks: Progress[] = [];
     const args = await argsFor(bench(), FILE.succeeds);
     const sent = await bench().sentDuring(async () => {
@@ -188,7 +188,7 @@ inOneEra((bench) => {
     expect(done).toEqual(["createMicPublicInput", "createMicJob"]);
   });
 
-  proves(
+  covers(
     ["4.2/job-input-binding-port", "4.2/job-parameter-values"],
     "ports and parameters that do not fit are named before anything is sent",
     async () => {
@@ -222,7 +222,7 @@ inOneEra((bench) => {
     expect(posts(sent)).toEqual(["createMicJob"]);
   });
 
-  proves("4.2/key-names-one-command", "idempotencyKey is the key of the submission", async () => {
+  covers("4.2/key-names-one-command", "idempotencyKey is the key of the submission", async () => {
     const args = await argsFor(bench(), FILE.succeeds, { idempotencyKey: "the submission's own" });
     const { data, steps } = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);
     expect(steps.at(-1)).toMatchObject({ tool: "submit_job", idempotencyKey: args["idempotencyKey"] });

@@ -1,9 +1,9 @@
 // submit_job: held against an offer that was read before, and what the service refuses as the agent gets it.
 import { expect, test } from "vitest";
+import { covers } from "../covers.ts";
 import { makeValue } from "../emulator/parameters.ts";
 import { FILE, registerInput } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
-import { proves } from "../proves.ts";
 import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
 import type { Args, Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
@@ -43,7 +43,7 @@ const misfits: readonly (readonly [string, Args, string])[] = [
 ];
 
 inOneEra((bench, era) => {
-  proves(
+  covers(
     ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan", "2.2/recipe-parameters-no-remote-fetch"],
     "an offer that was read is held against the job before anything is sent",
     async () => {
@@ -73,7 +73,7 @@ inOneEra((bench, era) => {
     },
   );
 
-  proves("4.2/job-parameter-values", "values that come as a string of JSON are the object that it holds", async () => {
+  covers("4.2/job-parameter-values", "values that come as a string of JSON are the object that it holds", async () => {
     const { args, values } = await nestedJob(bench());
     const text = JSON.stringify(values);
     const idempotencyKey = "values-as-text-1";
@@ -120,7 +120,7 @@ inOneEra((bench, era) => {
     expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
   });
 
-  proves("4.2/job-input-binding-owned", "an input that cannot be bound is told with its pointer", async () => {
+  covers("4.2/job-input-binding-owned", "an input that cannot be bound is told with its pointer", async () => {
     const args = await bench().argumentsFor("createMicJob");
     const waiting = await registerInput(bench().service, FILE.waitsForScan);
     const broken = bench().service.emulator.inputIds[FILE.quarantined];
@@ -143,7 +143,7 @@ inOneEra((bench, era) => {
     expect(structured["nextStep"]).toMatchObject({ tool: "get_job" });
   });
 
-  proves(
+  covers(
     ["4.2/create-job", "1/nine-stages-in-order"],
     "a submitted job is told with its key and the call that follows it",
     async () => {

@@ -1,9 +1,9 @@
 // Each tool once, with success: what went over the wire, and what the agent gets.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { covers } from "../covers.ts";
 import { fillPath } from "../emulator/service.ts";
 import { isPost, type ListedOperation, type OperationId, type OperationRow, rows } from "../operations.ts";
-import { proves } from "../proves.ts";
 import type { Era } from "../support/mcp.ts";
 import type { Bench, SentRequest } from "./bench.ts";
 import { OWN_TOOLS, VIEW_TOOLS, validCall } from "./catalogue.ts";
@@ -47,7 +47,7 @@ function targetOf(row: OperationRow, args: Readonly<Record<string, unknown>>): s
 
 forEachEra((bench, era) => {
   for (const row of rows)
-    proves(
+    covers(
       [
         "4.1/closed-query",
         "4.2/base-path",

@@ -1,8 +1,8 @@
 // wait_for_jobs: many jobs read together until all or any have stopped.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { covers } from "../covers.ts";
 import { FILE, runJobToEnd, submitJob } from "../emulator/work.ts";
-import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
 import { inOneEra } from "./eras.ts";
 
@@ -10,7 +10,7 @@ const Rows = z.array(z.looseObject({ id: z.string(), state: z.string().optional(
 const rowsOf = (structured: Readonly<Record<string, unknown>>) => Rows.parse(structured["jobs"]);
 
 inOneEra((bench) => {
-  proves("6/progress-by-reading", "waits until all have stopped, with progress on the way", async () => {
+  covers("6/progress-by-reading", "waits until all have stopped, with progress on the way", async () => {
     const jobs = await Promise.all(
       [FILE.succeeds, FILE.failsForGood, FILE.pauses].map((file) => submitJob(bench().service, file)),
     );

@@ -2,15 +2,15 @@
 import { expect, test } from "vitest";
 import { systemTiming } from "../../src/api-client/attempts.ts";
 import { poll } from "../../src/toolkit/polling.ts";
+import { covers } from "../covers.ts";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
-import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
 import { inOneEra } from "./eras.ts";
 
 const STAGE_MS = 500;
 
 inOneEra((bench) => {
-  proves("6/progress-by-reading", "get_job waits for the end and tells the stages on the way", async () => {
+  covers("6/progress-by-reading", "get_job waits for the end and tells the stages on the way", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     bench().clock.advance(2 * STAGE_MS);
     const ticks: Progress[] = [];

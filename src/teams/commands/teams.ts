@@ -222,12 +222,12 @@ interface CheckedTeam {
 export async function checkTeam(
   team: ListedTeam,
   { secrets }: Pick<Manager, "secrets">,
-  tries: boolean,
+  shouldVerify: boolean,
 ): Promise<CheckedTeam> {
   const { name, baseUrl, clientId, workspaceId, claim, members } = team;
   try {
     const clientSecret = await secrets.of(team);
-    if (tries) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
+    if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   } catch (error) {
     if (!(error instanceof Failure)) return { team: name, ok: false, detail: reasonOf(error) };
     const { message, next } = forUser(error.facts);
@@ -238,7 +238,7 @@ export async function checkTeam(
       ...(next !== undefined && { fix: next }),
     };
   }
-  const opened = tries ? "its secret opens, and the service gives it a token" : "its secret opens";
+  const opened = shouldVerify ? "its secret opens, and the service gives it a token" : "its secret opens";
   if (claim !== undefined || members.length > 0) return { team: name, ok: true, detail: opened };
   const fix = `mic-mcp teams add ${name} --claim VALUE, or --member SUBJECT`;
   return { team: name, ok: false, detail: `${opened}, but nobody belongs to it`, fix };

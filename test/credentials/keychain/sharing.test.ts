@@ -20,8 +20,8 @@ async function started(expiresIn?: number) {
   const session = await sessionForTest();
   const stub = await stubForTest();
   await stored(session, { baseUrl: stub.baseUrl });
-  const proofs = stub.tokenRequests.length;
-  const fetched = () => stub.tokenRequests.length - proofs;
+  const loginRequests = stub.tokenRequests.length;
+  const fetched = () => stub.tokenRequests.length - loginRequests;
   stub.respondToToken(() =>
     answer(200, { access_token: `token-${fetched()}`, ...(expiresIn !== undefined && { expires_in: expiresIn }) }),
   );

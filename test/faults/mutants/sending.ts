@@ -133,14 +133,14 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a page with the contract's status proves that it took effect",
-    code: "if (isNot !== undefined) return unproven(endpoint, answer.status, isNot);",
+    code: "if (isNot !== undefined) return unverifiedResponseFailure(endpoint, answer.status, isNot);",
     instead: 'if (isNot !== undefined) return violated(endpoint, isNot).with({ sideEffect: "done" });',
     seenBy: outcomes("and has an unknown outcome when nothing else comes: a page with the contract's status"),
   },
   {
     what: "a JSON without the contract's envelope proves that it took effect",
-    code: "if (!isEnvelope(answer)) return unproven(",
-    instead: "if (answer.status === 0) return unproven(",
+    code: "if (!isEnvelope(answer)) return unverifiedResponseFailure(",
+    instead: "if (answer.status === 0) return unverifiedResponseFailure(",
     seenBy: outcomes("and has an unknown outcome when nothing else comes: no requestId"),
   },
   {

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { endpoints } from "../../../src/contract/endpoints/index.ts";
 import { tools as catalogue } from "../../../tools/index.ts";
+import { covers } from "../../covers.ts";
 import { rows } from "../../operations.ts";
-import { proves } from "../../proves.ts";
 import { type Connection, connectionForFile, eras, type ListedTool } from "../../support/mcp.ts";
 import { wideJson } from "../../support/wide-json.ts";
 import { OWN_TOOLS, POST_TOOLS, TOOL_NAMES } from "../../tools/catalogue.ts";
@@ -50,7 +50,7 @@ describe("the list", () => {
     for (const other of others) expect(other).toBe(one);
   });
 
-  proves(["4.1/operation-ids"], "has one tool for each operation, in docs/interface.md's words and order", async () => {
+  covers(["4.1/operation-ids"], "has one tool for each operation, in docs/interface.md's words and order", async () => {
     const names = (await connection().listTools()).map(({ name }) => name);
     expect(names).toEqual(TOOL_NAMES);
     const byEndpoint = catalogue.flatMap(({ endpoint, name }) => (endpoint ? [[endpoint.id, name] as const] : []));
@@ -77,7 +77,7 @@ describe.each(TOOL_NAMES)("%s", (name) => {
     expect(description).toMatch(/^[A-Z].{20,400}\.$/s);
   });
 
-  proves(
+  covers(
     ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
     "takes the operation's fields, flat, and its extra arguments",
     async () => {
