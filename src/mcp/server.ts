@@ -65,7 +65,11 @@ export interface Connection {
   readonly isFirst?: boolean;
 }
 
-export async function createServer(runtime: Runtime, connection: Connection, era: ProtocolEra): Promise<Server> {
+export async function createServer(
+  runtime: Runtime,
+  connection: Connection,
+  protocolEra: ProtocolEra,
+): Promise<Server> {
   const { subscriptions, confirmation } = connection;
   const { tools, config, notes, version, telemetry } = runtime;
   const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
@@ -76,7 +80,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   ]);
   const linkOf = (uri: string) => resourceLink(uri, runtime);
   const info = serverInfo(version);
-  const tasks = era === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
+  const tasks = protocolEra === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 
   const options: ServerOptions = {
     capabilities: capabilities({
@@ -92,7 +96,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     ? observedServer({ telemetry, runtime, ...connection }, info, options)
     : new Server(info, options);
   const capabilitiesOf = (context: ServerContext): unknown =>
-    era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
+    protocolEra === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
   const visibleTools = (context: ServerContext): readonly Tool[] =>
     filterVisibleTools([...offered.values()], config, capabilitiesOf(context));
   server.setRequestHandler("tools/list", async (_, context) => {
@@ -103,7 +107,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     (server.getNegotiatedProtocolVersion() ?? connection.protocolVersion ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
   /** In 2026-07-28 a client says in each request who it is. */
   const clientIn = (envelope: Readonly<Record<string, unknown>>): string | undefined =>
-    nameOf(era === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
+    nameOf(protocolEra === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
   const answerCall = (tool: Tool, args: unknown, request: CallRequest, asTask?: Situation["asTask"]) =>
     callTool(tool, args, { runtime, request, linkOf: takesLinks() ? linkOf : undefined, asTask });
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
@@ -123,10 +127,10 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${formatToken(params.name)}: ${why}`);
   });
-  serveResources(server, runtime, era);
-  if (subscriptions) serveSubscriptions(server, runtime, subscriptions, era);
+  serveResources(server, runtime, protocolEra);
+  if (subscriptions) serveSubscriptions(server, runtime, subscriptions, protocolEra);
   if (tasks) serveTasks(server, tasks);
-  serveSkills(server, runtime.skills, era);
+  serveSkills(server, runtime.skills, protocolEra);
   servePrompts(server, runtime);
   serveCompletion(server, runtime);
   return server;

@@ -25,7 +25,7 @@ const connectionsOf = {
   "v1-client": insideForFile("v1-client", env),
   "v2-modern": insideForFile("v2-modern", env),
 } as const;
-const session = (era: keyof typeof connectionsOf) => ({ stub: stubOf(), connection: connectionsOf[era]() });
+const session = (revision: keyof typeof connectionsOf) => ({ stub: stubOf(), connection: connectionsOf[revision]() });
 
 // A key each: what happened under one is told again, not sent again.
 const key = (name: string): string => `agent-key-${name}`;
@@ -157,9 +157,9 @@ test("a success carries drift in _meta, integers beyond 2^53-1 as digits, and ho
   expect(submitted.structured).toMatchObject({ action: { idempotencyKey: key("told"), replayed: true, attempts: 2 } });
 });
 
-describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (era) => {
+describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (revision) => {
   test("breaks its request to the service off", async () => {
-    const { stub, connection } = session(era);
+    const { stub, connection } = session(revision);
     for (const [step, [tool, args]] of [
       [neverAnswer, read],
       [slowly(200, enveloped(job), 100, 1_000), read],

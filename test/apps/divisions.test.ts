@@ -17,9 +17,9 @@ const columnOf = async (host: Host, column: number): Promise<readonly number[]> 
 const falling = (figures: readonly number[]): readonly number[] => [...figures].sort((a, b) => b - a);
 
 describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)", () => {
-  describe.each(isThorough ? (["v2-legacy", "v2-modern"] as const) : (["v2-legacy"] as const))("%s", (era) => {
+  describe.each(isThorough ? (["v2-legacy", "v2-modern"] as const) : (["v2-legacy"] as const))("%s", (revision) => {
     test("shows every state with what rank_divisions says, coverage and vintage beside", async () => {
-      const { connection, draw } = await stageForTest(era, pages());
+      const { connection, draw } = await stageForTest(revision, pages());
       const host = await draw("show_divisions", { level: "state" });
       await expectShown(host, "36 of 36", "Coverage: 36 of 36 states, complete", "Source updated", "Not a map");
       const { structured } = await connection.callTool("rank_divisions", {

@@ -6,16 +6,16 @@ import { CHROMIUM, pagesForFile } from "./browser.ts";
 import { EVERYTHING, findProblems, overflowOf } from "./host.ts";
 import { expectShown, runningJob, stageForTest } from "./stage.ts";
 
-const ERAS = ["v2-legacy", "v2-modern"] as const;
+const REVISIONS = ["v2-legacy", "v2-modern"] as const;
 /** A view hears nothing of eras: that a question to the person reaches it in both is shown each time. */
-const OFTEN = isThorough ? ERAS : (["v2-modern"] as const);
+const DEFAULT_REVISIONS = isThorough ? REVISIONS : (["v2-modern"] as const);
 const pages = pagesForFile();
 const KEY = /^view-[0-9a-f]{32}$/;
 
 describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", () => {
-  describe.each(OFTEN)("%s", (era) => {
+  describe.each(DEFAULT_REVISIONS)("%s", (revision) => {
     test("follows a running job to its end without a press, and asks no more then", async () => {
-      const { service, draw } = await stageForTest(era, pages());
+      const { service, draw } = await stageForTest(revision, pages());
       const job = await runningJob(service);
       const host = await draw("show_job", { jobId: job.id });
       await expectShown(host, "running", "3 of 9 stages", "Updates by itself");
@@ -29,7 +29,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     });
 
     test("retries a failed job once by the keyboard alone, shows the tries, and tells the agent", async () => {
-      const { service, draw } = await stageForTest(era, pages());
+      const { service, draw } = await stageForTest(revision, pages());
       const failed = await retryableJob(service);
       const host = await draw("show_job", { jobId: failed.id });
       await expectShown(host, "failed", "STAGE_UNAVAILABLE", "worth a retry");
@@ -49,9 +49,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     });
   });
 
-  describe.each(ERAS)("%s", (era) => {
+  describe.each(REVISIONS)("%s", (revision) => {
     test("cancels after one question to the person; where they decline nothing is sent, and the agent hears of it", async () => {
-      const yes = await stageForTest(era, pages(), { action: "accept", content: {} });
+      const yes = await stageForTest(revision, pages(), { action: "accept", content: {} });
       const job = await runningJob(yes.service);
       const host = await yes.draw("show_job", { jobId: job.id });
       await host.button("Cancel the job").click();
@@ -61,7 +61,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       yes.service.clock.advance(60_000);
       await expectShown(host, "cancelled", "It has ended");
 
-      const no = await stageForTest(era, pages(), { action: "decline" });
+      const no = await stageForTest(revision, pages(), { action: "decline" });
       const other = await runningJob(no.service);
       const declined = await no.draw("show_job", { jobId: other.id });
       await declined.button("Cancel the job").click();

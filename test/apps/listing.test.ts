@@ -3,40 +3,44 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { run } from "../mcp/stdio/child.ts";
-import { connectInside, type Era, eras, insideForTest } from "../support/mcp.ts";
+import { type ClientRevision, clientRevisions, connectInside, insideForTest } from "../support/mcp.ts";
 import { TOOL_NAMES, VIEW_TOOLS } from "../tools/catalogue.ts";
 
 const VIEWS = Object.keys(VIEW_TOOLS);
 const APP_HTML = "text/html;profile=mcp-app";
 const UI = "io.modelcontextprotocol/ui";
 
-async function namesFor(era: Era, showsViews: boolean, env: Readonly<Record<string, string>> = {}) {
-  const connection = await connectInside(era, { showsViews, env });
+async function namesFor(
+  clientRevision: ClientRevision,
+  showsViews: boolean,
+  env: Readonly<Record<string, string>> = {},
+) {
+  const connection = await connectInside(clientRevision, { showsViews, env });
   const tools = await connection.listTools();
   await connection.close();
   return tools.map(({ name }) => name);
 }
 
-describe.each(eras)("%s", (era) => {
+describe.each(clientRevisions)("%s", (clientRevision) => {
   test("a client that shows views is told of them behind all others", async () => {
-    expect(await namesFor(era, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
-    expect(await namesFor(era, false)).toEqual(TOOL_NAMES);
+    expect(await namesFor(clientRevision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
+    expect(await namesFor(clientRevision, false)).toEqual(TOOL_NAMES);
   });
 
   test("MIC_APPS decides for all", async () => {
-    expect(await namesFor(era, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
-    expect(await namesFor(era, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
+    expect(await namesFor(clientRevision, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
+    expect(await namesFor(clientRevision, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
   });
 
   test("a toolset has its own views, a read-only server all of them", async () => {
-    const geography = await namesFor(era, true, { MIC_TOOLSETS: "geography" });
+    const geography = await namesFor(clientRevision, true, { MIC_TOOLSETS: "geography" });
     expect(geography.filter((name) => VIEWS.includes(name))).toEqual(["show_divisions"]);
-    const readOnly = await namesFor(era, true, { MIC_READ_ONLY: "1" });
+    const readOnly = await namesFor(clientRevision, true, { MIC_READ_ONLY: "1" });
     expect(readOnly.filter((name) => VIEWS.includes(name))).toEqual(VIEWS);
   });
 
   test("each names its view, which is one page without anything to load", async () => {
-    const connection = await connectInside(era, { showsViews: true });
+    const connection = await connectInside(clientRevision, { showsViews: true });
     const listed = await connection.listTools();
     for (const name of VIEWS) {
       const { _meta: meta, annotations } = z
@@ -57,14 +61,14 @@ describe.each(eras)("%s", (era) => {
   });
 
   test("with MIC_APPS=never there is no view, no call of one, and no word of them", async () => {
-    const connection = await insideForTest(era, { MIC_APPS: "never" });
+    const connection = await insideForTest(clientRevision, { MIC_APPS: "never" });
     await expect(connection.readResource("ui://mic-mcp/job.html")).rejects.toThrow(/not found/i);
     await expect(connection.callTool("show_actions")).rejects.toThrow("MIC_APPS=never");
     expect(JSON.stringify(connection.capabilities())).not.toContain(UI);
   });
 
   test("a client without views that calls one gets the answer, and an unknown tool's error names none", async () => {
-    const connection = await insideForTest(era, {});
+    const connection = await insideForTest(clientRevision, {});
     expect((await connection.callTool("show_actions")).structured).toMatchObject({ actions: [] });
     await expect(connection.callTool("no_such_tool")).rejects.toThrow(/^(?!.*show_job)/s);
     await expect(connection.readResource("ui://mic-mcp/other.html")).rejects.toThrow(/not found/i);

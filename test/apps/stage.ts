@@ -3,7 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { type Service, serviceForTest } from "../emulator/service.ts";
 import { last, submitJob, watchJob } from "../emulator/work.ts";
-import { type ClientFace, connectInside, type Era, emulatorEnv, type Reply } from "../support/mcp.ts";
+import { type ClientFace, type ClientRevision, connectInside, emulatorEnv, type Reply } from "../support/mcp.ts";
 import type { Pages } from "./browser.ts";
 import { draw, type Host, type HostOptions } from "./host.ts";
 
@@ -15,7 +15,11 @@ export interface Stage {
   draw(tool: string, args: Readonly<Record<string, unknown>>, options?: Partial<HostOptions>): Promise<Host>;
 }
 
-export async function stageForTest(era: Era, pages: Pages, reply: Reply = { action: "accept" }): Promise<Stage> {
+export async function stageForTest(
+  revision: ClientRevision,
+  pages: Pages,
+  reply: Reply = { action: "accept" },
+): Promise<Stage> {
   const service = await serviceForTest();
   const questions: string[] = [];
   const onElicitation = (question: string) => {
@@ -24,7 +28,7 @@ export async function stageForTest(era: Era, pages: Pages, reply: Reply = { acti
   };
   const { emulator } = service;
   const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId, MIC_GEOGRAPHY_RATE: "600" };
-  const connection = await connectInside(era, { env, onElicitation, showsViews: true });
+  const connection = await connectInside(revision, { env, onElicitation, showsViews: true });
   onTestFinished(() => connection.close());
   return {
     service,

@@ -1,7 +1,7 @@
 // A server that cannot start says why to its client, in either protocol era, and ends with 2 (docs/interface.md, "Configuration").
 import { describe, expect, test } from "vitest";
 import { run, start } from "../mcp/stdio/child.ts";
-import { connect, type Era, eras } from "../support/mcp.ts";
+import { type ClientRevision, clientRevisions, connect } from "../support/mcp.ts";
 
 const SENTENCE = "mic-mcp is not started: MIC_READ_ONLY takes 1 (or 0).";
 const wrong = { MIC_READ_ONLY: "yes" };
@@ -21,8 +21,8 @@ describe("a server with a wrong setting", () => {
     expect(program.stderr()).toContain("MIC_READ_ONLY takes 1 (or 0).");
   });
 
-  test.each(eras)("is told as that by the client %s", async (era: Era) => {
-    await expect(connect(era, { env: wrong })).rejects.toThrow(/MIC_READ_ONLY takes 1/);
+  test.each(clientRevisions)("is told as that by the client %s", async (revision: ClientRevision) => {
+    await expect(connect(revision, { env: wrong })).rejects.toThrow(/MIC_READ_ONLY takes 1/);
   });
 
   test.each([

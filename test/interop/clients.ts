@@ -138,17 +138,17 @@ const codex: Client = {
 const LOAD = runs(50, 200);
 
 /** The inspector is three clients: two eras, and one that looks only at the schemas. */
-const inspector = (era: "legacy" | "modern"): Client => ({
+const inspector = (revision: "legacy" | "modern"): Client => ({
   ...client("MCP Inspector"),
-  name: `${client("MCP Inspector").name} (${era})`,
-  opens: era === "legacy" ? "initialize" : "server/discover",
+  name: `${client("MCP Inspector").name} (${revision})`,
+  opens: revision === "legacy" ? "initialize" : "server/discover",
   does: ["lists", "calls", "reads"],
   async use(target, home) {
     const { token } = { token: undefined, ...target };
     const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
     const server = target.kind === "http" ? [target.url] : [target.command, ...target.args];
     async function inspect(...what: readonly string[]): Promise<string> {
-      const program = [...programOf("MCP Inspector"), "--cli", ...server, "--protocol-era", era, ...header];
+      const program = [...programOf("MCP Inspector"), "--cli", ...server, "--protocol-era", revision, ...header];
       const { code, stdout, stderr } = await runUnproxied(home, ...program, "--format", "json", ...what);
       if (code !== 0) throw new Error(`${what.join(" ")}: ${stderr}${stdout}`);
       // --strict tells there what a host could not use in a schema, errors or not.
@@ -158,7 +158,7 @@ const inspector = (era: "legacy" | "modern"): Client => ({
     await inspect("--method", "tools/list", "--strict");
     await inspect("--method", "tools/call", "--tool-name", "list_districts", "--tool-arg", "state=KA");
     await inspect("--method", "resources/read", "--uri", "mic://geography/states");
-    if (era === "legacy") return;
+    if (revision === "legacy") return;
     // Ends with a code of its own where a skill is not what its digest says.
     requireOutput(/"outcome": ?"verified"/, {
       stdout: await inspect("--method", "skills/list", "--verify"),
@@ -201,14 +201,14 @@ const v1: Client = {
   },
 };
 
-const v2 = (era: "legacy" | "modern"): Client => ({
-  name: `SDK client 2.x (${era})`,
+const v2 = (revision: "legacy" | "modern"): Client => ({
+  name: `SDK client 2.x (${revision})`,
   missing: undefined,
   isProgram: false,
-  opens: era === "legacy" ? "initialize" : "server/discover",
+  opens: revision === "legacy" ? "initialize" : "server/discover",
   does: ["lists", "calls", "reads"],
   async use(target, home) {
-    const mode = era === "legacy" ? ("legacy" as const) : { pin: "2026-07-28" };
+    const mode = revision === "legacy" ? ("legacy" as const) : { pin: "2026-07-28" };
     const v2Client = new V2Client(identity, { versionNegotiation: { mode } });
     const transport =
       target.kind === "http"

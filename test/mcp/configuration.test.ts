@@ -4,15 +4,15 @@ import * as z from "zod/v4";
 import { covers } from "../covers.ts";
 import { serviceForFile } from "../emulator/service.ts";
 import { operations } from "../operations.ts";
-import { type ClientFace, connectionForTest, type Era, emulatorEnv, insideForTest } from "../support/mcp.ts";
+import { type ClientFace, type ClientRevision, connectionForTest, emulatorEnv, insideForTest } from "../support/mcp.ts";
 import { POST_TOOLS, TOOL_NAMES } from "../tools/catalogue.ts";
 
 const GEOGRAPHY = ["list_states", "list_districts", "get_geography_openapi", "find_district", "rank_divisions"];
 const service = serviceForFile();
-const bothEras: readonly Era[] = ["v1-client", "v2-modern"];
+const testedRevisions: readonly ClientRevision[] = ["v1-client", "v2-modern"];
 
-const serve = (era: Era, env: Readonly<Record<string, string>> = {}): Promise<ClientFace> =>
-  insideForTest(era, { ...emulatorEnv(service().emulator), ...env });
+const serve = (revision: ClientRevision, env: Readonly<Record<string, string>> = {}): Promise<ClientFace> =>
+  insideForTest(revision, { ...emulatorEnv(service().emulator), ...env });
 
 const namesOf = async (connection: ClientFace): Promise<readonly string[]> =>
   (await connection.listTools()).map(({ name }) => name);
@@ -28,13 +28,13 @@ async function refusal(connection: ClientFace, name: string): Promise<string> {
   return z.object({ code: z.literal(-32602), message: z.string() }).parse(error).message;
 }
 
-describe.each(bothEras)("%s", (era) => {
+describe.each(testedRevisions)("%s", (revision) => {
   covers(
     ["4.2/query-workspace-id", "1/workspace-id-prefix"],
     "a default workspace is used where none is given",
     async () => {
       const { workspaceId } = service().emulator;
-      const connection = await serve(era, { MIC_WORKSPACE_ID: workspaceId });
+      const connection = await serve(revision, { MIC_WORKSPACE_ID: workspaceId });
       for (const { name, inputSchema } of await connection.listTools()) {
         const { properties, required = [] } = z
           .looseObject({ properties: z.record(z.string(), z.unknown()), required: z.array(z.string()).optional() })
@@ -71,7 +71,7 @@ describe.each(bothEras)("%s", (era) => {
   );
 
   test("without a default workspace it is asked for", async () => {
-    const connection = await serve(era);
+    const connection = await serve(revision);
     const { error } = await connection.callTool("list_jobs", {});
     expect(error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });
   });
@@ -79,31 +79,31 @@ describe.each(bothEras)("%s", (era) => {
   test("read-only mode offers what changes nothing at the service, downloads included", async () => {
     const reading = TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name));
     const args = ["serve", "--read-only"];
-    const connection = await connectionForTest(era, { env: emulatorEnv(service().emulator), args });
+    const connection = await connectionForTest(revision, { env: emulatorEnv(service().emulator), args });
     expect(await namesOf(connection)).toEqual(reading);
     for (const name of POST_TOOLS) expect(await refusal(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
     const assetId = service().emulator.assetIds[0];
     const { structured } = await connection.callTool("download_asset", { assetId });
     // Without MIC_DOWNLOAD_DIR the platform's downloads folder is used.
     expect(structured).toMatchObject({ path: expect.stringContaining(`${connection.home}/Downloads/`) });
-    expect(await namesOf(await serve(era, { MIC_READ_ONLY: "1" }))).toEqual(reading);
-    expect(await namesOf(await serve(era, { MIC_READ_ONLY: "0" }))).toEqual(TOOL_NAMES);
+    expect(await namesOf(await serve(revision, { MIC_READ_ONLY: "1" }))).toEqual(reading);
+    expect(await namesOf(await serve(revision, { MIC_READ_ONLY: "0" }))).toEqual(TOOL_NAMES);
   });
 
   test("toolsets choose, and say so when asked for more", async () => {
-    const jobs = await serve(era, { MIC_TOOLSETS: "jobs" });
+    const jobs = await serve(revision, { MIC_TOOLSETS: "jobs" });
     expect(await namesOf(jobs)).toEqual(TOOL_NAMES.filter((name) => !GEOGRAPHY.includes(name)));
     expect(await refusal(jobs, "list_states")).toMatch(/geography.*MIC_TOOLSETS/);
     expect(jobs.instructions()).not.toContain("list_states");
-    const geography = await serve(era, { MIC_TOOLSETS: "geography" });
+    const geography = await serve(revision, { MIC_TOOLSETS: "geography" });
     expect(await namesOf(geography)).toEqual(GEOGRAPHY);
     expect(await refusal(geography, "submit_job")).toMatch(/jobs.*MIC_TOOLSETS/);
     expect(geography.instructions()).not.toContain("submit_job");
-    expect(await namesOf(await serve(era, { MIC_TOOLSETS: " jobs , geography,jobs" }))).toEqual(TOOL_NAMES);
+    expect(await namesOf(await serve(revision, { MIC_TOOLSETS: " jobs , geography,jobs" }))).toEqual(TOOL_NAMES);
   });
 
   test("an unknown tool is named together with those that there are", async () => {
-    const connection = await serve(era);
+    const connection = await serve(revision);
     for (const unknown of ["nope", "listStates", "constructor", "__proto__", ""]) {
       const message = await refusal(connection, unknown);
       for (const name of [unknown, ...TOOL_NAMES]) expect(message).toContain(name);
@@ -111,19 +111,19 @@ describe.each(bothEras)("%s", (era) => {
   });
 
   covers("5/playground-anonymous", "without a service or without credentials the tools say what to set", async () => {
-    const none = await insideForTest(era, {});
+    const none = await insideForTest(revision, {});
     expect(await namesOf(none)).toEqual(TOOL_NAMES);
     for (const name of ["list_states", "get_job"]) {
       const { error } = await none.callTool(name, name === "get_job" ? { jobId: "j" } : {});
       expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
       expect(error?.next).toMatch(/MIC_BASE_URL.*--emulator/);
     }
-    const anonymous = await insideForTest(era, { MIC_BASE_URL: `${service().emulator.baseUrl}/` });
+    const anonymous = await insideForTest(revision, { MIC_BASE_URL: `${service().emulator.baseUrl}/` });
     expect((await anonymous.callTool("list_states")).isError).toBe(false);
     const { error } = await anonymous.callTool("get_job", { jobId: "j" });
     expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
     expect(error?.next).toMatch(/MIC_CLIENT_ID.*MIC_CLIENT_SECRET/);
-    const denied = await serve(era, { MIC_CLIENT_SECRET: "not-the-secret" });
+    const denied = await serve(revision, { MIC_CLIENT_SECRET: "not-the-secret" });
     const failed = await denied.callTool("get_job", { jobId: "j" });
     expect(failed.error).toMatchObject({
       kind: "unauthorized",
@@ -135,8 +135,8 @@ describe.each(bothEras)("%s", (era) => {
   });
 
   test("every tool reports a missing configuration before it checks arguments", async () => {
-    const none = await insideForTest(era, { MIC_KEYCHAIN: "off" });
-    const anonymous = await insideForTest(era, { MIC_KEYCHAIN: "off", MIC_BASE_URL: service().emulator.baseUrl });
+    const none = await insideForTest(revision, { MIC_KEYCHAIN: "off" });
+    const anonymous = await insideForTest(revision, { MIC_KEYCHAIN: "off", MIC_BASE_URL: service().emulator.baseUrl });
     // It reads only the journal.
     const needing = TOOL_NAMES.filter((name) => name !== "list_actions");
     for (const args of [{}, { no: "such argument" }])
@@ -155,7 +155,7 @@ describe.each(bothEras)("%s", (era) => {
   });
 
   test("serve --emulator serves itself, and says what its data is", async () => {
-    const connection = await connectionForTest(era, { args: ["serve", "--emulator"] });
+    const connection = await connectionForTest(revision, { args: ["serve", "--emulator"] });
     const instructions = connection.instructions() ?? "";
     expect(instructions).toMatch(/emulator/);
     const [fileId] = /devfile_[0-9a-f]{32}/.exec(instructions) ?? [];

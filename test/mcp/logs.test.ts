@@ -4,7 +4,14 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { emulatorForFile } from "../support/emulator.ts";
-import { type Connection, connectHttp, connectionForTest, type Era, emulatorEnv, eras } from "../support/mcp.ts";
+import {
+  type ClientRevision,
+  type Connection,
+  clientRevisions,
+  connectHttp,
+  connectionForTest,
+  emulatorEnv,
+} from "../support/mcp.ts";
 import { start } from "./stdio/child.ts";
 
 const emulator = emulatorForFile({}, (started: Emulator) => started);
@@ -42,12 +49,12 @@ const register = (file: number) => ({
   clientReference: NOTE,
 });
 
-describe.each(eras)("of a %s client", (era: Era) => {
+describe.each(clientRevisions)("of a %s client", (revision: ClientRevision) => {
   test("attempts, answer, journal and service are tied by what each line has", async () => {
     const env = { ...emulatorEnv(emulator()), MIC_LOG_LEVEL: "info" };
-    const connection: Connection = await connectionForTest(era, { env });
+    const connection: Connection = await connectionForTest(revision, { env });
     await failTwice();
-    const { structured } = await connection.callTool("register_input", register(eras.indexOf(era)));
+    const { structured } = await connection.callTool("register_input", register(clientRevisions.indexOf(revision)));
     const { action, meta } = RegisterResult.parse(structured);
     await connection.callTool("get_job", { jobId: "no-such-job" });
     await connection.close();

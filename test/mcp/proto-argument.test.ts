@@ -15,9 +15,9 @@ async function overStdio(stub: Stub): Promise<Call> {
 }
 
 const overHttp =
-  (era: keyof typeof clientFactories) =>
+  (revision: keyof typeof clientFactories) =>
   async (stub: Stub): Promise<Call> => {
-    const client: McpTestClient = await clientFactories[era](await serveHttpInside(stubEnv(stub)));
+    const client: McpTestClient = await clientFactories[revision](await serveHttpInside(stubEnv(stub)));
     return (id, tool, args) => resultOf(client.call(id, tool, args), id);
   };
 

@@ -1,7 +1,7 @@
 // No secret leaves the server: a service that echoes all it was sent, in every place it can, teaches an agent nothing.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
-import { type Connection, connectionForTest, type Era } from "../support/mcp.ts";
+import { type ClientRevision, type Connection, connectionForTest } from "../support/mcp.ts";
 import { answer, type RecordedRequest, type Step, stubForTest } from "../support/stub.ts";
 
 const CLIENT_ID = "micclient_echo";
@@ -9,7 +9,7 @@ const CLIENT_ID = "micclient_echo";
 const SECRET = 's3cret/"quoted"\\+&=% ~end';
 const TOKEN = "tok-3n_of.the~echo+service/==";
 
-const bothEras: readonly Era[] = ["v1-client", "v2-modern"];
+const testedRevisions: readonly ClientRevision[] = ["v1-client", "v2-modern"];
 
 /** The secrets as they stand and as other writings carry them. */
 function formsOf(secret: string): readonly string[] {
@@ -63,8 +63,8 @@ const job = (echo: string) => ({
   [SECRET]: SECRET,
 });
 
-async function serve(era: Era, baseUrl: string): Promise<Connection> {
-  return await connectionForTest(era, {
+async function serve(revision: ClientRevision, baseUrl: string): Promise<Connection> {
+  return await connectionForTest(revision, {
     env: { MIC_BASE_URL: baseUrl, MIC_CLIENT_ID: CLIENT_ID, MIC_CLIENT_SECRET: SECRET, MIC_LOG_LEVEL: "debug" },
   });
 }
@@ -88,7 +88,7 @@ covers("5/secret-stays-in-server", "whatever the service says of a secret is tak
     const respond = echoing[Number(number)] ?? (() => answer(400, "the test expected no such request"));
     return respond(echoOf(request), request.method === "POST" ? 202 : 200);
   });
-  const connections = await Promise.all(bothEras.map((era) => serve(era, stub.baseUrl)));
+  const connections = await Promise.all(testedRevisions.map((revision) => serve(revision, stub.baseUrl)));
   // All at once: what proves nothing of an action is asked for again and again.
   const reads = connections.flatMap(({ callTool }) =>
     echoing.map(async (_, number) => {

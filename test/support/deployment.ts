@@ -11,7 +11,7 @@ import { type Fleet, type FleetOptions, startFleet } from "./fleet.ts";
 import { freePort } from "./free-port.ts";
 import { type IdentityProvider, type IdentityProviderOptions, startIdentityProvider } from "./identity-provider.ts";
 import type { Caller } from "./load.ts";
-import { bareEnvironment, type Era, entryArguments } from "./mcp.ts";
+import { bareEnvironment, type ClientRevision, entryArguments } from "./mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "./postgres.ts";
 
 /** Why there can be no deployment here; undefined where there can. */
@@ -38,7 +38,7 @@ export interface Deployment {
   readonly env: Readonly<Record<string, string>>;
   token(subject: string, teams: readonly Team[], scope?: string): Promise<string>;
   /** So many, in turn in each team, era and way of naming actions. */
-  callers(count: number, eras?: readonly Era[]): Promise<readonly Caller[]>;
+  callers(count: number, revisions?: readonly ClientRevision[]): Promise<readonly Caller[]>;
   /** `mic-mcp` on this deployment; what it said on stdout. Rejects where it fails. */
   command(args: readonly string[], input?: string): Promise<string>;
   stop(): Promise<void>;
@@ -71,7 +71,8 @@ const EXECUTIONS = 1_000_000;
 /** Longer than any trial. */
 const TOKEN_SECONDS = 43_200;
 
-const eraOf = (index: number, eras: readonly Era[]): Era => eras[index % eras.length] ?? "v2-modern";
+const revisionAt = (index: number, revisions: readonly ClientRevision[]): ClientRevision =>
+  revisions[index % revisions.length] ?? "v2-modern";
 
 export async function startDeployment(options: DeploymentOptions): Promise<Deployment> {
   const undo: (() => Promise<unknown> | unknown)[] = [];
@@ -148,7 +149,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       });
     return {
       ...{ url, emulator, provider, databaseUrl, teams, fleet, balancer, env, token, command, stop },
-      callers: (count, eras = ["v2-modern", "v1-client", "v2-legacy"]) =>
+      callers: (count, revisions = ["v2-modern", "v1-client", "v2-legacy"]) =>
         Promise.all(
           Array.from({ length: count }, async (_, index): Promise<Caller> => {
             const team = teams[index % teams.length];
@@ -157,8 +158,8 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
             return {
               ...{ name, url },
               token: await token(name, [team]),
-              era: eraOf(Math.floor(index / teams.length), eras),
-              isKeyed: Math.floor(index / teams.length / eras.length) % 2 === 1,
+              revision: revisionAt(Math.floor(index / teams.length), revisions),
+              isKeyed: Math.floor(index / teams.length / revisions.length) % 2 === 1,
               fileIds: team.client.assetIds,
             };
           }),

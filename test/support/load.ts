@@ -2,7 +2,7 @@
 // often each thing was done.
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
-import { type ClientFace, connectHttp, type Era } from "./mcp.ts";
+import { type ClientFace, type ClientRevision, connectHttp } from "./mcp.ts";
 import { type Chance, chanceFrom } from "./random.ts";
 import type { CallResult } from "./results.ts";
 
@@ -11,7 +11,7 @@ export interface Caller {
   readonly name: string;
   readonly url: string;
   readonly token: string;
-  readonly era: Era;
+  readonly revision: ClientRevision;
   /** Names its actions itself, by keys that others use, too. */
   readonly isKeyed: boolean;
   /** Files of the team's workspace. */
@@ -79,9 +79,9 @@ class Agent {
   /** Undefined where there was no answer. */
   async call(tool: string, args: Readonly<Record<string, unknown>>): Promise<CallResult | undefined> {
     this.#counts.calls += 1;
-    const { era, url, token } = this.#caller;
+    const { revision, url, token } = this.#caller;
     try {
-      this.#client ??= await connectHttp(era, url, { token });
+      this.#client ??= await connectHttp(revision, url, { token });
       const result = await this.#client.callTool(tool, args, { signal: AbortSignal.timeout(CALL_MS) });
       this.#failures = 0;
       if (!result.isError) return result;
@@ -90,7 +90,7 @@ class Agent {
       return result;
     } catch (error) {
       this.#counts.broken += 1;
-      this.#counts.why.add(`${era}: ${sentence(error)}`);
+      this.#counts.why.add(`${revision}: ${sentence(error)}`);
       this.#failures += 1;
       // As hosts do: the same connection first.
       if (this.#failures % 3 === 0 || this.#client === undefined) await this.close();

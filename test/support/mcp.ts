@@ -24,8 +24,8 @@ import { serveInside } from "./inside.ts";
 import { type CallResult, readResult } from "./results.ts";
 
 /** @modelcontextprotocol/sdk 1.x; @modelcontextprotocol/client 2.x as a 2025 client; the same pinned to 2026-07-28. */
-export const eras = ["v1-client", "v2-legacy", "v2-modern"] as const;
-export type Era = (typeof eras)[number];
+export const clientRevisions = ["v1-client", "v2-legacy", "v2-modern"] as const;
+export type ClientRevision = (typeof clientRevisions)[number];
 
 const Json = z.record(z.string(), z.unknown());
 type Json = z.infer<typeof Json>;
@@ -163,7 +163,7 @@ export const bareEnvironment = (home: string) => ({
 
 /** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */
 export async function connect(
-  era: Era,
+  revision: ClientRevision,
   { env = {}, args = ["serve"], ...abilities }: ConnectOptions = {},
 ): Promise<Connection> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-test-"));
@@ -181,7 +181,7 @@ export async function connect(
     cwd: home,
     stderr: "pipe" as const,
   };
-  const opened = await (isOverHttp(args) ? openByUrl : openByPipe)(era, parameters, abilities);
+  const opened = await (isOverHttp(args) ? openByUrl : openByPipe)(revision, parameters, abilities);
   return {
     ...opened,
     home,
@@ -194,14 +194,14 @@ export async function connect(
 
 /** A client of a server inside this process. */
 export async function connectInside(
-  era: Era,
+  revision: ClientRevision,
   { env = {}, ...abilities }: Omit<ConnectOptions, "args"> = {},
 ): Promise<ClientFace> {
   const { stdin, stdout, close } = serveInside(env);
   // To these classes a stream to read comes first, whoever is at its other end.
-  const opened = await (era === "v1-client"
+  const opened = await (revision === "v1-client"
     ? openOlder(new OlderStreams(stdout, stdin), abilities)
-    : openModern(new ModernStreams(stdout, stdin), era === "v2-legacy", abilities));
+    : openModern(new ModernStreams(stdout, stdin), revision === "v2-legacy", abilities));
   return {
     ...opened,
     async close() {
@@ -222,19 +222,19 @@ interface Parameters {
 }
 type Opened = Omit<Connection, "home">;
 
-async function openByPipe(era: Era, parameters: Parameters, abilities: Abilities): Promise<Opened> {
-  const transport = era === "v1-client" ? new OlderTransport(parameters) : new InPlaceTransport(parameters);
+async function openByPipe(revision: ClientRevision, parameters: Parameters, abilities: Abilities): Promise<Opened> {
+  const transport = revision === "v1-client" ? new OlderTransport(parameters) : new InPlaceTransport(parameters);
   const stderr = collect(transport);
   const opened = await (transport instanceof OlderTransport
     ? openOlder(transport, abilities)
-    : openModern(transport, era === "v2-legacy", abilities)
+    : openModern(transport, revision === "v2-legacy", abilities)
   ).catch((error: unknown) => {
     throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
   });
   return { ...opened, stderr, pid: transport.pid ?? 0 };
 }
 
-async function openByUrl(era: Era, parameters: Parameters, abilities: Abilities): Promise<Opened> {
+async function openByUrl(revision: ClientRevision, parameters: Parameters, abilities: Abilities): Promise<Opened> {
   const { command, args, cwd } = parameters;
   const child = spawn(command, [...args, "--http"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
   const stderr = collect(child);
@@ -243,7 +243,7 @@ async function openByUrl(era: Era, parameters: Parameters, abilities: Abilities)
     once(child.stdout, "data"),
     gone.then(() => Promise.reject(new Error(`the server did not start; on stderr: ${stderr()}`))),
   ]);
-  const opened = await connectHttp(era, z.object({ url: z.url() }).parse(JSON.parse(String(line))).url, abilities);
+  const opened = await connectHttp(revision, z.object({ url: z.url() }).parse(JSON.parse(String(line))).url, abilities);
   return {
     ...opened,
     stderr,
@@ -263,16 +263,16 @@ interface HttpOptions extends Abilities {
 
 /** Connects a client to a server that listens on a URL; closing it ends a session that it has. */
 export async function connectHttp(
-  era: Era,
+  revision: ClientRevision,
   url: string,
   { token, ...abilities }: HttpOptions = {},
 ): Promise<ClientFace & { readonly sessionId: () => string | undefined }> {
   const requestInit = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
-  const Transport = era === "v1-client" ? OlderHttpTransport : ModernHttpTransport;
+  const Transport = revision === "v1-client" ? OlderHttpTransport : ModernHttpTransport;
   const transport = new Transport(new URL(url), { requestInit });
   const opened = await (transport instanceof OlderHttpTransport
     ? openOlder(transport, abilities)
-    : openModern(transport, era === "v2-legacy", abilities));
+    : openModern(transport, revision === "v2-legacy", abilities));
   return {
     ...opened,
     sessionId: () => transport.sessionId,
@@ -410,8 +410,8 @@ async function openModern(
 }
 
 /** For the running test alone. */
-export async function connectionForTest(era: Era, options: ConnectOptions = {}): Promise<Connection> {
-  const connection = await connect(era, options);
+export async function connectionForTest(revision: ClientRevision, options: ConnectOptions = {}): Promise<Connection> {
+  const connection = await connect(revision, options);
   onTestFinished(() => connection.close());
   return connection;
 }
@@ -430,19 +430,24 @@ function openForFile<C extends ClientFace>(open: () => Promise<C>): () => C {
 
 /** For all tests of a file or a describe block; `options` are asked for when it starts. */
 export const connectionForFile = (
-  era: Era,
+  revision: ClientRevision,
   options: () => ConnectOptions | Promise<ConnectOptions> = () => ({}),
-): (() => Connection) => openForFile(async () => await connect(era, await options()));
+): (() => Connection) => openForFile(async () => await connect(revision, await options()));
 
 /** The same two inside this process. */
-export async function insideForTest(era: Era, env: Readonly<Record<string, string>>): Promise<ClientFace> {
-  const connection = await connectInside(era, { env });
+export async function insideForTest(
+  revision: ClientRevision,
+  env: Readonly<Record<string, string>>,
+): Promise<ClientFace> {
+  const connection = await connectInside(revision, { env });
   onTestFinished(() => connection.close());
   return connection;
 }
 
-export const insideForFile = (era: Era, env: () => Readonly<Record<string, string>>): (() => ClientFace) =>
-  openForFile(() => connectInside(era, { env: env() }));
+export const insideForFile = (
+  revision: ClientRevision,
+  env: () => Readonly<Record<string, string>>,
+): (() => ClientFace) => openForFile(() => connectInside(revision, { env: env() }));
 
 /** The variables that connect a server to an emulator. */
 export const emulatorEnv = (emulator: { baseUrl: string; clientId: string; clientSecret: string }) => ({

@@ -13,14 +13,14 @@ const skipped = why === undefined ? "" : ` (skipped: ${why})`;
 describe.skipIf(why !== undefined)(`the MCP Inspector${skipped}`, () => {
   test.each(["legacy", "modern"])(
     "registers itself, signs in for all that there is, lists and calls (%s)",
-    async (era) => {
+    async (revision) => {
       const { url, provider, calls } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
       const home = await folderForTest();
       const callback = `http://127.0.0.1:${await freePort()}/oauth/callback`;
 
       /** What it prints. Where it sends the person to the provider, he signs in. */
       async function inspect(...what: readonly string[]): Promise<string> {
-        const server = [url, "--protocol-era", era, "--callback-url", callback, "--format", "json"];
+        const server = [url, "--protocol-era", revision, "--callback-url", callback, "--format", "json"];
         // Without a terminal it sends nobody to sign in unless it is told to open a browser; and here is none to open.
         const child = launch(home, [...programOf("MCP Inspector"), "--cli", ...server, ...what], {
           MCP_AUTO_OPEN_ENABLED: "true",

@@ -5,11 +5,11 @@ import { Service } from "../emulator/service.ts";
 import { FILE, submitJob } from "../emulator/work.ts";
 import { manualClock } from "../support/emulator.ts";
 import { expectTrueInstructions } from "../support/instructions.ts";
-import { connectHttp, type Era, emulatorEnv, type Progress, type Reply } from "../support/mcp.ts";
+import { type ClientRevision, connectHttp, emulatorEnv, type Progress, type Reply } from "../support/mcp.ts";
 import { serveStatelessInside } from "../support/stateless.ts";
 
 const STAGE_MS = 500;
-const OLDER = ["v1-client", "v2-legacy"] as const satisfies readonly Era[];
+const OLDER_REVISIONS = ["v1-client", "v2-legacy"] as const satisfies readonly ClientRevision[];
 const clock = manualClock();
 
 let bench: {
@@ -33,15 +33,15 @@ beforeEach(async () => {
   };
 });
 
-async function clientForTest(era: Era, onElicitation?: (question: string) => Reply) {
-  const client = await connectHttp(era, bench.url, { ...(onElicitation && { onElicitation }) });
+async function clientForTest(revision: ClientRevision, onElicitation?: (question: string) => Reply) {
+  const client = await connectHttp(revision, bench.url, { ...(onElicitation && { onElicitation }) });
   onTestFinished(() => client.close());
   return client;
 }
 
-describe.each(OLDER)("%s", (era) => {
+describe.each(OLDER_REVISIONS)("%s", (revision) => {
   test("uses tools, resources, prompts and completions without a session", async () => {
-    const client = await clientForTest(era);
+    const client = await clientForTest(revision);
     expect(client.sessionId()).toBeUndefined();
     expect((await client.listTools()).length).toBeGreaterThan(20);
     expect(client.instructions()).toMatch(/find_district/);
@@ -53,14 +53,14 @@ describe.each(OLDER)("%s", (era) => {
     const read = await Promise.all([1, 2, 3, 4].map(() => client.callTool("list_districts", { state: "KL" })));
     for (const { structured } of read) expect(structured).toMatchObject({ state: "Kerala" });
     const unknown = client.readResource("mic://jobs/no-such-job");
-    await expect(unknown).rejects.toMatchObject({ code: era === "v1-client" ? -32002 : -32602 });
+    await expect(unknown).rejects.toMatchObject({ code: revision === "v1-client" ? -32002 : -32602 });
     const failed = await client.callTool("get_job", { jobId: "no-such-job" });
     expect(failed.error).toMatchObject({ kind: "not_found", sideEffect: "none" });
   });
 
   test("cancels a job without a question to the user, whom the server cannot ask", async () => {
     const questions: string[] = [];
-    const client = await clientForTest(era, (question) => {
+    const client = await clientForTest(revision, (question) => {
       questions.push(question);
       return { action: "decline" };
     });
@@ -72,7 +72,7 @@ describe.each(OLDER)("%s", (era) => {
   });
 
   test("gets progress while a call waits, and then the call's result", async () => {
-    const client = await clientForTest(era);
+    const client = await clientForTest(revision);
     const { id } = await submitJob(bench.service, FILE.succeeds);
     const onprogress = (_tick: Progress) => clock.advance(20 * STAGE_MS);
     const { structured } = await client.callTool("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });

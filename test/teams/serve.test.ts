@@ -2,18 +2,18 @@
 import { describe, expect, test } from "vitest";
 import { createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { run } from "../mcp/stdio/child.ts";
-import { connectHttp, type Era, eras } from "../support/mcp.ts";
+import { type ClientRevision, clientRevisions, connectHttp } from "../support/mcp.ts";
 import { describeWithDeployment } from "./services.ts";
 
 const OPTIONS = { instances: 2, teams: 2, env: { MIC_DRAIN_DELAY_SECONDS: "300" } };
 
 describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
-  test.each<Era>(eras)(
+  test.each<ClientRevision>(clientRevisions)(
     "callers of two teams each work in their own workspace, through any instance (%s)",
-    async (era) => {
+    async (revision) => {
       const { url, teams, token } = deployment();
       for (const team of teams) {
-        const client = await connectHttp(era, url, { token: await token(`ann-${team.name}-${era}`, [team]) });
+        const client = await connectHttp(revision, url, { token: await token(`ann-${team.name}-${revision}`, [team]) });
         const { structured, isError, text } = await client.callTool("get_capabilities", { view: "full" });
         expect(isError, text).toBe(false);
         expect(JSON.stringify(structured)).toContain(team.client.workspaceId);

@@ -108,8 +108,8 @@ describeWithPostgres("an instance that stands still", (postgres) => {
 const PATIENCE_MS = 1_000;
 
 /** Of one client: through the balancer, and past it. */
-async function createClients(era: "legacy" | "modern", url: string, instanceUrl: string, headers: Headers) {
-  if (era === "modern")
+async function createClients(revision: "legacy" | "modern", url: string, instanceUrl: string, headers: Headers) {
+  if (revision === "modern")
     return {
       balancerClient: createModernClient(url, {}, headers),
       directly: createModernClient(instanceUrl, {}, headers),
@@ -130,14 +130,14 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
   () => {
     test.each(["legacy", "modern"] as const)(
       "runs nothing a second time that another instance has run meanwhile, and that the agent has used (%s)",
-      async (era) => {
+      async (revision) => {
         const deployment = await startDeployment({ instances: 2, teams: 1 });
         onTestFinished(deployment.stop);
         const { url, emulator, teams, fleet } = deployment;
         const [still] = fleet.instances;
         const wishes = [...(teams[0]?.client.fileIds ?? [])];
         const headers = { authorization: `Bearer ${await deployment.token("ann", teams)}`, host: new URL(url).host };
-        const { balancerClient, directly } = await createClients(era, url, `${still?.url}/mcp`, headers);
+        const { balancerClient, directly } = await createClients(revision, url, `${still?.url}/mcp`, headers);
         let id = 0;
         let callResult = 0;
         let disconnectCount = 0;

@@ -7,7 +7,7 @@ import { badValues, fieldsOf, goodValues, type PlacedField } from "../fields.ts"
 import { type ListedOperation, rows } from "../operations.ts";
 import type { Args, Bench } from "./bench.ts";
 import { OWN_TOOLS, validCall } from "./catalogue.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 type Argument = Pick<PlacedField, "name" | "values" | "isOptional" | "isFree"> & {
   readonly place?: PlacedField["place"];
@@ -107,7 +107,7 @@ const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly stri
   ],
 };
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   test.each(Object.keys(OWN_TOOLS))(
     "%s names each argument that is wrong or missing, and sends nothing",
     async (tool) => {

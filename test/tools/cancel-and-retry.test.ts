@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { FILE, readJob, runJobToEnd, submitJob, watchJob } from "../emulator/work.ts";
 import type { Bench } from "./bench.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const reason = "No longer needed";
 
 const ifMatches = async (bench: Bench): Promise<readonly (string | undefined)[]> =>
   (await bench.requests("cancelMicJob")).map(({ headers }) => headers["if-match"]);
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   covers(
     ["4.2/if-match-required", "4.2/if-match-form", "9/if-match-current", "4.2/cancel-job"],
     "cancel_job reads the version when none is given",

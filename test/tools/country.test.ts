@@ -5,8 +5,8 @@ import { listPlaygroundDistricts } from "../../src/contract/endpoints/playground
 import type { Progress } from "../support/mcp.ts";
 import type { Args, Bench } from "./bench.ts";
 import { changed, readCatalogue, replaceGeography, rowsOf } from "./country.ts";
-import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const TOP: Args = { level: "district", by: "mandalCount", limit: 3 };
 const ALL: Args = { level: "district", by: "mandalCount", order: "asc", limit: 100 };
@@ -14,11 +14,11 @@ const ALL: Args = { level: "district", by: "mandalCount", order: "asc", limit: 1
 const fail = (bench: Bench, districts: Readonly<Record<string, unknown>>) =>
   bench.service.admin("POST", "geography", { districts });
 
-inOneEra((bench, era) => {
-  const fresh = (env?: Readonly<Record<string, string>>) => freshBench(bench(), era, env);
+describeLatestRevision((bench, revision) => {
+  const fresh = (env?: Readonly<Record<string, string>>) => freshBench(bench(), revision, env);
 
   test("a cold country at the default rate: the top is exact before everything is read, and the answer says so", async () => {
-    const own = await freshBench(bench(), era, { MIC_GEOGRAPHY_RATE: "28" });
+    const own = await freshBench(bench(), revision, { MIC_GEOGRAPHY_RATE: "28" });
     const sent = await own.sentDuring(async () => {
       const { structured, text } = await own.ok("rank_divisions", TOP);
       expect(structured).toMatchObject({

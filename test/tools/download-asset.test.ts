@@ -9,7 +9,7 @@ import { sessionForTest } from "../gaps/session.ts";
 import { operations } from "../operations.ts";
 import { answer } from "../support/stub.ts";
 import type { Bench } from "./bench.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const TOOL = "download_asset";
 const NAMES = ["notes.csv", "जिले.csv", "a b (1).tar.gz", `${"n".repeat(196)}.csv`, "con-sole.txt", "x..y"];
@@ -24,7 +24,7 @@ const assetIds = (bench: Bench): readonly string[] => bench.service.emulator.ass
 const firstAsset = (bench: Bench): string => assetIds(bench)[0] ?? "";
 const files = async (bench: Bench): Promise<readonly string[]> => (await readdir(bench.downloadDir)).sort();
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   afterEach(async () => {
     expect((await files(bench())).filter((name) => name.startsWith(".mic-mcp"))).toEqual([]);
   });

@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { FILE, submitJob } from "../emulator/work.ts";
 import type { Facts } from "../support/results.ts";
-import { forEachEra } from "./eras.ts";
+import { describeEachRevision } from "./revisions.ts";
 
-forEachEra((bench) => {
+describeEachRevision((bench) => {
   test("wrong arguments, named before anything is sent", async () => {
     const args = await bench().argumentsFor("retryMicJob");
     const wrong = { ...args, retryMode: "AGAIN", bogus: 1, idempotencyKey: "\n" };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { operations, type PostId, postIds } from "../operations.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 type Fault = Readonly<Record<string, unknown>>;
 const LATER = { kind: "status", status: 503, retryAfterSeconds: 60 };
@@ -28,7 +28,7 @@ function expectSameCommand(requests: readonly SentRequest[], count: number): str
   return requests[0]?.idempotencyKey ?? "";
 }
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   for (const id of postIds) {
     const { tool } = operations[id];
 

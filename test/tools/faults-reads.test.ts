@@ -4,8 +4,8 @@ import { covers } from "../covers.ts";
 import { type OperationId, type OperationRow, operations } from "../operations.ts";
 import type { Facts } from "../support/results.ts";
 import type { Bench } from "./bench.ts";
-import { inOneEra } from "./eras.ts";
 import { freshBench, isPlayground } from "./fresh.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 type Row = OperationRow & { readonly id: OperationId };
 type Fault = Readonly<Record<string, unknown>>;
@@ -56,9 +56,9 @@ function replaced(value: unknown, [step, ...rest]: readonly (string | number)[],
   return { ...record, [step]: replaced(record[step], rest, part) };
 }
 
-inOneEra((bench, era) => {
+describeLatestRevision((bench, revision) => {
   /** What a successful read would keep is not there yet. */
-  const cold = async (row: Row) => (isPlayground(row) ? await freshBench(bench(), era) : bench());
+  const cold = async (row: Row) => (isPlayground(row) ? await freshBench(bench(), revision) : bench());
 
   for (const row of reads) {
     const tool = row.tool;

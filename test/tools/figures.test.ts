@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { DistrictsResponse } from "../../src/contract/playground.ts";
 import type { Bench } from "./bench.ts";
 import { type Catalogue, readCatalogue, replaceGeography } from "./country.ts";
-import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const byMandals = { level: "district", by: "mandalCount" } as const;
 
@@ -15,13 +15,13 @@ function withGoa(catalogue: Catalogue, change: (list: DistrictsResponse) => Dist
   return { ...catalogue, districts: { ...catalogue.districts, GA: change(list) } };
 }
 
-inOneEra(
-  (bench, era) => {
+describeLatestRevision(
+  (bench, revision) => {
     const summary = async (own: Bench, args: Readonly<Record<string, unknown>>) =>
       String((await own.ok("rank_divisions", args)).structured["summary"]);
 
     async function altered(change: (list: DistrictsResponse) => DistrictsResponse): Promise<Bench> {
-      const own = await freshBench(bench(), era);
+      const own = await freshBench(bench(), revision);
       const catalogue = await readCatalogue(own);
       await replaceGeography(own, catalogue, withGoa(catalogue, change));
       return own;
@@ -105,7 +105,7 @@ inOneEra(
     });
 
     test("codes that are numbers within their state are no difference", async () => {
-      const own = await freshBench(bench(), era);
+      const own = await freshBench(bench(), revision);
       const catalogue = await readCatalogue(own);
       const districts = Object.entries(catalogue.districts).map(([code, list]) => [
         code,

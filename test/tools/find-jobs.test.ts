@@ -14,7 +14,7 @@ import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import type { CallResult } from "../support/results.ts";
 import { answer } from "../support/stub.ts";
 import type { Args, Bench } from "./bench.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const Row = z.looseObject({ id: z.string(), state: z.string() });
 const Found = z.looseObject({
@@ -56,7 +56,7 @@ async function follow(bench: Bench, args: Args) {
   return { rows, read };
 }
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   covers(["4.2/list-jobs", "4.2/next-cursor"], "the jobs in some states, all of them, in one call", async () => {
     const { workspaceId } = bench();
     const jobs = await everyJob(bench());

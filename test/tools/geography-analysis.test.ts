@@ -8,7 +8,7 @@ import * as z from "zod/v4";
 import { emulatorEnv, insideForTest } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
 import { readCatalogue, rowsOf } from "./country.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const District = z.object({
   districtCode: z.string(),
@@ -39,8 +39,8 @@ function parseCsv(text: string): string[][] {
 
 const byMandals = { level: "district", by: "mandalCount" } as const;
 
-inOneEra(
-  (bench, era) => {
+describeLatestRevision(
+  (bench, revision) => {
     const find = async (args: Readonly<Record<string, unknown>>) =>
       (await bench().ok("find_district", args)).structured;
 
@@ -221,7 +221,7 @@ inOneEra(
 
     test("all rows are saved as CSV, and the answer has the file instead of the rows", async () => {
       const all = rowsOf(await readCatalogue(bench()));
-      const saveAs = `all-${era}.csv`;
+      const saveAs = `all-${revision}.csv`;
       // A page is what is shown: nothing is.
       const { structured, text } = await bench().ok("rank_divisions", { ...byMandals, limit: 2, offset: 5, saveAs });
       const path = join(bench().downloadDir, saveAs);
@@ -249,15 +249,19 @@ inOneEra(
         await bench().ok(tool, { ...args, saveAs });
         return parseCsv(await readFile(join(bench().downloadDir, saveAs), "utf8"));
       };
-      const ranked = await saved("rank_divisions", { level: "district", by: "name", states: ["TG"] }, `r-${era}.csv`);
-      const listed = await saved("list_districts", { state: "Telangana" }, `l-${era}.csv`);
+      const ranked = await saved(
+        "rank_divisions",
+        { level: "district", by: "name", states: ["TG"] },
+        `r-${revision}.csv`,
+      );
+      const listed = await saved("list_districts", { state: "Telangana" }, `l-${revision}.csv`);
       expect(listed.toSorted()).toEqual(ranked.toSorted());
-      const states = await saved("rank_divisions", { level: "state", by: "name" }, `s-${era}.csv`);
+      const states = await saved("rank_divisions", { level: "state", by: "name" }, `s-${revision}.csv`);
       expect(states).toHaveLength(37);
     });
 
     test("nothing is overwritten, no path is taken, and nothing is read for a name that is taken", async () => {
-      const name = `mine-${era}.csv`;
+      const name = `mine-${revision}.csv`;
       await writeFile(join(bench().downloadDir, name), "mine");
       await bench().sendsNothing(async () => {
         for (const [tool, args] of [
@@ -281,7 +285,11 @@ inOneEra(
         expect(failed.error).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
         expect(failed.text).toContain("GA");
         // What does not stand on the list is saved.
-        const rest = await own.callTool("rank_divisions", { ...byMandals, states: ["KL"], saveAs: `kl-${era}.csv` });
+        const rest = await own.callTool("rank_divisions", {
+          ...byMandals,
+          states: ["KL"],
+          saveAs: `kl-${revision}.csv`,
+        });
         expect(rest.structured, rest.text).toMatchObject({ rows: 14 });
       } finally {
         await bench().service.admin("DELETE", "geography");
@@ -293,7 +301,7 @@ inOneEra(
       const own = await freshServer(bench(), { MIC_READ_ONLY: "1" });
       const { structured, text } = await own.callTool("list_districts", {
         state: "GA",
-        saveAs: `read-only-${era}.csv`,
+        saveAs: `read-only-${revision}.csv`,
       });
       expect(structured, text).toMatchObject({ rows: 3 });
     });

@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const catalogue = (facts: object) => JSON.stringify({ contract: PLAYGROUND_CONTRACT, ...facts });
 
-inOneEra((bench, era) => {
-  const fresh = () => freshBench(bench(), era);
+describeLatestRevision((bench, revision) => {
+  const fresh = () => freshBench(bench(), revision);
 
   covers(
     ["4.1/states", "1/playground-no-side-effects"],

@@ -7,7 +7,7 @@ import { RecipeOffer } from "../../src/contract/recipes.ts";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import type { Args, Bench } from "./bench.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const Page = z.object({
   data: z.array(z.looseObject({})),
@@ -41,7 +41,7 @@ const jobSummaryFields = [
 ];
 const MOVING = ["PREPARING", "QUEUED", "RUNNING"];
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   covers(
     ["4.2/next-cursor", "4.2/has-more", "4.2/list-jobs"],
     "list_jobs pages through all jobs, each once",

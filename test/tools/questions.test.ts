@@ -5,8 +5,8 @@ import * as z from "zod/v4";
 import type { State } from "../../src/contract/playground.ts";
 import type { Args, Bench } from "./bench.ts";
 import { type Catalogue, changed, type Row, readCatalogue, replaceGeography, rowsOf } from "./country.ts";
-import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const Found = z.object({
   matches: z.array(
@@ -301,14 +301,14 @@ async function answerAll(analyst: Analyst): Promise<void> {
   expect(analyst.calls).toBe(aboutOne.length + aboutStates.length + others.length);
 }
 
-inOneEra((bench, era) => {
+describeLatestRevision((bench, revision) => {
   test("26 questions, as the catalogue is", async () => {
-    const own = await freshBench(bench(), era);
+    const own = await freshBench(bench(), revision);
     await answerAll(new Analyst(own, await readCatalogue(own)));
   });
 
   test("26 questions, with other numbers, codes, names and vintage", async () => {
-    const own = await freshBench(bench(), era);
+    const own = await freshBench(bench(), revision);
     const before = await readCatalogue(own);
     const catalogue = altered(before);
     await replaceGeography(own, before, catalogue);

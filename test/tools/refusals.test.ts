@@ -13,7 +13,7 @@ import {
 } from "../emulator/work.ts";
 import type { Facts } from "../support/results.ts";
 import type { Args, Bench } from "./bench.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const CORRECT = /^Correct the fields named above and call again\.$/;
 const reason = "no";
@@ -23,7 +23,7 @@ async function jobArguments(bench: Bench, change: Args): Promise<Args> {
   return { ...(await bench.argumentsFor("createMicJob")), ...change };
 }
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   const refused = async (tool: string, args: Args, kind: Facts["kind"], next: RegExp, code?: string) => {
     const failed = await bench().fails(tool, args, kind);
     expect(failed, failed.text).toMatchObject({ sideEffect: "none", ...(code !== undefined && { code }) });

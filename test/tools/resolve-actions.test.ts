@@ -425,8 +425,8 @@ describe("the server's instructions", () => {
     await cut(registration(FILE.succeeds));
     const readOnly = await connectionForTest("v2-legacy", { env: { ...env, MIC_READ_ONLY: "1" } });
     expect(readOnly.instructions()).not.toContain("unknown outcome: call resolve_actions");
-    for (const era of ["v1-client", "v2-legacy", "v2-modern"] as const) {
-      const client = await connectionForTest(era, { env });
+    for (const revision of ["v1-client", "v2-legacy", "v2-modern"] as const) {
+      const client = await connectionForTest(revision, { env });
       expect(client.instructions()).toContain("1 action of an earlier session has an unknown outcome");
     }
   });
@@ -437,8 +437,8 @@ describe("the server's instructions", () => {
     await cut(registration(FILE.failsForGood));
     const program = start(["serve", "--http"], { env });
     const { url } = z.object({ url: z.string() }).parse(await program.next());
-    for (const era of ["v2-legacy", "v2-modern"] as const) {
-      const client = await connectHttp(era, url);
+    for (const revision of ["v2-legacy", "v2-modern"] as const) {
+      const client = await connectHttp(revision, url);
       expect(client.instructions()).toContain(
         "2 actions of earlier sessions have an unknown outcome: call resolve_actions.",
       );

@@ -4,9 +4,9 @@ import { MAX_INT64 } from "../../src/contract/numbers.ts";
 import { covers } from "../covers.ts";
 import { FILE, readJob, registerInput, submitJob, watchJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   covers(
     ["4.2/get-capabilities", "8/workspace-limits-as-data"],
     "get_capabilities gives limits and quotas as data",

@@ -8,7 +8,7 @@ import { FILE, jobBodyFor, retryableJob, runJobToEnd } from "../emulator/work.ts
 import { operations } from "../operations.ts";
 import type { Progress, Reply } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
-import { inEachEra, inOneEra } from "./eras.ts";
+import { describeEachRevisionInProcess, describeLatestRevision } from "./revisions.ts";
 
 const Rows = z.array(
   z.strictObject({
@@ -37,7 +37,7 @@ async function failedJobs(service: Service, count: number): Promise<readonly str
 const retriesOf = async (bench: Bench, work: () => Promise<unknown>) =>
   (await bench.sentDuring(work)).filter(({ operationId }) => operationId === "retryMicJob");
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   covers("4.2/retry-job", "12 failed jobs are retried and waited for, at few tokens", async () => {
     const jobIds = await failedJobs(bench().service, 12);
     const ticks: Progress[] = [];
@@ -179,7 +179,7 @@ const onElicitation = (question: string): Reply => {
   return reply;
 };
 
-inEachEra(
+describeEachRevisionInProcess(
   (bench) => {
     test("RESTART asks the person once for all; declined, nothing is sent", async () => {
       const jobIds = await failedJobs(bench().service, 3);

@@ -7,7 +7,7 @@ import { makeValue } from "../emulator/parameters.ts";
 import { FILE, fileId, listOffers, oneInputOffer, registerInput } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const Result = z.looseObject({
   summary: z.string(),
@@ -39,7 +39,7 @@ async function argsFor(bench: Bench, file: number, more: Args = {}): Promise<Arg
   return { ...argsOf(bench, offer, { referenceId: fileId(bench.service, file) }), ...more };
 }
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   covers(["4.2/create-input", "4.2/create-job"], "registers, submits and waits for the result", async () => {
     const ticks: Progress[] = [];
     const args = await argsFor(bench(), FILE.succeeds);
@@ -242,7 +242,7 @@ inOneEra((bench) => {
   });
 });
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   test("within the deduplication window the same call is the same job, and says so", async () => {
     const args = await argsFor(bench(), FILE.succeeds);
     const first = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);

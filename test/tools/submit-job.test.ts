@@ -6,7 +6,7 @@ import { FILE, registerInput } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
 import type { Args, Bench } from "./bench.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 async function nestedJob(bench: Bench): Promise<{ versionId: string; args: Args; values: Args }> {
   const versionId = bench.service.emulator.recipeVersionIds[1] ?? "";
@@ -42,7 +42,7 @@ const misfits: readonly (readonly [string, Args, string])[] = [
   ["a number out of range", { fallback: { rule, maxCandidates: 51 } }, "/parameterValues/fallback/maxCandidates"],
 ];
 
-inOneEra((bench, era) => {
+describeLatestRevision((bench, revision) => {
   covers(
     ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan", "2.2/recipe-parameters-no-remote-fetch"],
     "an offer that was read is held against the job before anything is sent",
@@ -107,7 +107,7 @@ inOneEra((bench, era) => {
   test("an offer that was not read is not read for it: the service judges, and its pointers are told", async () => {
     const { args, values } = await nestedJob(bench());
     const { emulator } = bench().service;
-    const fresh = await connectionForTest(era, {
+    const fresh = await connectionForTest(revision, {
       env: emulatorEnv(emulator),
     });
     const sent = await bench().sentDuring(async () => {

@@ -4,11 +4,11 @@ import * as z from "zod/v4";
 import { covers } from "../covers.ts";
 import { fillPath } from "../emulator/service.ts";
 import { isPost, type ListedOperation, type OperationId, type OperationRow, rows } from "../operations.ts";
-import type { Era } from "../support/mcp.ts";
+import type { ClientRevision } from "../support/mcp.ts";
 import type { Bench, SentRequest } from "./bench.ts";
 import { OWN_TOOLS, VIEW_TOOLS, validCall } from "./catalogue.ts";
-import { forEachEra } from "./eras.ts";
 import { freshBench, isPlayground } from "./fresh.ts";
+import { describeEachRevision } from "./revisions.ts";
 
 const isList = (row: OperationRow): boolean => row.id.startsWith("list");
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
@@ -16,8 +16,13 @@ const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(
 /** Asks for every field of the contract, where a tool shows less by default. */
 const fullViewArguments = ({ adds = {} }: OperationRow) => ("view" in adds ? { view: "full" } : {});
 
-async function callOnce(shared: Bench, era: Era, row: ListedOperation, extra: Readonly<Record<string, unknown>> = {}) {
-  const bench = isPlayground(row) ? await freshBench(shared, era) : shared;
+async function callOnce(
+  shared: Bench,
+  revision: ClientRevision,
+  row: ListedOperation,
+  extra: Readonly<Record<string, unknown>> = {},
+) {
+  const bench = isPlayground(row) ? await freshBench(shared, revision) : shared;
   const args = isPost(row.id) ? await bench.newAction(row.id) : await bench.argumentsFor(row.id);
   let result: Awaited<ReturnType<Bench["ok"]>> | undefined;
   const sent = await bench.sentDuring(async () => {
@@ -45,7 +50,7 @@ function targetOf(row: OperationRow, args: Readonly<Record<string, unknown>>): s
   return query.length === 0 ? path : `${path}?${new URLSearchParams(query)}`;
 }
 
-forEachEra((bench, era) => {
+describeEachRevision((bench, revision) => {
   for (const row of rows)
     covers(
       [
@@ -60,7 +65,7 @@ forEachEra((bench, era) => {
       ],
       `${row.tool} sends exactly its row of the contract and gets ${row.success}`,
       async () => {
-        const { args, request } = await callOnce(bench(), era, row);
+        const { args, request } = await callOnce(bench(), revision, row);
         expect(request).toMatchObject({ method: row.method, path: targetOf(row, args), status: row.success });
         const { headers } = request;
         expect(headers["accept"]).toBe(row.answer === undefined ? "application/octet-stream" : "application/json");
@@ -73,7 +78,7 @@ forEachEra((bench, era) => {
 
   for (const row of rows.filter(({ answer }) => answer !== undefined))
     test(`${row.tool} gives the contract's fields, held to its strict schema (an action: lean)`, async () => {
-      const { told, request } = await callOnce(bench(), era, row, isList(row) ? {} : fullViewArguments(row));
+      const { told, request } = await callOnce(bench(), revision, row, isList(row) ? {} : fullViewArguments(row));
       const { summary, nextStep, action, ...body } = told.structured;
       expect(told.drift).toBeUndefined();
       if (row.method === "POST") expect(Object.keys(body).sort()).toEqual(["data", "meta"]);

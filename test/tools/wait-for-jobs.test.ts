@@ -4,12 +4,12 @@ import * as z from "zod/v4";
 import { covers } from "../covers.ts";
 import { FILE, runJobToEnd, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const Rows = z.array(z.looseObject({ id: z.string(), state: z.string().optional(), error: z.string().optional() }));
 const rowsOf = (structured: Readonly<Record<string, unknown>>) => Rows.parse(structured["jobs"]);
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   covers("6/progress-by-reading", "waits until all have stopped, with progress on the way", async () => {
     const jobs = await Promise.all(
       [FILE.succeeds, FILE.failsForGood, FILE.pauses].map((file) => submitJob(bench().service, file)),

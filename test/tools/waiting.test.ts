@@ -5,11 +5,11 @@ import { poll } from "../../src/toolkit/polling.ts";
 import { covers } from "../covers.ts";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
-import { inOneEra } from "./eras.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const STAGE_MS = 500;
 
-inOneEra((bench) => {
+describeLatestRevision((bench) => {
   covers("6/progress-by-reading", "get_job waits for the end and tells the stages on the way", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     bench().clock.advance(2 * STAGE_MS);

@@ -79,14 +79,14 @@ export async function readResource(
   uri: string,
   runtime: Runtime,
   context: ServerContext,
-  era: ProtocolEra,
+  protocolEra: ProtocolEra,
 ): Promise<ReadResourceResult> {
   const { ports, skills } = runtime;
   if (uri.startsWith("skill:")) {
     const text = await skills.read(uri);
-    if (text !== undefined) return { contents: [{ uri, mimeType: MARKDOWN, text }], ...skillCache(era) };
+    if (text !== undefined) return { contents: [{ uri, mimeType: MARKDOWN, text }], ...skillCache(protocolEra) };
   }
-  const view = await readView(uri, runtime, era);
+  const view = await readView(uri, runtime, protocolEra);
   if (view) return view;
   const offered = offeredResources(runtime);
   const found = findResource(offered, uri);
@@ -101,7 +101,7 @@ export async function readResource(
     });
     return {
       contents: [{ uri, mimeType: resource.mimeType, text, ...driftMeta(drift) }],
-      ...(era === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
+      ...(protocolEra === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
     };
   } catch (error) {
     throw readFailure(uri, factsOf(error));
@@ -116,7 +116,7 @@ export function resourceLink(uri: string, runtime: Runtime): ContentBlock | unde
   return { name, title, uri, mimeType, type: "resource_link" };
 }
 
-export function serveResources(server: Server, runtime: Runtime, era: ProtocolEra): void {
+export function serveResources(server: Server, runtime: Runtime, protocolEra: ProtocolEra): void {
   server.setRequestHandler("resources/list", async () => {
     // Without the login there is no default workspace, and the list is shorter.
     const workspaceId = await runtime.workspaceId().catch(() => undefined);
@@ -132,5 +132,7 @@ export function serveResources(server: Server, runtime: Runtime, era: ProtocolEr
       .filter(({ uri }) => variablesIn(uri).length > 0)
       .map((resource) => ({ uriTemplate: resource.uri, ...shown(resource) })),
   }));
-  server.setRequestHandler("resources/read", ({ params }, context) => readResource(params.uri, runtime, context, era));
+  server.setRequestHandler("resources/read", ({ params }, context) =>
+    readResource(params.uri, runtime, context, protocolEra),
+  );
 }

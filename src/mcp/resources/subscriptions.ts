@@ -115,12 +115,12 @@ export function serveSubscriptions(
   server: Server,
   runtime: Runtime,
   subscriptions: Subscriptions,
-  era: ProtocolEra,
+  protocolEra: ProtocolEra,
 ): void {
   subscriptions.deliverTo((uri) => {
     server.sendResourceUpdated({ uri }).catch(() => undefined);
   });
-  if (era === "modern") return;
+  if (protocolEra === "modern") return;
   server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
     const offered = offeredResources(runtime);
     const found = findResource(offered, uri);

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 export async function readView(
   uri: string,
   { tools, config, readView: read }: Runtime,
-  era: ProtocolEra,
+  protocolEra: ProtocolEra,
 ): Promise<ReadResourceResult | undefined> {
   const name = VIEW_NAMES.find((each) => viewUri(each) === uri);
   if (name === undefined || !offeredTools(tools, config).some(({ view }) => view === name)) return undefined;
@@ -18,6 +18,6 @@ export async function readView(
   const _meta = { ui: { csp: {}, prefersBorder: true } };
   return {
     contents: [{ uri, mimeType: APP_HTML, text: await read(name), _meta }],
-    ...(era === "modern" && { ttlMs: HOUR_MS, cacheScope: "public" }),
+    ...(protocolEra === "modern" && { ttlMs: HOUR_MS, cacheScope: "public" }),
   };
 }

@@ -6,11 +6,11 @@ import { type Skills, skillCache } from "./skills.ts";
 
 const wrong = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
-export function serveSkills(server: Server, skills: Skills, era: ProtocolEra): void {
+export function serveSkills(server: Server, skills: Skills, protocolEra: ProtocolEra): void {
   const Listing = z.object({ cursor: z.string().optional() });
   server.setRequestHandler("skills/list", { params: Listing }, async ({ cursor }) => {
     if (cursor !== undefined) throw wrong("Invalid cursor: all skills are on one page.");
-    return { skills: [...(await skills.entries())], ...skillCache(era) };
+    return { skills: [...(await skills.entries())], ...skillCache(protocolEra) };
   });
   const Getting = z.object({ uri: z.string() });
   server.setRequestHandler("skills/get", { params: Getting }, async ({ uri }) => {
@@ -18,6 +18,6 @@ export function serveSkills(server: Server, skills: Skills, era: ProtocolEra): v
     const skill = entries.find((entry) => entry.uri === uri);
     if (!skill)
       throw wrong(`No skill is served at this URI; the skills are: ${entries.map((entry) => entry.uri).join(", ")}.`);
-    return { skill, ...skillCache(era) };
+    return { skill, ...skillCache(protocolEra) };
   });
 }

@@ -10,8 +10,8 @@ const SCHEME = "skill://";
 const HOUR_MS = 3_600_000;
 
 /** How long a client may keep a skill: it changes with the program alone. */
-export const skillCache = (era: ProtocolEra) =>
-  era === "modern" ? { ttlMs: HOUR_MS, cacheScope: "public" as const } : {};
+export const skillCache = (protocolEra: ProtocolEra) =>
+  protocolEra === "modern" ? { ttlMs: HOUR_MS, cacheScope: "public" as const } : {};
 
 /** By path: `name/SKILL.md`, and what else is in the skill's folder. */
 export type SkillFiles = Readonly<Record<string, string>>;

@@ -27,7 +27,7 @@ export type HttpConnection = Pick<Connection, "subscriptions" | "isFirst" | "pro
 
 export interface HttpService {
   /** A new server each time: "legacy" for a session or a POST of the older revisions, "modern" for a request of 2026-07-28. */
-  createServer(connection: HttpConnection, era: ProtocolEra): ReturnType<McpServerFactory>;
+  createServer(connection: HttpConnection, protocolEra: ProtocolEra): ReturnType<McpServerFactory>;
   /** One for a session, and one for a subscriptions/listen stream, which is closed with it. */
   createSubscriptions(): Subscriptions;
   /** What /readyz reports of what calls depend on. Rejects, with the reason, if they cannot be served. */

@@ -25,7 +25,8 @@ const MINUTE_MS = 60_000;
 export function httpServiceOf(runtime: Runtime): HttpService {
   const confirmation = createConfirmation(runtime);
   return {
-    createServer: (connection, era) => createServer(runtime, { ...connection, confirmation, network: "tcp" }, era),
+    createServer: (connection, protocolEra) =>
+      createServer(runtime, { ...connection, confirmation, network: "tcp" }, protocolEra),
     createSubscriptions: () => createSubscriptions(runtime),
     readiness: async () => ({
       journal: {

@@ -21,19 +21,19 @@ export interface Stdio {
 export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => Promise<void> {
   const subscriptions = createSubscriptions(runtime);
   /** Known once the client has spoken. */
-  let era: ProtocolEra | undefined;
+  let protocolEra: ProtocolEra | undefined;
   const listens = createListens(subscriptions);
   const filter: MessageFilter = {
     inbound: listens.inbound,
-    outbound: (message) => listens.outbound(era === "legacy" ? withLegacyCode(message) : message),
+    outbound: (message) => listens.outbound(protocolEra === "legacy" ? withLegacyCode(message) : message),
   };
   const confirmation = createConfirmation(runtime);
   const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true };
   const sessionEnded = runtime.telemetry?.session("pipe");
   const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), filter);
   const begin = (context: McpRequestContext) => {
-    era = context.era;
-    return createServer(runtime, connection, era);
+    protocolEra = context.era;
+    return createServer(runtime, connection, protocolEra);
   };
   const handle = serveStdio(begin, {
     transport,

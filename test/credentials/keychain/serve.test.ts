@@ -23,10 +23,10 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
   test.for((["v2-modern", "v1-client"] as const).slice(0, runs(1, 2)))(
     "does jobs, the default workspace included (%s)",
     patient,
-    async (era, { session, emulator }) => {
+    async (revision, { session, emulator }) => {
       const { workspaceId, fileIds } = emulator;
       await loggedIn(session, emulator);
-      const connection = await connectionForTest(era, { env: session.env });
+      const connection = await connectionForTest(revision, { env: session.env });
       expect(await requiredBy(connection, "list_jobs")).toEqual([]);
       expect(await requiredBy(connection, "register_input")).toEqual(["inputKind", "referenceId"]);
       expect(connection.instructions()).toContain(workspaceId);

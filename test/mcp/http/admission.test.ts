@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import * as z from "zod/v4";
 import { stubEnv } from "../../api-client/client.ts";
 import { capabilitySet, enveloped, job } from "../../contract/samples.ts";
-import { connectHttp, eras } from "../../support/mcp.ts";
+import { clientRevisions, connectHttp } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
 import { run, start } from "../stdio/child.ts";
 import { ACCEPT, bytes, clientFactories, createModernClient, initializeMessage, post, send } from "./raw-client.ts";
@@ -32,18 +32,18 @@ describe("with MIC_HTTP_TOKEN", () => {
   afterAll(() => server?.kill());
   const guardedUrl = () => server?.url ?? "";
 
-  test.each(eras)("clients that carry it are served as ever (%s)", async (era) => {
+  test.each(clientRevisions)("clients that carry it are served as ever (%s)", async (revision) => {
     const url = guardedUrl();
-    const client = await connectHttp(era, url, { token: TOKEN });
+    const client = await connectHttp(revision, url, { token: TOKEN });
     onTestFinished(() => client.close());
     expect(await client.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
     expect((await client.readResource("mic://geography/states")).text).toContain("Karnataka");
   });
 
-  test.each(eras)("clients that do not are not (%s)", async (era) => {
+  test.each(clientRevisions)("clients that do not are not (%s)", async (revision) => {
     const url = guardedUrl();
-    await expect(connectHttp(era, url)).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
-    await expect(connectHttp(era, url, { token: `${TOKEN}=` })).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
+    await expect(connectHttp(revision, url)).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
+    await expect(connectHttp(revision, url, { token: `${TOKEN}=` })).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
   });
 
   test.each([

@@ -5,7 +5,14 @@ import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
 import { Service } from "../../emulator/service.ts";
 import { FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import { manualClock } from "../../support/emulator.ts";
-import { connectHttp, type Era, emulatorEnv, eras, type Progress, type Reply } from "../../support/mcp.ts";
+import {
+  type ClientRevision,
+  clientRevisions,
+  connectHttp,
+  emulatorEnv,
+  type Progress,
+  type Reply,
+} from "../../support/mcp.ts";
 import { factsIn } from "../../tools/bench.ts";
 import { type HttpProgram, launchHttp } from "./server.ts";
 
@@ -22,7 +29,7 @@ const onElicitation = (question: string): Reply => {
 interface Bench {
   readonly service: Service;
   readonly server: HttpProgram;
-  readonly clients: Readonly<Record<Era, Awaited<ReturnType<typeof connectHttp>>>>;
+  readonly clients: Readonly<Record<ClientRevision, Awaited<ReturnType<typeof connectHttp>>>>;
 }
 let emulator: Emulator | undefined;
 let running: Bench | undefined;
@@ -35,7 +42,7 @@ const clock = manualClock();
 beforeAll(async () => {
   emulator = await startEmulator({ clock });
   const server = await launchHttp({ env: { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" } });
-  const connect = (era: Era) => connectHttp(era, server.url, { onElicitation });
+  const connect = (revision: ClientRevision) => connectHttp(revision, server.url, { onElicitation });
   const [older, legacy, modern] = await Promise.all([connect("v1-client"), connect("v2-legacy"), connect("v2-modern")]);
   running = {
     service: new Service(emulator, clock),
@@ -45,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   const { clients, server } = bench();
-  for (const era of eras) await clients[era].close();
+  for (const revision of clientRevisions) await clients[revision].close();
   await server.kill();
   await emulator?.close();
 });
@@ -58,11 +65,11 @@ async function requestsAbout(operationId: string, id: string): Promise<number> {
   return entries.filter((entry) => entry.operationId === operationId && entry.path.includes(id)).length;
 }
 
-describe.each(eras)("%s", (era) => {
-  const client = () => bench().clients[era];
+describe.each(clientRevisions)("%s", (revision) => {
+  const client = () => bench().clients[revision];
 
   test("only the older ones have a session", () => {
-    expect(client().sessionId() === undefined).toBe(era === "v2-modern");
+    expect(client().sessionId() === undefined).toBe(revision === "v2-modern");
   });
 
   test("tools, resources, prompts and completions are those of stdio", async () => {
@@ -86,7 +93,7 @@ describe.each(eras)("%s", (era) => {
     expect(failed.error).toMatchObject({ kind: "not_found", sideEffect: "none" });
     const unknown = client().readResource("mic://jobs/no-such-job");
     // The second SDK's client gives the newer code for either.
-    await expect(unknown).rejects.toMatchObject({ code: era === "v1-client" ? -32002 : -32602 });
+    await expect(unknown).rejects.toMatchObject({ code: revision === "v1-client" ? -32002 : -32602 });
   });
 
   test.each([
@@ -106,14 +113,14 @@ describe.each(eras)("%s", (era) => {
 
   test("what is not there is not listened to", async () => {
     const uris = ["mic://jobs/00000000-0000-4000-8000-000000000000", "mic://geography/states"];
-    if (era === "v2-modern") expect(await client().listen(...uris)).toEqual([]);
+    if (revision === "v2-modern") expect(await client().listen(...uris)).toEqual([]);
     else for (const uri of uris) await expect(client().listen(uri)).rejects.toThrow();
   });
 });
 
 /** The same with each client, at once: most of it is waiting. */
-const withEach = <T>(work: (client: Bench["clients"][Era]) => Promise<T>): Promise<T[]> =>
-  Promise.all(eras.map((era) => work(bench().clients[era])));
+const withEach = <T>(work: (client: Bench["clients"][ClientRevision]) => Promise<T>): Promise<T[]> =>
+  Promise.all(clientRevisions.map((revision) => work(bench().clients[revision])));
 
 test("progress is told while a call waits, and the call then ends", async () => {
   const ticking = new Set<string>();
@@ -122,12 +129,12 @@ test("progress is told while a call waits, and the call then ends", async () => 
     const onprogress = (_tick: Progress) => {
       ticking.add(id);
       // Nobody's job ends before everybody has heard that it goes on.
-      if (ticking.size === eras.length) clock.advance(20 * STAGE_MS);
+      if (ticking.size === clientRevisions.length) clock.advance(20 * STAGE_MS);
     };
     const { structured } = await client.callTool("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });
     expect(structured).toMatchObject({ data: { id, state: "SUCCEEDED" } });
   });
-  expect(ticking.size).toBe(eras.length);
+  expect(ticking.size).toBe(clientRevisions.length);
 });
 
 test("a job's moves are told until nobody listens any more", async () => {

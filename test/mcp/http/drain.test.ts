@@ -31,11 +31,11 @@ const readable = (id: string) => stubOf().respond(() => answer(200, enveloped({ 
 const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const health = (url: string) => send(new URL("/healthz", url).href, { method: "GET" }).answer;
 
-describe.each(["legacy", "modern"] as const)("%s", (era) => {
+describe.each(["legacy", "modern"] as const)("%s", (revision) => {
   test("a call in flight when SIGTERM comes is answered; then the process ends with 0, and the next one replays it", async () => {
     const env = await ownState();
     const server = await startHttp({ env });
-    const client = await clientFactories[era](server.url);
+    const client = await clientFactories[revision](server.url);
     const { released, release } = createLatch();
     stubOf().expect(holdUntil(released, accepted("job-1")));
     const call = client.call(1, "submit_job", createJob);
@@ -51,7 +51,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });
     readable("job-1");
-    const next = await clientFactories[era]((await startHttp({ env })).url);
+    const next = await clientFactories[revision]((await startHttp({ env })).url);
     const replay = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(replay.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
     expect(keys()).toHaveLength(1);
@@ -61,7 +61,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     const env = await ownState();
     const server = await startHttp({ env });
     stubOf().expect(holdUntil(new Promise(() => undefined), accepted("never")));
-    const call = (await clientFactories[era](server.url)).call(1, "submit_job", createJob);
+    const call = (await clientFactories[revision](server.url)).call(1, "submit_job", createJob);
     await arrived(1);
     server.process.kill("SIGINT");
     await expect.poll(async () => (await health(server.url)).status).toBe(503);
@@ -70,7 +70,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     await expect(resultOf(call, 1)).rejects.toThrow();
     stubOf().expect(accepted("job-1"));
     readable("job-1");
-    const next = await clientFactories[era]((await startHttp({ env })).url);
+    const next = await clientFactories[revision]((await startHttp({ env })).url);
     const replay = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(replay.structured).toMatchObject({ data: { id: "job-1" } });
     expect(new Set(keys()).size).toBe(1);

@@ -4,7 +4,7 @@ import { serveStatelessInside } from "../../support/stateless.ts";
 import { clientFactories, type McpTestClient } from "./raw-client.ts";
 
 export interface Way {
-  readonly era: "legacy" | "modern";
+  readonly revision: "legacy" | "modern";
   /** Whether the end of a connection cancels its call. */
   readonly endCancels: boolean;
   /** The product inside this process: its URL. */
@@ -13,10 +13,10 @@ export interface Way {
 }
 
 export const ways: readonly (readonly [string, Way])[] = [
-  ["in a session", { era: "legacy", endCancels: false, serve: serveHttpInside, connect: clientFactories.legacy }],
+  ["in a session", { revision: "legacy", endCancels: false, serve: serveHttpInside, connect: clientFactories.legacy }],
   [
     "without a session",
-    { era: "legacy", endCancels: true, serve: serveStatelessInside, connect: clientFactories.legacy },
+    { revision: "legacy", endCancels: true, serve: serveStatelessInside, connect: clientFactories.legacy },
   ],
-  ["in 2026-07-28", { era: "modern", endCancels: true, serve: serveHttpInside, connect: clientFactories.modern }],
+  ["in 2026-07-28", { revision: "modern", endCancels: true, serve: serveHttpInside, connect: clientFactories.modern }],
 ];

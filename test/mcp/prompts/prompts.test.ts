@@ -6,7 +6,7 @@ import { tools } from "../../../tools/index.ts";
 import { FILE, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
 import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
-import { inEachEra } from "../../tools/eras.ts";
+import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
 test("each prompt names its tools, all of them and no others", () => {
   const all = tools.map(({ name }) => name);
@@ -19,7 +19,7 @@ test("each prompt names its tools, all of them and no others", () => {
   }
 });
 
-inEachEra((bench, era) => {
+describeEachRevisionInProcess((bench, revision) => {
   test("the four are listed, with their arguments", async () => {
     const listed = await bench().connection.listPrompts();
     const shape = listed.map(({ name, arguments: taken }) => [
@@ -67,7 +67,7 @@ inEachEra((bench, era) => {
     const { emulator } = bench().service;
     const { workspaceId } = emulator;
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const connection = await insideForTest(era, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
+    const connection = await insideForTest(revision, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
     const of = (name: string, argument: string, value: string) =>
       connection.complete({ type: "ref/prompt", name }, argument, value);
     expect(await of("diagnose_job", "jobId", id)).toEqual([id]);
@@ -81,7 +81,7 @@ inEachEra((bench, era) => {
   test("ids complete with the unsettled and the newest first, and by what is known of them", async () => {
     const { emulator } = bench().service;
     const { workspaceId, fileIds, inputIds } = emulator;
-    const connection = await insideForTest(era, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
+    const connection = await insideForTest(revision, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
     const of = (argument: string, value: string) =>
       connection.complete(
         { type: "ref/prompt", name: argument === "jobId" ? "diagnose_job" : "run_job" },
@@ -113,7 +113,7 @@ inEachEra((bench, era) => {
   test("an action that is not settled comes first among what it is about", async () => {
     const { emulator } = bench().service;
     const { workspaceId, fileIds } = emulator;
-    const connection = await insideForTest(era, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
+    const connection = await insideForTest(revision, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
     const register = (referenceId: string | undefined) =>
       connection.callTool("register_input", { inputKind: "M4_FILE", referenceId });
     await bench().service.fault(
@@ -130,7 +130,7 @@ inEachEra((bench, era) => {
   });
 
   test("a service that is away leaves completions empty, never an error", async () => {
-    const connection = await insideForTest(era, { MIC_WORKSPACE_ID: "micws_1" });
+    const connection = await insideForTest(revision, { MIC_WORKSPACE_ID: "micws_1" });
     expect(await connection.complete({ type: "ref/prompt", name: "diagnose_job" }, "jobId", "")).toEqual([]);
     expect(await connection.complete({ type: "ref/prompt", name: "geography_question" }, "state", "")).toEqual([]);
   });

@@ -9,7 +9,7 @@ import { FILE, registerInput, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
 import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
-import { inEachEra } from "../../tools/eras.ts";
+import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
 // docs/interface.md, "Resources".
 const TEMPLATES = [
@@ -70,8 +70,8 @@ describe("the catalogue of resources", () => {
 /** Held to their own tests in test/skills. */
 const SKILLS = ["answer-geography", "retry-safely", "run-a-job"].map((name) => `skill://${name}/SKILL.md`);
 
-inEachEra((bench, era) => {
-  const isModern = era === "v2-modern";
+describeEachRevisionInProcess((bench, clientRevision) => {
+  const isModern = clientRevision === "v2-modern";
 
   test("templates and what stands without variables are listed", async () => {
     const templates = await bench().connection.listTemplates();
@@ -121,7 +121,7 @@ inEachEra((bench, era) => {
 
   test("the whole catalogue as one table, coverage and vintage on top", async () => {
     const env = { ...emulatorEnv(bench().service.emulator), MIC_GEOGRAPHY_RATE: "600" };
-    const connection = await insideForTest(era, env);
+    const connection = await insideForTest(clientRevision, env);
     const { mimeType, text } = await connection.readResource(CATALOGUE);
     expect(mimeType).toBe("text/tab-separated-values");
     const [note, header, ...rows] = text.trimEnd().split("\n");
@@ -269,7 +269,7 @@ inEachEra((bench, era) => {
   test("a default workspace stands in the list, its jobs and recipes complete", async () => {
     const { emulator } = bench().service;
     const { workspaceId, recipeVersionIds } = emulator;
-    const connection = await insideForTest(era, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
+    const connection = await insideForTest(clientRevision, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
     const listed = (await connection.listResources()).map(({ uri }) => uri);
     expect(listed).toEqual([
       "mic://geography/states",
@@ -291,7 +291,7 @@ inEachEra((bench, era) => {
 
   test("toolsets hold for resources and prompts as well, and read-only mode keeps what reads", async () => {
     const env = emulatorEnv(bench().service.emulator);
-    const geography = await insideForTest(era, { ...env, MIC_TOOLSETS: "geography" });
+    const geography = await insideForTest(clientRevision, { ...env, MIC_TOOLSETS: "geography" });
     const [ofGeography] = SKILLS;
     expect((await geography.listResources()).map(({ uri }) => uri)).toEqual([
       "mic://geography/states",
@@ -301,7 +301,7 @@ inEachEra((bench, era) => {
     expect((await geography.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([TEMPLATES[0]]);
     expect((await geography.listPrompts()).map(({ name }) => name)).toEqual(["geography_question"]);
     await expect(geography.readResource("mic://actions")).rejects.toThrow("mic://actions");
-    const readOnly = await insideForTest(era, { ...env, MIC_READ_ONLY: "1" });
+    const readOnly = await insideForTest(clientRevision, { ...env, MIC_READ_ONLY: "1" });
     expect((await readOnly.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual(TEMPLATES);
     expect((await readOnly.listPrompts()).map(({ name }) => name)).toEqual(["diagnose_job", "geography_question"]);
   });

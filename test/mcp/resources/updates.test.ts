@@ -6,7 +6,7 @@ import { operations } from "../../operations.ts";
 import { connectionForTest, emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import { isThorough } from "../../support/thorough.ts";
 import type { Bench } from "../../tools/bench.ts";
-import { inEachEra } from "../../tools/eras.ts";
+import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
 const STAGE_MS = 500;
 const soon = { timeout: 8_000, interval: 50 };
@@ -18,7 +18,7 @@ const looks = async (bench: Bench, id: string): Promise<number> =>
     path.includes(id),
   ).length;
 
-inEachEra((bench, era) => {
+describeEachRevisionInProcess((bench, revision) => {
   const countUpdates = (uri: string): number => bench().connection.updates.filter((each) => each === uri).length;
 
   test("a job's moves are told until it ends or nobody listens any more; then nobody looks", async () => {
@@ -65,7 +65,7 @@ inEachEra((bench, era) => {
 
   // Whoever looks knows of no era, and the rest that a service asks for has to pass: watching.test.ts has a clock for it.
   const left = isThorough ? "" : " (skipped: MIC_TEST_ALL is not 1)";
-  if (era === "v2-modern")
+  if (revision === "v2-modern")
     test.runIf(isThorough)(
       `a service that was away when listening began is heard of when it is back${left}`,
       async () => {
@@ -86,7 +86,7 @@ inEachEra((bench, era) => {
   test("what cannot be listened to is said", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const none = ["mic://jobs/no-such-job", "mic://actions", "mic://elephants"];
-    if (era === "v1-client") {
+    if (revision === "v1-client") {
       await expect(bench().connection.listen("mic://jobs/no-such-job")).rejects.toMatchObject({ code: -32002 });
       await expect(bench().connection.listen("mic://elephants")).rejects.toMatchObject({ code: -32002 });
       await expect(bench().connection.listen("mic://actions")).rejects.toThrow(
@@ -103,7 +103,7 @@ inEachEra((bench, era) => {
   });
 
   test("a hundred are watched at most, and the next is refused until one is free", async () => {
-    const connection = await insideForTest(era, emulatorEnv(bench().service.emulator));
+    const connection = await insideForTest(revision, emulatorEnv(bench().service.emulator));
     const ids = await manyJobs(bench(), 101);
     const uris = ids.map((id) => `mic://jobs/${id}`);
     const [one = "", ...others] = uris;
@@ -117,7 +117,7 @@ inEachEra((bench, era) => {
 
   test("listening keeps no process alive", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const connection = await connectionForTest(era, { env: emulatorEnv(bench().service.emulator) });
+    const connection = await connectionForTest(revision, { env: emulatorEnv(bench().service.emulator) });
     await connection.listen(`mic://jobs/${id}`);
     const { pid } = connection;
     const startedAt = performance.now();

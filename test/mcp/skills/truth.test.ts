@@ -6,7 +6,7 @@ import { InputState } from "../../../src/contract/inputs.ts";
 import { JobState } from "../../../src/contract/jobs.ts";
 import { tools } from "../../../tools/index.ts";
 import { FILE, retryableJob } from "../../emulator/work.ts";
-import { inOneEra } from "../../tools/eras.ts";
+import { describeLatestRevision } from "../../tools/revisions.ts";
 
 const names = readdirSync("skills");
 const textOf = (name: string): string => readFileSync(`skills/${name}/SKILL.md`, "utf8");
@@ -127,7 +127,7 @@ function* pathsIn(value: unknown, path: string): Generator<string> {
     for (const [name, part] of Object.entries(value)) yield* pathsIn(part, path === "" ? name : `${path}.${name}`);
 }
 
-inOneEra(
+describeLatestRevision(
   (bench) => {
     test("the calls that need no ids are answered", async () => {
       const completeCalls = names

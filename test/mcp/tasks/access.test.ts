@@ -105,13 +105,16 @@ test("without the jobs toolset there are no tasks", async () => {
   for (const method of METHODS) expect((await client.refusal(method, { taskId: "any" })).code).toBe(-32601);
 });
 
-test.each(["v1-client", "v2-legacy"] as const)("revisions before 2026-07-28 know nothing of them: %s", async (era) => {
-  const connection = await insideForTest(era, emulatorEnv(service().emulator));
-  expect(connection.capabilities()).not.toHaveProperty(["extensions", TASKS]);
-  expect(connection.capabilities()).not.toHaveProperty("tasks");
-  const called = await connection.callTool("submit_job", { ...(await jobArguments(service(), FILE.succeeds)) });
-  expect(called.structured).toMatchObject({ data: { state: "PREPARING" } });
-});
+test.each(["v1-client", "v2-legacy"] as const)(
+  "revisions before 2026-07-28 know nothing of them: %s",
+  async (revision) => {
+    const connection = await insideForTest(revision, emulatorEnv(service().emulator));
+    expect(connection.capabilities()).not.toHaveProperty(["extensions", TASKS]);
+    expect(connection.capabilities()).not.toHaveProperty("tasks");
+    const called = await connection.callTool("submit_job", { ...(await jobArguments(service(), FILE.succeeds)) });
+    expect(called.structured).toMatchObject({ data: { state: "PREPARING" } });
+  },
+);
 
 test("what the service says in a task is held back where it holds a secret", async () => {
   const client = sharedClient();

@@ -4,7 +4,7 @@ import { FILE, readJob, retryableJob, runJobToEnd, submitJob } from "../../emula
 import { createLatch } from "../../support/latch.ts";
 import { type ClientFace, connectionForTest, emulatorEnv, type Reply } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
-import { inEachEra } from "../../tools/eras.ts";
+import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
 /** A person whose next answers a test sets, and who remembers what was asked. */
 const questions: string[] = [];
@@ -31,7 +31,7 @@ const cancelsSent = async (bench: Bench, jobId: string) =>
   (await bench.requests("cancelMicJob")).filter(({ path }) => path.includes(jobId));
 
 describe("a client that can ask", () => {
-  inEachEra(
+  describeEachRevisionInProcess(
     (bench) => {
       test("cancel_job goes on when the person agrees", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -242,7 +242,7 @@ describe("a client that can ask", () => {
 });
 
 describe("MIC_CONFIRM=never", () => {
-  inEachEra(
+  describeEachRevisionInProcess(
     (bench) => {
       test("asks nobody", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -255,7 +255,7 @@ describe("MIC_CONFIRM=never", () => {
 });
 
 describe("a client that cannot ask", () => {
-  inEachEra((bench, era) => {
+  describeEachRevisionInProcess((bench, revision) => {
     test("is served as annotated: the call goes on", async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
       await bench().ok("cancel_job", { jobId: id, reason });
@@ -265,7 +265,7 @@ describe("a client that cannot ask", () => {
 
     test("MIC_CONFIRM=auto is what holds without it", async () => {
       const env = { ...emulatorEnv(bench().service.emulator), MIC_CONFIRM: "auto" };
-      const connection = await connectionForTest(era, { env, onElicitation });
+      const connection = await connectionForTest(revision, { env, onElicitation });
       const { id } = await submitJob(bench().service, FILE.succeeds);
       const { questions } = await withReply(accept, () => connection.callTool("cancel_job", { jobId: id, reason }));
       expect(questions).toHaveLength(1);

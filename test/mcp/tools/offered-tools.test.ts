@@ -6,14 +6,14 @@ import { endpoints } from "../../../src/contract/endpoints/index.ts";
 import { tools as catalogue } from "../../../tools/index.ts";
 import { covers } from "../../covers.ts";
 import { rows } from "../../operations.ts";
-import { type Connection, connectionForFile, eras, type ListedTool } from "../../support/mcp.ts";
+import { type Connection, clientRevisions, connectionForFile, type ListedTool } from "../../support/mcp.ts";
 import { wideJson } from "../../support/wide-json.ts";
 import { OWN_TOOLS, POST_TOOLS, TOOL_NAMES } from "../../tools/catalogue.ts";
 
-const connections = Object.fromEntries(eras.map((era) => [era, connectionForFile(era)]));
-const connection = (era = "v2-modern"): Connection => {
-  const connected = connections[era]?.();
-  if (connected === undefined) throw new Error(`no connection of era ${era}`);
+const connections = Object.fromEntries(clientRevisions.map((revision) => [revision, connectionForFile(revision)]));
+const connection = (revision = "v2-modern"): Connection => {
+  const connected = connections[revision]?.();
+  if (connected === undefined) throw new Error(`no connection of era ${revision}`);
   return connected;
 };
 
@@ -42,11 +42,13 @@ describe("the list", () => {
   });
 
   test("is the same in every era, and every time", async () => {
-    const [older, legacy, modern] = await Promise.all(eras.map((era) => connection(era).listTools()));
+    const [older, legacy, modern] = await Promise.all(
+      clientRevisions.map((revision) => connection(revision).listTools()),
+    );
     expect(older).toEqual(modern);
     expect(legacy).toEqual(modern);
     expect(await connection().listTools()).toEqual(modern);
-    const [one, ...others] = eras.map((era) => connection(era).instructions());
+    const [one, ...others] = clientRevisions.map((revision) => connection(revision).instructions());
     for (const other of others) expect(other).toBe(one);
   });
 

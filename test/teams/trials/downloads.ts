@@ -87,8 +87,8 @@ async function taken(url: string, onBytes: (count: number) => void): Promise<str
 /** Links that a tool gave to this many callers, in turn in each team. */
 async function linksFor({ callers }: Deployment, count: number) {
   return await Promise.all(
-    (await callers(count)).map(async ({ url, token, era }, at) => {
-      const client = await connectHttp(era, url, { token });
+    (await callers(count)).map(async ({ url, token, revision }, at) => {
+      const client = await connectHttp(revision, url, { token });
       const result = await client.callTool("download_asset", { assetId: `asset-${at}` });
       await client.close();
       const [link] = /http:[^"\\\s]*\/downloads\/[\w.-]+/.exec(JSON.stringify(result)) ?? [];

@@ -5,7 +5,7 @@ import { FILE, retryableJob, submitJob } from "../../emulator/work.ts";
 import { folderForTest } from "../../support/home.ts";
 import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
-import { inOneEra } from "../../tools/eras.ts";
+import { describeLatestRevision } from "../../tools/revisions.ts";
 
 const LATER = { kind: "status", status: 429, retryAfterSeconds: 3600 } as const;
 
@@ -17,7 +17,7 @@ async function nextStep(bench: Bench, jobId: string) {
   return { summary: String(structured["summary"]), step: Object(step) };
 }
 
-inOneEra((bench, era) => {
+describeLatestRevision((bench, revision) => {
   test("an action of unknown outcome comes first, and repeating it under its key settles it", async () => {
     const { id } = await retryableJob(bench().service);
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
@@ -64,7 +64,7 @@ inOneEra((bench, era) => {
     const [retryId, anewId] = [await retryOf(id), await retryOf(cancelled.id)];
 
     // Another server, with another journal.
-    const other = bench().on(await insideForTest(era, emulatorEnv(bench().service.emulator)));
+    const other = bench().on(await insideForTest(revision, emulatorEnv(bench().service.emulator)));
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
     const unseen = await other.fails("retry_job", args, "conflict");
     expect(unseen.next).toBe("get_job shows how the job stands.");
@@ -140,7 +140,7 @@ inOneEra((bench, era) => {
   test("a RESTART is remembered, however much was done since", async () => {
     const stateDir = await folderForTest();
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
-    const own = bench().on(await insideForTest(era, env));
+    const own = bench().on(await insideForTest(revision, env));
     const failed = await retryableJob(bench().service);
     const made = await own.ok("retry_job", { jobId: failed.id, retryMode: "RESTART", reason: "anew" });
     const jobId = String(Object(made.structured["data"]).id);
@@ -163,7 +163,7 @@ inOneEra((bench, era) => {
   test("a step that this server does not offer is no step", async () => {
     const { id } = await retryableJob(bench().service);
     const env = { ...emulatorEnv(bench().service.emulator), MIC_READ_ONLY: "1" };
-    const readOnly = await insideForTest(era, env);
+    const readOnly = await insideForTest(revision, env);
     const { structured = {}, text } = await readOnly.callTool("get_job", { jobId: id });
     expect(structured["summary"]).toMatch(/may be retried/);
     expect(structured).not.toHaveProperty("nextStep");
@@ -173,7 +173,7 @@ inOneEra((bench, era) => {
   test("a journal that cannot be read makes no reading fail", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: "/dev/null/nowhere" };
-    const connection = await insideForTest(era, env);
+    const connection = await insideForTest(revision, env);
     const { isError, text } = await connection.callTool("get_job", { jobId: id });
     expect(isError, text).toBe(false);
   });

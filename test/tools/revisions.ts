@@ -8,11 +8,18 @@ import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { manualClock } from "../support/emulator.ts";
-import { type ClientFace, type ConnectOptions, connect, connectInside, type Era, emulatorEnv } from "../support/mcp.ts";
+import {
+  type ClientFace,
+  type ClientRevision,
+  type ConnectOptions,
+  connect,
+  connectInside,
+  emulatorEnv,
+} from "../support/mcp.ts";
 import { Bench, type Schemas } from "./bench.ts";
 
 /** The eras that every tool is tested in; the third is held to them in test/mcp. */
-const toolEras = ["v1-client", "v2-modern"] as const satisfies readonly Era[];
+const testedRevisions = ["v1-client", "v2-modern"] as const satisfies readonly ClientRevision[];
 
 export interface BenchOptions {
   readonly emulator?: EmulatorOptions;
@@ -32,10 +39,10 @@ function validatorOf(schema: object | undefined): ValidateFunction | undefined {
   return known;
 }
 
-type Connect = (era: Era, options: ConnectOptions) => Promise<ClientFace>;
+type Connect = (revision: ClientRevision, options: ConnectOptions) => Promise<ClientFace>;
 
 async function setUp(
-  era: Era,
+  revision: ClientRevision,
   options: BenchOptions,
   connectBy: Connect,
 ): Promise<{ bench: Bench; tearDown(): Promise<void> }> {
@@ -43,7 +50,7 @@ async function setUp(
   const emulator = await startEmulator({ clock, ...options.emulator });
   const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
   const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
-  const connection = await connectBy(era, {
+  const connection = await connectBy(revision, {
     env,
     ...(options.onElicitation && { onElicitation: options.onElicitation }),
   });
@@ -62,9 +69,9 @@ async function setUp(
   };
 }
 
-type Tests = (bench: () => Bench, era: Era) => void;
+type Tests = (bench: () => Bench, revision: ClientRevision) => void;
 
-function within(era: Era, tests: Tests, options: BenchOptions, connectBy: Connect): void {
+function within(era: ClientRevision, tests: Tests, options: BenchOptions, connectBy: Connect): void {
   let running: Awaited<ReturnType<typeof setUp>> | undefined;
   beforeAll(async () => {
     running = await setUp(era, options, connectBy);
@@ -79,13 +86,13 @@ function within(era: Era, tests: Tests, options: BenchOptions, connectBy: Connec
 }
 
 /** A process of its own for each. */
-export function forEachEra(tests: Tests, options: BenchOptions = {}): void {
-  describe.each(toolEras)("%s", (era) => within(era, tests, options, connect));
+export function describeEachRevision(tests: Tests, options: BenchOptions = {}): void {
+  describe.each(testedRevisions)("%s", (revision) => within(revision, tests, options, connect));
 }
 
 /** What no tool knows of: how the protocol of an era has resources, prompts, questions. Without a process. */
-export function inEachEra(tests: Tests, options: BenchOptions = {}): void {
-  describe.each(toolEras)("%s", (era) => within(era, tests, options, connectOnce));
+export function describeEachRevisionInProcess(tests: Tests, options: BenchOptions = {}): void {
+  describe.each(testedRevisions)("%s", (revision) => within(revision, tests, options, connectOnce));
 }
 
 /** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY say otherwise. */
@@ -93,6 +100,6 @@ export const connectOnce: Connect = (era, options) =>
   process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"] ? connect(era, options) : connectInside(era, options);
 
 /** A tool knows nothing of eras: how a result and a failure come through each, success.test.ts and failures.test.ts show. */
-export function inOneEra(tests: Tests, options: BenchOptions = {}): void {
+export function describeLatestRevision(tests: Tests, options: BenchOptions = {}): void {
   describe("v2-modern", () => within("v2-modern", tests, options, connectOnce));
 }
