@@ -4,22 +4,22 @@ import { type Judged, measure, ratesOf } from "../test/geography/names/measure.t
 import { ownNames, questions, respelled } from "../test/geography/names/rows.ts";
 
 const [flag, ...classes] = process.argv.slice(2);
-const isMiss = ({ question, isRight, isSurelyWrong }: Judged): boolean =>
-  (!isRight || isSurelyWrong) && (classes.length === 0 || classes.includes(question.kind));
+const isMiss = ({ question, isRight, isCertainAndWrong }: Judged): boolean =>
+  (!isRight || isCertainAndWrong) && (classes.length === 0 || classes.includes(question.kind));
 const print = (...cells: readonly string[]): void => void process.stdout.write(`${cells.join("")}\n`);
 
 function printAll(title: string, judged: readonly Judged[]): void {
   print(`${title.padEnd(24)}  rows  right %   sure %  surely wrong`);
-  for (const [name, { rows, right, sure, surelyWrong }] of ratesOf(judged)) {
-    const [rightShare = "", sureShare = ""] = [right, sure].map((count) =>
+  for (const [name, { rows, right, certain, certainAndWrong }] of ratesOf(judged)) {
+    const [rightShare = "", sureShare = ""] = [right, certain].map((count) =>
       ((100 * count) / rows).toFixed(1).padStart(9),
     );
-    print(name.padEnd(24), String(rows).padStart(6), rightShare, sureShare, String(surelyWrong).padStart(14));
+    print(name.padEnd(24), String(rows).padStart(6), rightShare, sureShare, String(certainAndWrong).padStart(14));
   }
-  for (const { question, isSurelyWrong, answer } of flag === "--misses" ? judged.filter(isMiss) : []) {
+  for (const { question, isCertainAndWrong, answer } of flag === "--misses" ? judged.filter(isMiss) : []) {
     const { kind, query, state, expected } = question;
     print(
-      isSurelyWrong ? "SURE " : "",
+      isCertainAndWrong ? "SURE " : "",
       kind,
       "\t",
       query,

@@ -88,7 +88,9 @@ describe("citations", () => {
   });
 
   test("every doubt that is cited is there", () => {
-    const numbers = new Set([...read("src/contract/doubts.md").matchAll(/^(\d+)\. /gm)].map(([, number]) => number));
+    const numbers = new Set(
+      [...read("src/contract/open-questions.md").matchAll(/^(\d+)\. /gm)].map(([, number]) => number),
+    );
     const cited = sources.flatMap((path) =>
       [...read(path).matchAll(/\bdoubts?(?:\.md)?,? (\d+)/g)].map(([, number]) => number),
     );

@@ -24,11 +24,11 @@ const tokenPattern = new RegExp(
   "g",
 );
 
-/** The ids in the first argument of each `proves(...)` and `proves.skipIf(...)(...)` of a source text, in its order. */
+/** The ids in the first argument of each `covers(...)` and `covers.skipIf(...)(...)` of a source text, in its order. */
 function citedIds(source: string): string[] {
   const tokens = [...source.matchAll(tokenPattern)].map(([text]) => text).filter((text) => !/^\/[/*]/.test(text));
   return tokens.flatMap((token, at) => {
-    if (token !== "proves" || tokens[at - 1] === ".") return [];
+    if (token !== "covers" || tokens[at - 1] === ".") return [];
     const skips = tokens[at + 1] === "." && tokens[at + 2] === "skipIf" && tokens[at + 3] === "(";
     const open = skips ? afterParentheses(tokens, at + 3) : at + 1;
     return tokens[open] === "(" ? literalsFrom(tokens, open + 1) : [];
@@ -64,27 +64,27 @@ const citations = readdirSync(here, { recursive: true, encoding: "utf8" })
   .flatMap((file) => citedIds(readFileSync(join(here, file), "utf8")).map((id) => ({ id, file })));
 
 test.each([
-  ["a string", 'proves("1/a", "title", () => {});', ["1/a"]],
-  ["single quotes", "proves('1/a', 'title', () => {});", ["1/a"]],
-  ["an array", 'proves(["1/a", "2.1/b"], "title", () => {});', ["1/a", "2.1/b"]],
-  ["lines and a trailing comma", 'proves(\n  [\n    "1/a", // why\n    "2.1/b",\n  ],\n  "t", f);', ["1/a", "2.1/b"]],
-  ["an argument on its own line", 'proves(\n  "1/a",\n  "title",\n  f,\n);', ["1/a"]],
-  ["skipIf", 'proves.skipIf(true)("1/a", "title", f);', ["1/a"]],
-  ["skipIf with calls and strings", 'proves.skipIf(f(")", g()))(["1/a", "1/b"], "title", h);', ["1/a", "1/b"]],
-  ["several calls", 'proves("1/a", "t", f);\nproves("1/b", "t", () => { call("1/c", 2); });', ["1/a", "1/b"]],
+  ["a string", 'covers("1/a", "title", () => {});', ["1/a"]],
+  ["single quotes", "covers('1/a', 'title', () => {});", ["1/a"]],
+  ["an array", 'covers(["1/a", "2.1/b"], "title", () => {});', ["1/a", "2.1/b"]],
+  ["lines and a trailing comma", 'covers(\n  [\n    "1/a", // why\n    "2.1/b",\n  ],\n  "t", f);', ["1/a", "2.1/b"]],
+  ["an argument on its own line", 'covers(\n  "1/a",\n  "title",\n  f,\n);', ["1/a"]],
+  ["skipIf", 'covers.skipIf(true)("1/a", "title", f);', ["1/a"]],
+  ["skipIf with calls and strings", 'covers.skipIf(f(")", g()))(["1/a", "1/b"], "title", h);', ["1/a", "1/b"]],
+  ["several calls", 'covers("1/a", "t", f);\nproves("1/b", "t", () => { call("1/c", 2); });', ["1/a", "1/b"]],
   ["a call after a quote in a regular expression", 'x.match(/["\'`]/g);\nproves("1/a", "t", f);', ["1/a"]],
   ["a call after an address", 'const u = "http://h";\nproves("1/a", "t", f);', ["1/a"]],
   ["a call after a division", 'const n = a / b;\nproves("1/a", "t", () => c / d);', ["1/a"]],
   ["a call after a template", 'const s = `it\'s "x`;\nproves("1/a", "t", f);', ["1/a"]],
-  ["no line comment", '// proves("1/a", "t", f);', []],
-  ["no block comment", '/* proves("1/a", "t", f); */', []],
-  ["no string's content", 'const sample = \'proves("1/a", "t", f);\';', []],
-  ["no template's content", 'const sample = `proves("1/a", "t", f);`;', []],
-  ["no other names", 'improves("1/a", "t", f); it.proves("1/b", "t", f); test("1/c", f);', []],
-  ["no import", 'import { proves } from "./covers.ts";', []],
-  ["no variable", 'proves(id, "t", f);', []],
-  ["no spread", 'proves(["1/a", ...ids], "t", f);', []],
-  ["no sum", 'proves("1/a" + b, "t", f);', []],
+  ["no line comment", '// covers("1/a", "t", f);', []],
+  ["no block comment", '/* covers("1/a", "t", f); */', []],
+  ["no string's content", 'const sample = \'covers("1/a", "t", f);\';', []],
+  ["no template's content", 'const sample = `covers("1/a", "t", f);`;', []],
+  ["no other names", 'recovers("1/a", "t", f); it.covers("1/b", "t", f); test("1/c", f);', []],
+  ["no import", 'import { covers } from "./covers.ts";', []],
+  ["no variable", 'covers(id, "t", f);', []],
+  ["no spread", 'covers(["1/a", ...ids], "t", f);', []],
+  ["no sum", 'covers("1/a" + b, "t", f);', []],
 ])("the scanner reads %s", (_, source, ids) => {
   expect(citedIds(source)).toEqual(ids);
 });

@@ -4,7 +4,7 @@ import { tools } from "../../tools/index.ts";
 import { UsageError } from "../core/config.ts";
 import { COMMANDS, type Command, SHELLS, TEAM_ACTIONS } from "./commands.ts";
 import { didYouMean } from "./errors.ts";
-import { argumentsOf, choicesOf } from "./tool-arguments.ts";
+import { argumentsOf, enumValuesOf } from "./tool-arguments.ts";
 
 interface Word {
   readonly text: string;
@@ -35,8 +35,8 @@ function completionRows(): readonly Row[] {
       type === "string" ? [[`${name}/*/--${flag}`, oneOf.map(plain)]] : [],
     );
   const pairsOf = ([argument, schema]: ReturnType<typeof argumentsOf>[number]): readonly Word[] => {
-    const choices = choicesOf(schema);
-    return choices.length === 0 ? [plain(`${argument}=`)] : choices.map((choice) => plain(`${argument}=${choice}`));
+    const values = enumValuesOf(schema);
+    return values.length === 0 ? [plain(`${argument}=`)] : values.map((value) => plain(`${argument}=${value}`));
   };
   return [
     ["//*", [...names, ...["help", "version", "--help", "--version"].map(plain)]],

@@ -102,11 +102,11 @@ export const argumentsOf = ({ properties }: JsonSchema): readonly (readonly [nam
   ]);
 
 /** The only values that an argument (or each item of a list) accepts; empty if it accepts others. */
-export function choicesOf(schema: JsonSchema): readonly string[] {
-  const { type, items, enum: choices } = schema;
+export function enumValuesOf(schema: JsonSchema): readonly string[] {
+  const { type, items, enum: values } = schema;
   if (type === "boolean") return ["true", "false"];
-  if (type === "array" && isJsonObject(items)) return choicesOf(items);
-  return Array.isArray(choices) ? choices.filter(isText) : [];
+  if (type === "array" && isJsonObject(items)) return enumValuesOf(items);
+  return Array.isArray(values) ? values.filter(isText) : [];
 }
 
 function boundsOf({ minimum, maximum }: JsonSchema): string {
@@ -116,18 +116,18 @@ function boundsOf({ minimum, maximum }: JsonSchema): string {
 
 function kindOf(schema: JsonSchema): string {
   const { type, items, format } = schema;
-  const choices = choicesOf(schema).join(", ");
+  const values = enumValuesOf(schema).join(", ");
   if (type === "array") {
     const isOfObjects = isJsonObject(items) && items["type"] === "object";
     return isOfObjects
       ? `JSON list of {${argumentsOf(items)
           .map(([name]) => name)
           .join(", ")}}`
-      : `list ${choices}`.trim();
+      : `list ${values}`.trim();
   }
   if (type === "object") return "JSON object";
   if (type === "integer" || type === "number") return `number ${boundsOf(schema)}`.trim();
-  return choices === "" ? (isText(format) ? format : "text") : choices;
+  return values === "" ? (isText(format) ? format : "text") : values;
 }
 
 /** `hasWorkspace`: there is a default workspace. */

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
-import { MAX_KEPT, REALM, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
+import { MAX_KEPT, REALM, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
 import type { Client } from "./clients.ts";
 import { type Clock, SECOND } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";

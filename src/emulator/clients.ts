@@ -1,6 +1,6 @@
 // The applications that the service knows: each has credentials, a workspace with a world of its own, and Idempotency-Keys of its own.
 import { randomBytes } from "node:crypto";
-import { ID_PREFIX } from "./choices.ts";
+import { ID_PREFIX } from "./assumptions.ts";
 import type { Clock } from "./clock.ts";
 import { Idempotency } from "./idempotency.ts";
 import { type Ids, makeIds } from "./ids.ts";

@@ -1,6 +1,6 @@
 // Idempotent execution: one command per key, its answer kept byte for byte (Idempotency-Key draft).
 import { BoundedMap } from "../core/bounded-map.ts";
-import { KEY_LIFETIME_MS, MAX_KEPT, REPLAYED_HEADER } from "./choices.ts";
+import { KEY_LIFETIME_MS, MAX_KEPT, REPLAYED_HEADER } from "./assumptions.ts";
 import type { Clock } from "./clock.ts";
 import { type Answer, withHeaders } from "./http/answer.ts";
 import { refuseField } from "./problems.ts";

@@ -1,8 +1,8 @@
 // POST {base}/sandbox/oauth/token: the client-credentials grant of RFC 6749, section 4.4, authenticated by HTTP Basic.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { endpoints } from "../contract/endpoints/index.ts";
+import { REALM, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
 import type { IssuedTokens } from "./authorization.ts";
-import { REALM, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
 import type { Client } from "./clients.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import { type HttpRequest, isMediaType } from "./http/request.ts";

@@ -10,7 +10,7 @@ import {
   StatesResponse,
 } from "../contract/playground.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
-import { MAX_KEPT, PLAYGROUND_WINDOW_MS, REQUESTS_PER_REPORTED_ADDRESS } from "./choices.ts";
+import { MAX_KEPT, PLAYGROUND_WINDOW_MS, REQUESTS_PER_REPORTED_ADDRESS } from "./assumptions.ts";
 import { type Clock, SECOND } from "./clock.ts";
 import { makeCatalogue } from "./geography/catalogue.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";

@@ -1,6 +1,6 @@
 // Refusals of the job-processing API: thrown where a rule is broken, sent as a Problem (docs/contract.md, 7.2, RFC 9457).
 import type { FieldError, Problem } from "../contract/problem.ts";
-import { PROBLEMS, type ProblemCode, problemType } from "./choices.ts";
+import { PROBLEMS, type ProblemCode, problemType } from "./assumptions.ts";
 
 const MAX_FIELD_ERRORS = 100;
 const MAX_POINTER = 512;

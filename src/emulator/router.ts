@@ -1,7 +1,7 @@
 // From a path and a method to an operation, made from the contract's endpoint table.
 import { API_PREFIX, TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
-import { PLAYGROUND_ROOT } from "./choices.ts";
+import { PLAYGROUND_ROOT } from "./assumptions.ts";
 
 /** The name of the token endpoint among the operations. */
 export const TOKEN_OPERATION = "token";

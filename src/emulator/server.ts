@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "./admin.ts";
 import type { App, Patience } from "./app.ts";
-import { LINGER_MS } from "./choices.ts";
+import { LINGER_MS } from "./assumptions.ts";
 import type { FaultOutcome } from "./faults.ts";
 import type { Answer } from "./http/answer.ts";
 import type { HostCheck } from "./http/host-check.ts";

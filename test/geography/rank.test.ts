@@ -51,8 +51,8 @@ async function read(catalogue: readonly FakeState[], needs: NeedsOf, calls: numb
       ),
     );
   let gathered = await gather();
-  const isSure = (): boolean => needs(gathered.country.states.value.states, gathered.country).rows.length === 0;
-  for (let call = 1; call < calls && !isSure(); call++) {
+  const hasAllRows = (): boolean => needs(gathered.country.states.value.states, gathered.country).rows.length === 0;
+  for (let call = 1; call < calls && !hasAllRows(); call++) {
     // As long as an answer says at most.
     await time.pass(61_000);
     gathered = await gather();

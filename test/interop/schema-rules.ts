@@ -18,7 +18,7 @@ const MAX_DESCRIPTION = 1_024;
 const MAX_DEPTH = 10;
 const MAX_PROPERTIES = 5_000;
 const MAX_ENUM_VALUES = 1_000;
-const MAX_LETTERS = 120_000;
+const MAX_CHARACTERS = 120_000;
 const TYPES = ["object", "array", "string", "integer", "number", "boolean"];
 const FORMATS = ["date-time"];
 /** Without anyOf, oneOf, allOf, not, const, $ref, nullable and default. */
@@ -79,7 +79,7 @@ export function problemsOf({ name, description = "", inputSchema }: ListedTool):
     [Math.max(...all.map(({ depth }) => depth)) <= MAX_DEPTH, "is nested too deeply"],
     [names.length <= MAX_PROPERTIES, "has too many properties"],
     [enums.length <= MAX_ENUM_VALUES, "has too many values in its enums"],
-    [[...names, ...enums].join("").length <= MAX_LETTERS, "has names and values that are too long"],
+    [[...names, ...enums].join("").length <= MAX_CHARACTERS, "has names and values that are too long"],
   ];
   return [...limits.flatMap(([ok, problem]) => (ok ? [] : [`${name}: ${problem}`])), ...all.flatMap(schemaProblems)];
 }

@@ -108,8 +108,8 @@ describeWithPostgres("isolation", (postgres) => {
 
   /** Arguments as a schema has them, of these names and little else. */
   function argumentsOf(schema: JsonSchema, names: readonly string[]): fc.Arbitrary<unknown> {
-    const { type, enum: choices, properties = {}, required = [], items } = schema;
-    if (Array.isArray(choices)) return fc.constantFrom(...choices);
+    const { type, enum: enumValues, properties = {}, required = [], items } = schema;
+    if (Array.isArray(enumValues)) return fc.constantFrom(...enumValues);
     if (type === "integer" || type === "number") return fc.constantFrom(0, 1, 2);
     if (type === "boolean") return fc.boolean();
     if (type === "array")

@@ -18,7 +18,7 @@ const summaryOf = ({ structured }: CallResult): string => String(structured?.["s
 
 describeWithPostgres("a restored journal", (postgres) => {
   /** A caller of an instance whose journal lacks an hour that ended so long ago. */
-  async function clientWithGap(endedHoursAgo: number | undefined) {
+  async function clientOfRestoredJournal(endedHoursAgo: number | undefined) {
     const clock = manualClock();
     const place: Place = {
       url: await postgres().database(),
@@ -36,7 +36,7 @@ describeWithPostgres("a restored journal", (postgres) => {
   }
 
   test("is told with every list of actions and every new action, in both of a result's forms", async () => {
-    const { client, input, to } = await clientWithGap(1);
+    const { client, input, to } = await clientOfRestoredJournal(1);
     const end = to.toISOString().replace(".000Z", "Z");
     for (const result of [await client.callTool("list_actions"), await client.callTool("register_input", input)]) {
       expect(result.isError, result.text).toBe(false);
@@ -47,7 +47,7 @@ describeWithPostgres("a restored journal", (postgres) => {
   });
 
   test("is told with a job that goes on as a task, and with its result", async () => {
-    const { url, service, clock } = await clientWithGap(1);
+    const { url, service, clock } = await clientOfRestoredJournal(1);
     const job = await jobArguments(service, FILE.succeeds);
     const { result } = await sendRequest(url, "tools/call", { name: "submit_job", arguments: job });
     expect(result).toMatchObject({ resultType: "task", statusMessage: expect.stringMatching(SENTENCE) });
@@ -58,7 +58,7 @@ describeWithPostgres("a restored journal", (postgres) => {
   });
 
   test("what was told before is in the journal, and reads are no actions", async () => {
-    const { client, input } = await clientWithGap(1);
+    const { client, input } = await clientOfRestoredJournal(1);
     const keyed = { ...input, idempotencyKey: "a-key-of-mine-1" };
     await client.callTool("register_input", keyed);
     const again = await client.callTool("register_input", keyed);
@@ -79,7 +79,7 @@ describeWithPostgres("a restored journal", (postgres) => {
 
   test("matters no longer than the deduplication window; without it there is nothing to tell", async () => {
     for (const hours of [21, undefined]) {
-      const { client, input } = await clientWithGap(hours);
+      const { client, input } = await clientOfRestoredJournal(hours);
       expect((await client.callTool("list_actions")).text).not.toMatch(SENTENCE);
       expect((await client.callTool("register_input", input)).text).not.toMatch(SENTENCE);
     }

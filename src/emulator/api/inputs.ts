@@ -4,7 +4,7 @@ import {
   getMicPublicAssetContent,
   getMicPublicInput,
 } from "../../contract/endpoints/job-processing.ts";
-import { assetHeaders, ID_PREFIX, INPUT_LIFETIME_MS, NO_STORE } from "../choices.ts";
+import { assetHeaders, ID_PREFIX, INPUT_LIFETIME_MS, NO_STORE } from "../assumptions.ts";
 import { sha256 } from "../ids.ts";
 import { Refusal, refuseField } from "../problems.ts";
 import { type InputRecord, inputAt, inputOfFile } from "../world/inputs.ts";

@@ -1,6 +1,6 @@
 // Whether a job may be submitted: recipe, ports, inputs, capability, permission, parameters, quota, in this order.
 import type { createMicJob } from "../../contract/endpoints/job-processing.ts";
-import type { ProblemCode } from "../choices.ts";
+import type { ProblemCode } from "../assumptions.ts";
 import { Refusal, refuseField } from "../problems.ts";
 import { checkCapability } from "../world/capabilities.ts";
 import { type InputRecord, inputAt } from "../world/inputs.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE } from "../../contract/envelope.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { ID_PREFIX } from "../choices.ts";
+import { ID_PREFIX } from "../assumptions.ts";
 import { jsonAnswer } from "../http/answer.ts";
 import { Refusal, refuseField } from "../problems.ts";
 import type { JobOutcome } from "../world/files.ts";

@@ -3,7 +3,7 @@ import {
   getMicSharedFileProcessingRequest,
   requestMicSharedFileProcessing,
 } from "../../contract/endpoints/job-processing.ts";
-import { ID_PREFIX, MAX_PERMISSION_MS } from "../choices.ts";
+import { ID_PREFIX, MAX_PERMISSION_MS } from "../assumptions.ts";
 import { instant } from "../clock.ts";
 import { sha256 } from "../ids.ts";
 import { refuseField } from "../problems.ts";

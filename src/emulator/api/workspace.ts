@@ -6,7 +6,7 @@ import {
   listMicExecutableRecipes,
 } from "../../contract/endpoints/job-processing.ts";
 import type { CapabilitySet } from "../../contract/usage.ts";
-import { DEFAULT_RECIPE_PAGE, ID_PREFIX } from "../choices.ts";
+import { DEFAULT_RECIPE_PAGE, ID_PREFIX } from "../assumptions.ts";
 import { jsonAnswer } from "../http/answer.ts";
 import { refuseField } from "../problems.ts";
 import { CAPABILITIES } from "../world/capabilities.ts";

@@ -1,6 +1,6 @@
 // What is sent back: a status, headers and bytes, made whole before the first of them leaves.
 import { stringify } from "lossless-json";
-import { NO_STORE } from "../choices.ts";
+import { NO_STORE } from "../assumptions.ts";
 
 export interface Answer {
   readonly status: number;

@@ -2,7 +2,7 @@
 // body, up to MAX_BODY_BYTES; and the JSON in a body.
 import type { IncomingMessage } from "node:http";
 import { parse } from "lossless-json";
-import { MAX_BODY_BYTES } from "../choices.ts";
+import { MAX_BODY_BYTES } from "../assumptions.ts";
 
 export interface RequestTarget {
   /** As it was sent, without the query. */

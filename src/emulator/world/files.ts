@@ -1,6 +1,6 @@
 // The workspace's files: real bytes, and the fate that a job bound to one of them meets.
 import { createHash } from "node:crypto";
-import { ID_PREFIX } from "../choices.ts";
+import { ID_PREFIX } from "../assumptions.ts";
 import { readDistricts, readStates } from "../geography/catalogue.ts";
 import { bytesOf } from "../http/answer.ts";
 import { type Ids, sha256 } from "../ids.ts";

@@ -1,6 +1,6 @@
 // Inputs: what a workspace registered. An input's state is a function of its record and the time.
 import type { Input } from "../../contract/inputs.ts";
-import { INPUT_LIFETIME_MS, SCAN_MS } from "../choices.ts";
+import { INPUT_LIFETIME_MS, SCAN_MS } from "../assumptions.ts";
 import { instant } from "../clock.ts";
 import type { JobOutcome, StoredFile } from "./files.ts";
 

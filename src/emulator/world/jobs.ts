@@ -2,7 +2,7 @@
 import { cancelMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
-import { CANCELLATION_TYPE, MAX_KEPT } from "../choices.ts";
+import { CANCELLATION_TYPE, MAX_KEPT } from "../assumptions.ts";
 import { instant } from "../clock.ts";
 import { type Cancellation, isTerminal, jobAt, type Plan } from "./lifecycle.ts";
 import type { Recipe } from "./recipes.ts";

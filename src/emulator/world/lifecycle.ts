@@ -10,7 +10,7 @@
 import { type Job, STAGES, type Stage, type StageName } from "../../contract/jobs.ts";
 import type { FieldError, Problem } from "../../contract/problem.ts";
 import type { RecipeDefinition } from "../../contract/recipes.ts";
-import { ID_PREFIX, lastStageOf, REVIEW_MS } from "../choices.ts";
+import { ID_PREFIX, lastStageOf, REVIEW_MS } from "../assumptions.ts";
 import { instant } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { makeProblem } from "../problems.ts";

@@ -1,7 +1,7 @@
 // File-processing permission requests: reviewed on the clock, decided by purpose and input.
 import { parseDateTime } from "../../contract/instants.ts";
 import type { ProcessingRequest, ReasonCode } from "../../contract/processing-requests.ts";
-import { DECIDED_AFTER_MS, REVIEWABLE_AFTER_MS } from "../choices.ts";
+import { DECIDED_AFTER_MS, REVIEWABLE_AFTER_MS } from "../assumptions.ts";
 import { instant } from "../clock.ts";
 import { sha256 } from "../ids.ts";
 import { type InputRecord, inputAt, inputEndsAt } from "./inputs.ts";

@@ -3,7 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import { jsonPointer } from "../../contract/json-pointer.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
-import { ID_PREFIX } from "../choices.ts";
+import { ID_PREFIX } from "../assumptions.ts";
 import { DAY, instant } from "../clock.ts";
 import { type Ids, sha256 } from "../ids.ts";
 import type { CapabilityName } from "./capabilities.ts";

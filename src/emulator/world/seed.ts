@@ -1,7 +1,7 @@
 // What the workspace holds at start: an input for each file and a few more, 130 jobs in all states, processing requests.
 import type { Input } from "../../contract/inputs.ts";
 import { MAX_INT64 } from "../../contract/numbers.ts";
-import { ID_PREFIX } from "../choices.ts";
+import { ID_PREFIX } from "../assumptions.ts";
 import { DAY, HOUR, instant, MINUTE } from "../clock.ts";
 import { sha256 } from "../ids.ts";
 import { type InputRecord, inputOfFile } from "./inputs.ts";

@@ -1,6 +1,6 @@
 // The one workspace and all it holds.
 import { BoundedMap } from "../../core/bounded-map.ts";
-import { ID_PREFIX, MAX_KEPT } from "../choices.ts";
+import { ID_PREFIX, MAX_KEPT } from "../assumptions.ts";
 import type { Clock } from "../clock.ts";
 import { type Cursors, makeCursors } from "../cursors.ts";
 import type { Ids } from "../ids.ts";

@@ -139,8 +139,8 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a JSON without the contract's envelope proves that it took effect",
-    code: "if (!isEnvelope(answer)) return unverifiedResponseFailure(",
-    instead: "if (answer.status === 0) return unverifiedResponseFailure(",
+    code: "if (!isEnvelope(answer))\n    return unverifiedResponseFailure(",
+    instead: "if (answer.status === 0)\n    return unverifiedResponseFailure(",
     seenBy: outcomes("and has an unknown outcome when nothing else comes: no requestId"),
   },
   {

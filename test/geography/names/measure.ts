@@ -9,9 +9,9 @@ export interface Judged {
   readonly question: Question;
   readonly isRight: boolean;
   /** Nothing in the answer says that another district may be meant. */
-  readonly isSure: boolean;
+  readonly isCertain: boolean;
   /** The answer is sure of itself, and wrong. */
-  readonly isSurelyWrong: boolean;
+  readonly isCertainAndWrong: boolean;
   /** The answer, in a line. */
   readonly answer: string;
 }
@@ -21,11 +21,11 @@ const LIMIT = 5;
 function isRight(
   { expected, match }: Question,
   { matches, ambiguous, readAs }: FoundDistricts,
-  isSure: boolean,
+  isCertain: boolean,
 ): boolean {
-  if (expected === "none") return !isSure;
+  if (expected === "none") return !isCertain;
   if (expected.startsWith("state "))
-    return !isSure && expected === `state ${readAs?.state}` && readAs?.name === undefined;
+    return !isCertain && expected === `state ${readAs?.state}` && readAs?.name === undefined;
   const codes = expected.split("+");
   const [best] = matches;
   if (best === undefined || !codes.includes(best.districtCode) || best.match !== (match ?? best.match)) return false;
@@ -52,12 +52,12 @@ export function measure(
     const states = resolveStates(state === undefined ? undefined : [state], country.states.value.states);
     const { answer } = findDistrict(query, new Places(states, country), LIMIT);
     const [best] = answer.matches;
-    const isSure = best !== undefined && best.match !== "similar" && !answer.ambiguous;
+    const isCertain = best !== undefined && best.match !== "similar" && !answer.ambiguous;
     return {
       question,
-      isRight: isRight(isRenamed ? { ...question, match: undefined } : question, answer, isSure),
-      isSure,
-      isSurelyWrong: isSure && !codes.includes(best.districtCode),
+      isRight: isRight(isRenamed ? { ...question, match: undefined } : question, answer, isCertain),
+      isCertain,
+      isSurelyWrong: isCertain && !codes.includes(best.districtCode),
       answer: lineOf(answer),
     };
   });
@@ -67,8 +67,8 @@ export interface Rate {
   readonly rows: number;
   readonly right: number;
   /** Right without a doubt; the others are right as a guess only. */
-  readonly sure: number;
-  readonly surelyWrong: number;
+  readonly certain: number;
+  readonly certainAndWrong: number;
 }
 
 /** By class; "whole" is all but the directory's own names: that these are found would only flatter. */
@@ -76,8 +76,8 @@ export function ratesOf(judged: readonly Judged[]): ReadonlyMap<string, Rate> {
   const rateOf = (some: readonly Judged[]): Rate => ({
     rows: some.length,
     right: some.filter((each) => each.isRight).length,
-    sure: some.filter((each) => each.isRight && each.isSure).length,
-    surelyWrong: some.filter((each) => each.isSurelyWrong).length,
+    certain: some.filter((each) => each.isRight && each.isCertain).length,
+    certainAndWrong: some.filter((each) => each.isCertainAndWrong).length,
   });
   const kinds = new Set(judged.map(({ question }) => question.kind));
   const ofKind = (kind: string) => judged.filter(({ question }) => question.kind === kind);

@@ -77,10 +77,10 @@ const getJob: Scene = async (stage) => {
   await stage.call("cancel_job", { jobId: cancelled.id, reason: "Wrong file" });
   await watchJob(service, cancelled.id);
   await stage.show("CANCELLED", { jobId: cancelled.id });
-  const doubted = await submitJob(service, FILE.succeeds);
+  const uncertainJob = await submitJob(service, FILE.succeeds);
   await loseOutcome(stage, "cancelMicJob");
-  await stage.call("cancel_job", { jobId: doubted.id, reason: "Wrong file" });
-  await stage.show("An action on it has an unknown outcome", { jobId: doubted.id });
+  await stage.call("cancel_job", { jobId: uncertainJob.id, reason: "Wrong file" });
+  await stage.show("An action on it has an unknown outcome", { jobId: uncertainJob.id });
   await service.fault({ kind: "extra-field" }, { operationId: "getMicJob" });
   await stage.show("With a field that the contract has not", { jobId: job.id });
   await stage.show("Not found", { jobId: "micjob_none" });
