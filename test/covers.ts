@@ -1,4 +1,4 @@
-// A test that cites the contract's rules it proves. requirements.test.ts reads the ids from the source text: write them
+// A test that cites the contract's rules it covers. requirements.test.ts reads the ids from the source text: write them
 // as literals.
 import { type TestFunction, test } from "vitest";
 import type { RequirementId } from "./requirements.ts";

@@ -57,7 +57,7 @@ export function measure(
       question,
       isRight: isRight(isRenamed ? { ...question, match: undefined } : question, answer, isCertain),
       isCertain,
-      isSurelyWrong: isCertain && !codes.includes(best.districtCode),
+      isCertainAndWrong: isCertain && !codes.includes(best.districtCode),
       answer: lineOf(answer),
     };
   });
