@@ -3,7 +3,7 @@
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { Attempts } from "../api-client/call.ts";
 import type { EncodedRequest } from "../api-client/encode.ts";
-import { Failure, reasonOf } from "../core/failure.ts";
+import { errorMessage, Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
 import { readCanonical } from "./canonical-json.ts";
 import { createLeases } from "./claims.ts";
@@ -164,7 +164,9 @@ export function createActions(options: ActionsOptions) {
     resolution: Resolution,
     call: ActionCall,
   ): Promise<void> {
-    await open.resolve(stored, resolution, call.hooks?.auditor).catch((error: unknown) => onTrouble(reasonOf(error)));
+    await open
+      .resolve(stored, resolution, call.hooks?.auditor)
+      .catch((error: unknown) => onTrouble(errorMessage(error)));
   }
 
   /** An outcome as the journal keeps it, without secrets. `ownRedact`: removes those of one call's credentials, too. */
@@ -194,7 +196,9 @@ export function createActions(options: ActionsOptions) {
     } catch (error) {
       // For an error of our own in the middle it is unknown whether anything was sent.
       const failure =
-        error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error));
+        error instanceof Failure
+          ? withCallerKey(error, upstreamKey, idempotencyKey)
+          : unknownOutcome(errorMessage(error));
       const outcome = recordedText({ failure: failure.facts }, call.redact);
       await tryRecordResolution(
         open,
@@ -229,7 +233,7 @@ export function createActions(options: ActionsOptions) {
       action,
       take,
       (claimed) => sendClaimed(open, claimed, call),
-      (error) => onTrouble(reasonOf(error)),
+      (error) => onTrouble(errorMessage(error)),
     );
 
   /**

@@ -1,6 +1,6 @@
 // The journal as agents and users read it: what is unresolved, with the call that resolves it, and the latest actions.
 import * as z from "zod/v4";
-import { isGone } from "../core/owner.ts";
+import { isOwnerDead } from "../core/owner.ts";
 import { readCanonical } from "./canonical-json.ts";
 import type { Journal } from "./journal.ts";
 import { readOutcome } from "./outcome.ts";
@@ -59,7 +59,7 @@ export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "
 
 /** An action in progress whose owner is dead has an unknown outcome, even before another process has taken it over. */
 export const stateNow = ({ state, owner, lease_until, looked_at }: StoredAction): ActionState =>
-  state === "in_progress" && (lease_until < looked_at || isGone(owner)) ? "unknown" : state;
+  state === "in_progress" && (lease_until < looked_at || isOwnerDead(owner)) ? "unknown" : state;
 
 function codeOf({ state, outcome }: StoredAction): string | undefined {
   const read = state === "rejected" && outcome !== null ? readOutcome(outcome) : undefined;

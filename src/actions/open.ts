@@ -1,5 +1,5 @@
 // Opening the journal on first need.
-import { onceUntilFailure } from "../core/async.ts";
+import { memoizeUntilFailure } from "../core/async.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type Database, journalFailure, postgresFailure, sqliteFailure } from "./store/database.ts";
 
@@ -37,7 +37,7 @@ export interface JournalHandle {
 }
 
 export function createJournal(options: JournalOptions): JournalHandle {
-  const journal = onceUntilFailure(() => start().catch((error: unknown) => Promise.reject(journalFailure(error))));
+  const journal = memoizeUntilFailure(() => start().catch((error: unknown) => Promise.reject(journalFailure(error))));
 
   let pruning: Promise<void> | undefined;
   let hourly: NodeJS.Timeout | undefined;

@@ -4,7 +4,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError } from "../contract/problem.ts";
-import { Failure, type FailureFacts, type FailureKind, reasonOf } from "../core/failure.ts";
+import { errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
 import { refusalAdvice } from "./advice.ts";
 import { parseJson } from "./decode.ts";
@@ -28,7 +28,7 @@ function parsed(answer: WireAnswer): { readonly value?: unknown; readonly reason
   try {
     return { value: parseJson(answer.body) };
   } catch (error) {
-    return { reason: isPage(answer) ? HTML_PAGE : reasonOf(error) };
+    return { reason: isPage(answer) ? HTML_PAGE : errorMessage(error) };
   }
 }
 

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { within } from "../core/async.ts";
+import { withTimeout } from "../core/async.ts";
 import { Failure } from "../core/failure.ts";
 import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
 import type { Service } from "./call.ts";
@@ -140,8 +140,8 @@ export function createDownloads(service: Service) {
       const timeoutMs = timeLeftMs(context, service.timing) - ANSWER_MARGIN_MS;
       const ticker = setInterval(() => onBytes(download.bytes), 1000);
       try {
-        const tooLate = () => stillRunning(download.bytes);
-        return await within(download.done, { signal: context.signal, timeoutMs, tooLate });
+        const timeoutError = () => stillRunning(download.bytes);
+        return await withTimeout(download.done, { signal: context.signal, timeoutMs, timeoutError });
       } catch (error) {
         throw context.signal.aborted ? cancelled(endpoint, undefined, false) : error;
       } finally {

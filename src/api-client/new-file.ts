@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { copyFile, type FileHandle, link, lstat, mkdir, mkdtemp, open, readdir, rm, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
-import { errorCode, Failure, invalidArguments, reasonOf } from "../core/failure.ts";
+import { errorCode, errorMessage, Failure, invalidArguments } from "../core/failure.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
 
 /** `argument`: the one that named the file. */
@@ -17,7 +17,7 @@ export const diskFailure = (folder: string, error: unknown): Failure =>
   new Failure(
     {
       kind: "internal",
-      message: `The file could not be written to the download folder ${formatToken(folder)}: ${reasonOf(error)}.`,
+      message: `The file could not be written to the download folder ${formatToken(folder)}: ${errorMessage(error)}.`,
       retryable: false,
       sideEffect: "none",
       next: "Ask the user to free disk space there, make the folder writable, or set MIC_DOWNLOAD_DIR to another folder.",

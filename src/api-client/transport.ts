@@ -1,8 +1,8 @@
 // Bytes out, bytes in: one HTTP exchange with the service over undici, with proxies, size caps and time limits.
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import { onceUntilFailure } from "../core/async.ts";
-import { errorCode, reasonOf } from "../core/failure.ts";
+import { memoizeUntilFailure } from "../core/async.ts";
+import { errorCode, errorMessage } from "../core/failure.ts";
 
 export interface WireRequest {
   readonly method: "GET" | "POST";
@@ -86,14 +86,14 @@ function wasSent(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(wasSent);
   const code = errorCode(error);
   // A proxy that refuses CONNECT has passed nothing on; undici gives this no code of its own.
-  const refusedByProxy = code === "UND_ERR_ABORTED" && reasonOf(error).startsWith("Proxy response");
+  const refusedByProxy = code === "UND_ERR_ABORTED" && errorMessage(error).startsWith("Proxy response");
   return !UNSENT.has(code) && !isTlsRefusal(code) && !refusedByProxy;
 }
 
 function describe(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describe).join("; ");
   const code = errorCode(error);
-  const reason = reasonOf(error);
+  const reason = errorMessage(error);
   return code === "" || reason.includes(code) ? reason : `${reason} (${code})`;
 }
 
@@ -229,9 +229,9 @@ export function createTransport(
     const { Agent, EnvHttpProxyAgent } = await import("./undici.ts");
     return new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections: atOnce, pipelining: 1 });
   }
-  const calls = onceUntilFailure(() => create(connections));
+  const calls = memoizeUntilFailure(() => create(connections));
   /** Files have connections of their own: however slowly one is read, no call waits for it. */
-  const files = onceUntilFailure(() => create(STREAMS));
+  const files = memoizeUntilFailure(() => create(STREAMS));
 
   return {
     exchange: async (request, limits) =>

@@ -10,7 +10,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import type { Config } from "../core/config.ts";
-import { errorCode, Failure, reasonOf } from "../core/failure.ts";
+import { errorCode, errorMessage, Failure } from "../core/failure.ts";
 import { formatJson } from "../core/untrusted-text.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
@@ -38,7 +38,7 @@ const context = () => ({
 });
 
 function failed(name: string, error: unknown): Check {
-  if (!(error instanceof Failure)) return wrong(name, reasonOf(error), "Run again with MIC_LOG_LEVEL=debug.");
+  if (!(error instanceof Failure)) return wrong(name, errorMessage(error), "Run again with MIC_LOG_LEVEL=debug.");
   return wrong(name, error.facts.message, forUser(error.facts).next ?? "Try again later.");
 }
 
@@ -129,7 +129,7 @@ export async function checkClock(service: Service): Promise<Check> {
     const detail = `${Math.abs(skewSeconds)} s ${skewSeconds > 0 ? "ahead of" : "behind"} the service's`;
     return wrong("clock", detail, "Set this machine's clock (on Linux: timedatectl set-ntp true).");
   } catch (error) {
-    return wrong("clock", `could not be compared: ${reasonOf(error)}`, "Mend the geography API's line first.");
+    return wrong("clock", `could not be compared: ${errorMessage(error)}`, "Mend the geography API's line first.");
   }
 }
 

@@ -1,7 +1,7 @@
 // What a command reports on stderr when it fails, and its exit code (docs/interface.md, "Program").
 import { distance } from "fastest-levenshtein";
 import { UsageError } from "../core/config.ts";
-import { errorCode, Failure, type FailureFacts, reasonOf } from "../core/failure.ts";
+import { errorCode, errorMessage, Failure, type FailureFacts } from "../core/failure.ts";
 import type { Command } from "./commands.ts";
 
 /** A suggestion for a mistyped name: at most one letter in three is wrong, case is ignored. Empty if no name is similar. */
@@ -20,7 +20,7 @@ const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
 /** An error of parseArgs as a UsageError; other errors unchanged. */
 function asUsageError(error: unknown, { name, flags }: Command): unknown {
   if (!errorCode(error).startsWith("ERR_PARSE_ARGS")) return error;
-  const reason = reasonOf(error);
+  const reason = errorMessage(error);
   const unknown = UNKNOWN_FLAG.exec(reason)?.[1];
   if (unknown === undefined) return new UsageError(reason);
   const names = ["help", "version", ...Object.keys(flags)];
@@ -49,7 +49,7 @@ export function reportError(thrown: unknown, command: Command): { readonly code:
     : error instanceof Failure
       ? forUser(error.facts).next
       : undefined;
-  const reason = reasonOf(error);
+  const reason = errorMessage(error);
   process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);
   return { code: isUsage ? 2 : 1, reason };
 }

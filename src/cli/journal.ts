@@ -7,7 +7,7 @@ import { type JournalOverview, overviewOf, unresolvedByClient } from "../actions
 import { createJournal, type JournalHandle } from "../actions/open.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import type { Config } from "../core/config.ts";
-import { ownName } from "../core/owner.ts";
+import { processOwner } from "../core/owner.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -24,7 +24,7 @@ export const journalOf = (
     url: journalUrl,
     retentionMs: actionRetentionDays * DAY_MS,
     now: systemTiming.now,
-    owner: ownName,
+    owner: processOwner,
   });
 
 /** The counts are absent before the journal is created. */

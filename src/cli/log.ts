@@ -1,7 +1,7 @@
 // The log: JSON lines on stderr without secrets, crashes included. What Node itself prints about a crash is not redacted.
 import { pino } from "pino";
 import type { Config, LogLevel } from "../core/config.ts";
-import { reasonOf } from "../core/failure.ts";
+import { errorMessage } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { createRedactor, type Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
@@ -42,7 +42,7 @@ export function logOf(log: Log, redactor: Redactor, facts: Readonly<Record<strin
 }
 
 export const crashReason = (error: unknown): string =>
-  (error instanceof Error ? error.stack : undefined) ?? reasonOf(error);
+  (error instanceof Error ? error.stack : undefined) ?? errorMessage(error);
 
 /** With the secrets in the environment; others are added when they are learned. */
 export function redactorOf({ credentials, journalUrl, httpToken }: Config): Redactor {

@@ -11,7 +11,7 @@ import { withTokenTelemetry } from "../api-client/request-telemetry.ts";
 import type { Transport } from "../api-client/transport.ts";
 import type { Config } from "../core/config.ts";
 import type { Hooks } from "../core/hooks.ts";
-import { isGone } from "../core/owner.ts";
+import { isOwnerDead } from "../core/owner.ts";
 import { readSkillFiles, readViewFile } from "../core/package-files.ts";
 import type { Identity } from "../credentials/identity.ts";
 import type { Redactor } from "../credentials/redaction.ts";
@@ -55,7 +55,7 @@ export function createProcess({ redactor, ...given }: ProcessOptions) {
       journal: journal.open,
       timing: systemTiming,
       monotonicMs: () => performance.now(),
-      isGone,
+      isGone: isOwnerDead,
       redact: redactor.redact,
       onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),
     }),

@@ -3,7 +3,7 @@ import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "../actions/store/database.ts";
 import type { Config } from "../core/config.ts";
-import { reasonOf } from "../core/failure.ts";
+import { errorMessage } from "../core/failure.ts";
 import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
 
 /** Not the journal's file: an action never waits for a districts list. */
@@ -36,7 +36,7 @@ async function openFile(folder: string): Promise<SharedDatabase> {
       ({ size }) => size === 0,
       () => false,
     );
-    if (!isEmpty && !/not a database|malformed/.test(reasonOf(error))) throw error;
+    if (!isEmpty && !/not a database|malformed/.test(errorMessage(error))) throw error;
     for (const suffix of SUFFIXES) await rm(path + suffix, { force: true });
     return await openChecked(folder);
   }

@@ -1,7 +1,7 @@
 // `mic-mcp status`: the settings and their sources, the keychain with the age of its tokens, and the journal; never a secret.
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../core/config.ts";
-import { reasonOf } from "../core/failure.ts";
+import { errorMessage } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
 import { readLogin, type StoredLogin, scopeSets } from "../credentials/login.ts";
@@ -76,7 +76,7 @@ async function journalStatus(config: Config) {
   try {
     return { ...(await lookAtJournal(config, journal)), trouble: undefined };
   } catch (error) {
-    return { ...placeOf(config), trouble: reasonOf(error) };
+    return { ...placeOf(config), trouble: errorMessage(error) };
   } finally {
     await journal.close();
   }

@@ -1,7 +1,7 @@
 // Waiting for a promise: no longer than its caller can wait, or with others for the same one.
 
 /** The promise's outcome, or the signal's reason if it fires before. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function withAbortSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) {
@@ -18,33 +18,33 @@ interface WaitLimits {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   /** What is thrown when time is up. */
-  tooLate(): Error;
+  timeoutError(): Error;
 }
 
 /** The promise's outcome, or the signal's reason if it fires before, or `tooLate` after so long. The promise itself goes on. */
-export async function within<T>(promise: Promise<T>, { signal, timeoutMs, tooLate }: WaitLimits): Promise<T> {
-  const late = new AbortController();
-  const alarm = setTimeout(() => late.abort(tooLate()), Math.max(0, timeoutMs));
+export async function withTimeout<T>(promise: Promise<T>, { signal, timeoutMs, timeoutError }: WaitLimits): Promise<T> {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(timeoutError()), Math.max(0, timeoutMs));
   try {
-    return await unlessAborted(promise, AbortSignal.any([signal, late.signal]));
+    return await withAbortSignal(promise, AbortSignal.any([signal, timeout.signal]));
   } finally {
-    clearTimeout(alarm);
+    clearTimeout(timer);
   }
 }
 
 /** The promise's value if it is there within so long, else `otherwise`. The waiting keeps no process alive, and leaves no timer. */
-export const soonOr = <T>(promise: Promise<T>, otherwise: T, timeoutMs: number): Promise<T> =>
+export const withTimeoutFallback = <T>(promise: Promise<T>, fallback: T, timeoutMs: number): Promise<T> =>
   new Promise((resolve) => {
-    const alarm = setTimeout(resolve, timeoutMs, otherwise).unref();
-    const end = (value: T): void => {
-      clearTimeout(alarm);
+    const timer = setTimeout(resolve, timeoutMs, fallback).unref();
+    const finish = (value: T): void => {
+      clearTimeout(timer);
       resolve(value);
     };
-    promise.then(end, () => end(otherwise));
+    promise.then(finish, () => finish(fallback));
   });
 
 /** What `start` gives: started at the first need, for all who ask, and again after a failure alone. */
-export function onceUntilFailure<T>(start: () => Promise<T>) {
+export function memoizeUntilFailure<T>(start: () => Promise<T>) {
   let started: Promise<T> | undefined;
   return {
     get(): Promise<T> {

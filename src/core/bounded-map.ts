@@ -19,9 +19,9 @@ export class BoundedMap<K, V> extends Map<K, V> {
   }
 
   /** Forgets from the oldest on, up to the first entry that `isOver` denies. */
-  forgetWhile(isOver: (value: V) => boolean): void {
+  deleteOldestWhile(isExpired: (value: V) => boolean): void {
     for (const [key, value] of this) {
-      if (!isOver(value)) return;
+      if (!isExpired(value)) return;
       this.delete(key);
     }
   }

@@ -2,21 +2,21 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { workspaceStyleId } from "../contract/text.ts";
-import { stateFolder } from "./platform-folders.ts";
 import {
   anyText,
-  fitting,
-  givenVariables,
   httpUrl,
+  InvalidValue,
   oneOf,
+  pickMicVariables,
   postgresUrl,
   printable,
-  type Read,
   type Reader,
+  type ReadVariable,
   readVariables,
-  Wrong,
+  textMatching,
   wholeNumber,
-} from "./variables.ts";
+} from "./environment-variables.ts";
+import { stateFolder } from "./platform-folders.ts";
 
 /** A wrong variable or flag: told on stderr, exit code 2. */
 export class UsageError extends Error {
@@ -67,61 +67,64 @@ const DEFAULT_GEOGRAPHY_RATE = 28;
 /** Nobody else asks an emulator within this process: the whole country may be read at once. */
 export const EMULATED_GEOGRAPHY_RATE = 600;
 
-const baseUrl: Reader<string> = (text) => new URL(httpUrl(text)).href.replace(/\/+$/, "");
+const parseBaseUrl: Reader<string> = (text) => new URL(httpUrl(text)).href.replace(/\/+$/, "");
 
-const toolset = oneOf(TOOLSETS, `a comma list of ${TOOLSETS.join(", ")}`);
-const toolsets: Reader<readonly Toolset[]> = (text) =>
-  [...new Set(text.split(",").map((name) => name.trim()))].map(toolset);
+const parseToolset = oneOf(TOOLSETS, `a comma list of ${TOOLSETS.join(", ")}`);
+const parseToolsets: Reader<readonly Toolset[]> = (text) =>
+  [...new Set(text.split(",").map((name) => name.trim()))].map(parseToolset);
 
-const workspace = fitting(
+const parseWorkspaceId = textMatching(
   "a workspace id: 1-128 letters, digits, _ . : -",
   (text) => workspaceStyleId.safeParse(text).success,
 );
 // What an Authorization header can carry (RFC 6750, 2.1), and long enough that nobody guesses it.
-const bearerToken = fitting(
+const parseBearerToken = textMatching(
   "16 to 512 letters, digits or - . _ ~ + / with = at the end only (openssl rand -hex 32 makes one)",
   (text) => /^[A-Za-z0-9._~+/-]+=*$/.test(text) && text.length >= 16 && text.length <= 512,
 );
 
-function check<T>(what: string, read: Reader<T>, text: string): T {
+function checkValue<T>(what: string, read: Reader<T>, text: string): T {
   try {
     return read(text);
   } catch (error) {
-    throw error instanceof Wrong ? new UsageError(`The ${what} must be ${error.message}.`) : error;
+    throw error instanceof InvalidValue ? new UsageError(`The ${what} must be ${error.message}.`) : error;
   }
 }
 
 // What `login` asks for, held to the same rules as the environment. Throw UsageError.
-export const checkBaseUrl = (text: string): string => check("base URL", baseUrl, text);
+export const checkBaseUrl = (text: string): string => checkValue("base URL", parseBaseUrl, text);
 export const checkCredential = (what: "client id" | "client secret", text: string): string =>
-  check(what, printable, text);
-export const checkWorkspaceId = (text: string): string => check("workspace id", workspace, text);
+  checkValue(what, printable, text);
+export const checkWorkspaceId = (text: string): string => checkValue("workspace id", parseWorkspaceId, text);
 
-const variables = (read: Read) => ({
+const parseVariables = (read: ReadVariable) => ({
   // The settings of a bundle's host say true and false.
   MIC_EMULATOR: read("MIC_EMULATOR", oneOf(["0", "1", "true", "false"], "1 (or 0)")),
-  MIC_BASE_URL: read("MIC_BASE_URL", baseUrl),
+  MIC_BASE_URL: read("MIC_BASE_URL", parseBaseUrl),
   MIC_CLIENT_ID: read("MIC_CLIENT_ID", printable),
   MIC_CLIENT_SECRET: read("MIC_CLIENT_SECRET", printable),
-  MIC_WORKSPACE_ID: read("MIC_WORKSPACE_ID", workspace),
+  MIC_WORKSPACE_ID: read("MIC_WORKSPACE_ID", parseWorkspaceId),
   MIC_STATE_DIR: read("MIC_STATE_DIR", anyText),
   MIC_DOWNLOAD_DIR: read("MIC_DOWNLOAD_DIR", anyText),
   MIC_KEYCHAIN: read("MIC_KEYCHAIN", oneOf(["auto", "require", "off"], "auto, require or off")),
   MIC_JOURNAL_URL: read("MIC_JOURNAL_URL", postgresUrl),
   MIC_ACTION_RETENTION_DAYS: read("MIC_ACTION_RETENTION_DAYS", wholeNumber(1, 3650)),
   MIC_GEOGRAPHY_RATE: read("MIC_GEOGRAPHY_RATE", wholeNumber(1, 600)),
-  MIC_HTTP_TOKEN: read("MIC_HTTP_TOKEN", bearerToken),
+  MIC_HTTP_TOKEN: read("MIC_HTTP_TOKEN", parseBearerToken),
   MIC_HTTP_MAX_SESSIONS: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)),
   MIC_HTTP_SESSION_IDLE_MINUTES: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)),
   MIC_CONFIRM: read("MIC_CONFIRM", oneOf(["auto", "never"], "auto or never")),
   MIC_APPS: read("MIC_APPS", oneOf(["auto", "always", "never"], "auto, always or never")),
   MIC_READ_ONLY: read("MIC_READ_ONLY", oneOf(["0", "1"], "1 (or 0)")),
-  MIC_TOOLSETS: read("MIC_TOOLSETS", toolsets),
+  MIC_TOOLSETS: read("MIC_TOOLSETS", parseToolsets),
   MIC_LOG_LEVEL: read("MIC_LOG_LEVEL", oneOf(LOG_LEVELS, LOG_LEVELS.join(", "))),
 });
-type Variables = ReturnType<typeof variables>;
+type ParsedVariables = ReturnType<typeof parseVariables>;
 
-function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Variables): Config["credentials"] {
+function credentialsFrom({
+  MIC_CLIENT_ID: clientId,
+  MIC_CLIENT_SECRET: clientSecret,
+}: ParsedVariables): Config["credentials"] {
   if (clientId === undefined && clientSecret === undefined) return undefined;
   if (clientId === undefined || clientSecret === undefined)
     throw new UsageError("MIC_CLIENT_ID and MIC_CLIENT_SECRET belong together: set both or neither.");
@@ -134,16 +137,16 @@ const RESTORED_AT_MISPLACED =
 
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
-  const given = givenVariables(environment);
-  const { values: env, wrong: wrongValues } = readVariables(given, variables);
-  const wrong = given["MIC_RESTORED_AT"] === undefined ? wrongValues : [...wrongValues, RESTORED_AT_MISPLACED];
-  if (wrong.length > 0) throw new UsageError(wrong.join("\n"));
-  const unknown = Object.keys(given).filter((name) => !(name in env));
+  const micVariables = pickMicVariables(environment);
+  const { values: env, errors: valueErrors } = readVariables(micVariables, parseVariables);
+  const errors = micVariables["MIC_RESTORED_AT"] === undefined ? valueErrors : [...valueErrors, RESTORED_AT_MISPLACED];
+  if (errors.length > 0) throw new UsageError(errors.join("\n"));
+  const unknown = Object.keys(micVariables).filter((name) => !(name in env));
   const emulator = env.MIC_EMULATOR === "1" || env.MIC_EMULATOR === "true";
   return {
     emulator,
     baseUrl: env.MIC_BASE_URL,
-    credentials: pairOf(env),
+    credentials: credentialsFrom(env),
     workspaceId: env.MIC_WORKSPACE_ID,
     keychain: env.MIC_KEYCHAIN ?? "auto",
     stateDir: resolve(env.MIC_STATE_DIR ?? stateFolder(environment)),

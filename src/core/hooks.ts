@@ -15,7 +15,7 @@ export interface Auditor {
 export interface Refusal {
   /** The tool, or the method if the message names no tool. Absent if no message was read. */
   readonly tool?: string;
-  readonly why: "insufficient_scope" | "forbidden";
+  readonly reason: "insufficient_scope" | "forbidden";
 }
 
 /** A cooldown that several processes with the same credentials share. Its methods never reject. */

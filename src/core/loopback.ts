@@ -11,12 +11,12 @@ export const isLoopback = (address: string): boolean =>
     : isIPv6(address) && !address.includes("%") && new URL(`http://[${address}]`).hostname === "[::1]";
 
 /** An address as it stands in a URL and in a Host header. */
-export const inUrl = (address: string): string => (isIPv6(address) ? `[${address}]` : address);
+export const toUrlHost = (address: string): string => (isIPv6(address) ? `[${address}]` : address);
 
 /** A host as a URL or --host has it. */
-export const isThisMachine = (host: string): boolean =>
+export const isLoopbackHost = (host: string): boolean =>
   host === "localhost" || isLoopback(host.replace(/^\[(.*)\]$/, "$1"));
 
 /** Secrets may be sent to such a URL: with https, or with http on this machine. */
-export const isSecure = ({ protocol, hostname }: URL): boolean =>
-  protocol === "https:" || (protocol === "http:" && isThisMachine(hostname));
+export const isSecureUrl = ({ protocol, hostname }: URL): boolean =>
+  protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { errorCode } from "./failure.ts";
 
 /** Where process ids mean the same: one boot of one machine, and on Linux one process namespace of it. */
-function machine(): string {
+function identifyMachine(): string {
   try {
     return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
@@ -13,9 +13,9 @@ function machine(): string {
   }
 }
 
-const HERE = machine();
+const MACHINE = identifyMachine();
 /** This process's name as an owner; no two processes ever have the same. */
-export const ownName = JSON.stringify([HERE, process.pid, randomBytes(8).toString("hex")]);
+export const processOwner = JSON.stringify([MACHINE, process.pid, randomBytes(8).toString("hex")]);
 
 function isAlive(pid: number): boolean {
   try {
@@ -27,7 +27,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function partsOf(owner: string): unknown[] {
+function parseOwner(owner: string): unknown[] {
   try {
     const parts: unknown = JSON.parse(owner);
     return Array.isArray(parts) ? parts : [];
@@ -37,10 +37,10 @@ function partsOf(owner: string): unknown[] {
 }
 
 /** Certain that this owner is gone. False also where it cannot be known: then its lease has to run out. */
-export function isGone(owner: string): boolean {
-  if (owner === ownName) return false;
-  const [where, pid] = partsOf(owner);
-  if (where !== HERE || typeof pid !== "number") return false;
+export function isOwnerDead(owner: string): boolean {
+  if (owner === processOwner) return false;
+  const [ownerMachine, pid] = parseOwner(owner);
+  if (ownerMachine !== MACHINE || typeof pid !== "number") return false;
   // This process id under another name: its former process has ended.
   return pid === process.pid || !isAlive(pid);
 }

@@ -4,7 +4,7 @@
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../api-client/attempts.ts";
 import type { TokenSource } from "../api-client/call.ts";
 import { AnswerTooLarge, type Transport, TransportError } from "../api-client/transport.ts";
-import { within } from "../core/async.ts";
+import { withTimeout } from "../core/async.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { Failure } from "../core/failure.ts";
 import type { Identity } from "./identity.ts";
@@ -57,7 +57,7 @@ function unreachable(error: TransportError): Failure {
   );
 }
 
-const tooLate = (): Failure =>
+const timeoutError = (): Failure =>
   new Failure({
     kind: "timeout",
     message: "The token endpoint did not answer in time.",
@@ -161,7 +161,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
 
   /** Waits within the call's own limits; the request itself goes on for the other callers. */
   const inTime = <T>({ signal, deadlineAt }: CallContext, promise: Promise<T>): Promise<T> =>
-    within(promise, { signal, timeoutMs: deadlineAt - timing.now(), tooLate });
+    withTimeout(promise, { signal, timeoutMs: deadlineAt - timing.now(), timeoutError });
 
   return {
     async get(scopes, context) {

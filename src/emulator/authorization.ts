@@ -25,7 +25,7 @@ export class IssuedTokens {
 
   issue(client: Client, scopes: ReadonlySet<string>): string {
     const now = this.#clock.now();
-    this.#grants.forgetWhile((grant) => grant.expiresAt <= now);
+    this.#grants.deleteOldestWhile((grant) => grant.expiresAt <= now);
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     this.#grants.set(token, { client, scopes, expiresAt: now + TOKEN_LIFETIME_SECONDS * SECOND });
     return token;

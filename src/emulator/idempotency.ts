@@ -40,7 +40,7 @@ export class Idempotency {
   claim({ operationId, key, fingerprint }: Command): Answer | Claim {
     const name = `${operationId}\n${key}`;
     const now = this.#clock.now();
-    this.#entries.forgetWhile((entry) => entry.answer !== undefined && entry.claimedAt + KEY_LIFETIME_MS <= now);
+    this.#entries.deleteOldestWhile((entry) => entry.answer !== undefined && entry.claimedAt + KEY_LIFETIME_MS <= now);
     const found = this.#entries.get(name);
     const known = found !== undefined && found.claimedAt + KEY_LIFETIME_MS > now ? found : undefined;
     if (known !== undefined) return this.#replay(known, fingerprint);

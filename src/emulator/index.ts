@@ -1,7 +1,7 @@
 // The service as the contract describes it, on this machine: start and stop.
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { inUrl } from "../core/loopback.ts";
+import { toUrlHost } from "../core/loopback.ts";
 import { makeAdmin } from "./admin.ts";
 import { makeApp } from "./app.ts";
 import { MAX_KEPT, REQUESTS_PER_PEER, STAGE_MS } from "./assumptions.ts";
@@ -73,7 +73,7 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
 function urlHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
-  return inUrl(host);
+  return toUrlHost(host);
 }
 
 function closeServer(server: Server): Promise<void> {

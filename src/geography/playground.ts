@@ -10,7 +10,7 @@ import {
   listPlaygroundStates,
 } from "../contract/endpoints/playground.ts";
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
-import { unlessAborted } from "../core/async.ts";
+import { withAbortSignal } from "../core/async.ts";
 import { excerpt } from "../core/untrusted-text.ts";
 import { type CatalogueCache, type DatedAnswer, STATES } from "./cache.ts";
 import type { Limiter } from "./limiter.ts";
@@ -155,7 +155,7 @@ class SharedRequests<T> {
     const request = this.#requests.get(key) ?? this.#start(key, start);
     request.waiting += 1;
     try {
-      return await unlessAborted(request.answer, signal);
+      return await withAbortSignal(request.answer, signal);
     } finally {
       request.waiting -= 1;
       if (request.waiting === 0) {

@@ -1,7 +1,7 @@
 // Reads many states' districts in the background of the calls that wait for them: largest state first, each again after a transient
 // failure, until the API denies a request. One process at a time does so for all that share a store; the others wait for its lists.
 import { PLAYGROUND_STATUS, type State } from "../contract/playground.ts";
-import { Failure, reasonOf } from "../core/failure.ts";
+import { errorMessage, Failure } from "../core/failure.ts";
 import { escapeText, excerpt, formatToken } from "../core/untrusted-text.ts";
 import { CONCURRENCY } from "./limiter.ts";
 import type { PlaygroundParts, PlaygroundReader } from "./playground.ts";
@@ -26,7 +26,7 @@ const USUAL = new Map(
 );
 
 function reasonFor(error: unknown): string {
-  if (!(error instanceof Failure)) return excerpt(escapeText(reasonOf(error)), MAX_REASON);
+  if (!(error instanceof Failure)) return excerpt(escapeText(errorMessage(error)), MAX_REASON);
   const { status, code, message } = error.facts;
   if (status === undefined) return excerpt(message, MAX_REASON);
   // The contract has one value for each of its statuses: it says no more than the number.

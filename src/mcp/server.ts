@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { isJsonObject } from "../contract/json.ts";
-import { soonOr } from "../core/async.ts";
+import { withTimeoutFallback } from "../core/async.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
@@ -36,7 +36,7 @@ const FIRST_WITH_LINKS = "2025-06-18";
 const WORKSPACE_WAIT_MS = 1_000;
 
 const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
-  soonOr(workspaceId(), undefined, WORKSPACE_WAIT_MS);
+  withTimeoutFallback(workspaceId(), undefined, WORKSPACE_WAIT_MS);
 
 /** A journal that cannot be read, or not within this time, must not hold up a connection. */
 const JOURNAL_WAIT_MS = 1_000;
@@ -76,7 +76,7 @@ export async function createServer(
   const mayResolve = connection.isFirst === true && offered.has("resolve_actions");
   const [workspaceId, unresolved] = await Promise.all([
     knownSoon(runtime),
-    mayResolve ? soonOr(runtime.countUnresolved(), 0, JOURNAL_WAIT_MS) : 0,
+    mayResolve ? withTimeoutFallback(runtime.countUnresolved(), 0, JOURNAL_WAIT_MS) : 0,
   ]);
   const linkOf = (uri: string) => resourceLink(uri, runtime);
   const info = serverInfo(version);

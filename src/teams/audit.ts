@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuditedEvent } from "../actions/audit.ts";
 import type { JournalHandle } from "../actions/open.ts";
-import { reasonOf } from "../core/failure.ts";
+import { errorMessage } from "../core/failure.ts";
 import type { Auditor, Refusal } from "../core/hooks.ts";
 import type { Log } from "../mcp/runtime.ts";
 
@@ -20,8 +20,8 @@ export interface Audit {
 /** Records the refusals of one caller. */
 export const refusalsInto =
   ({ write }: Pick<Audit, "write">, auditor: Auditor) =>
-  ({ tool, why }: Refusal): void =>
-    write(auditor, { event: "refusal", outcome: why, ...(tool !== undefined && { tool }) });
+  ({ tool, reason }: Refusal): void =>
+    write(auditor, { event: "refusal", outcome: reason, ...(tool !== undefined && { tool }) });
 
 export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log, "warn">): Audit {
   const writing = new Set<Promise<void>>();
@@ -32,7 +32,7 @@ export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log,
       await audit(auditor, event);
     } catch (error) {
       const { caller, team, client } = auditor;
-      log.warn({ caller, team, client, ...event, reason: reasonOf(error) }, "a row of the audit was not written");
+      log.warn({ caller, team, client, ...event, reason: errorMessage(error) }, "a row of the audit was not written");
     }
   }
 

@@ -8,7 +8,7 @@ import { logOf } from "../cli/log.ts";
 import { type Client, createClient, createLogging, createProcess, createRuntime } from "../cli/parts.ts";
 import { geographyOn } from "../cli/shared-geography.ts";
 import type { StartTelemetry } from "../cli/telemetry.ts";
-import { notConfigured, reasonOf } from "../core/failure.ts";
+import { errorMessage, notConfigured } from "../core/failure.ts";
 import type { Auditor } from "../core/hooks.ts";
 import { createRedactor } from "../credentials/redaction.ts";
 import { noTokenStore } from "../credentials/token-store.ts";
@@ -186,7 +186,9 @@ export function composeTeams(deployment: Deployment) {
   function changed(name: string): void {
     runtimes
       .changed(name)
-      .catch((error: unknown) => log.warn({ team: name, reason: reasonOf(error) }, "a changed team cannot be read"));
+      .catch((error: unknown) =>
+        log.warn({ team: name, reason: errorMessage(error) }, "a changed team cannot be read"),
+      );
   }
   // A missed notice may have been about any team.
   notices.on(CHANNEL, changed, () => {

@@ -5,9 +5,9 @@ import { createJournal, type JournalHandle } from "../actions/open.ts";
 import { type Database, postgresFailure } from "../actions/store/database.ts";
 import type { PostgresDatabase } from "../actions/store/postgres.ts";
 import { systemTiming } from "../api-client/attempts.ts";
-import { onceUntilFailure, soonOr } from "../core/async.ts";
-import { reasonOf } from "../core/failure.ts";
-import { ownName } from "../core/owner.ts";
+import { memoizeUntilFailure, withTimeoutFallback } from "../core/async.ts";
+import { errorMessage } from "../core/failure.ts";
+import { processOwner } from "../core/owner.ts";
 import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { type Durability, durabilityOf, type Meant } from "./durability.ts";
@@ -35,7 +35,7 @@ export interface ConnectionOptions {
 
 /** The connection to the primary. Errors are Failures that say what to do about MIC_DATABASE_URL. */
 export function connectToPrimary({ urls, connections = CONNECTIONS, durability: meant }: ConnectionOptions) {
-  const database = onceUntilFailure(async (): Promise<PostgresDatabase> => {
+  const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../actions/store/postgres.ts");
     const explain = postgresFailure("MIC_DATABASE_URL");
     return await openPostgres(urls.join(","), { connections, failover: true, explain });
@@ -49,11 +49,11 @@ export function connectToPrimary({ urls, connections = CONNECTIONS, durability: 
   });
 
   const look = (): Promise<Durability> =>
-    soonOr(
+    withTimeoutFallback(
       database
         .get()
         .then(({ query }) => durabilityOf(query, meant))
-        .catch((error: unknown) => unusable(reasonOf(error))),
+        .catch((error: unknown) => unusable(errorMessage(error))),
       unusable(`no answer within ${LOOK_MS / 1_000} s`),
       LOOK_MS,
     );
@@ -108,7 +108,7 @@ export function openDatabase(
       retentionMs: config.actionRetentionDays * DAY_MS,
       ...(auditDays !== undefined && { auditMs: auditDays * DAY_MS }),
       now: systemTiming.now,
-      owner: ownName,
+      owner: processOwner,
     });
   const journal = journalWith(migrates);
 
@@ -125,7 +125,7 @@ export function openDatabase(
   }
 
   let opened: PostgresDatabase | undefined;
-  const prepared = onceUntilFailure(async () => {
+  const prepared = memoizeUntilFailure(async () => {
     if (migrates) await migrate();
     opened = await primary.open();
     return opened;
@@ -134,7 +134,7 @@ export function openDatabase(
   const notices = createNotices({
     urls,
     query,
-    onTrouble: (error) => log?.warn({ reason: reasonOf(error) }, "notices of other instances cannot be heard now"),
+    onTrouble: (error) => log?.warn({ reason: errorMessage(error) }, "notices of other instances cannot be heard now"),
   });
 
   return {

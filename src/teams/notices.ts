@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, createConnection } from "../actions/store/connection.ts";
 import type { Database } from "../actions/store/database.ts";
 import { createPrimary } from "../actions/store/primary.ts";
-import { soonOr } from "../core/async.ts";
+import { withTimeoutFallback } from "../core/async.ts";
 
 /** PostgreSQL accepts 8,000. A sender with more writes a row, and sends where it is. */
 export const MAX_NOTICE_BYTES = 7_000;
@@ -129,7 +129,7 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
     async close() {
       closing.abort();
       // It may be looking for the primary, which takes long.
-      if (following) await soonOr(following, undefined, CLOSE_MS);
+      if (following) await withTimeoutFallback(following, undefined, CLOSE_MS);
     },
   };
 }

@@ -1,9 +1,9 @@
 // The settings of a deployment from its environment, validated. Names and meaning: docs/interface.md, "Teams".
 import { readFileSync } from "node:fs";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
-import { errorCode, reasonOf } from "../core/failure.ts";
-import { isThisMachine } from "../core/loopback.ts";
-import { givenVariables, readVariables } from "../core/variables.ts";
+import { pickMicVariables, readVariables } from "../core/environment-variables.ts";
+import { errorCode, errorMessage } from "../core/failure.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 import type { Right } from "./caller.ts";
 import { readSecretKeys, type SecretKeys } from "./encryption.ts";
 import { misplaced, REPLACED, type Span, type Values, variables, WITHOUT_EFFECT } from "./variables.ts";
@@ -88,7 +88,7 @@ function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Value
     return { keys: readSecretKeys(text), text };
   } catch (error) {
     const code = errorCode(error);
-    const reason = code === "" ? reasonOf(error) : `the file cannot be read (${code})`;
+    const reason = code === "" ? errorMessage(error) : `the file cannot be read (${code})`;
     return { wrong: `${name} holds no keys: ${reason}. It takes ${HOW_TO_MAKE_KEYS}.` };
   }
 }
@@ -115,8 +115,8 @@ function readAll(
   needed: Readonly<Record<string, string>>,
   more: (values: Values) => readonly string[],
 ) {
-  const given = givenVariables(environment);
-  const { values, wrong } = readVariables(given, variables);
+  const given = pickMicVariables(environment);
+  const { values, errors } = readVariables(given, variables);
   const own = new Set(Object.keys(values));
   const { keys, text = "", wrong: keysWrong } = readKeys(values);
   const refused = [
@@ -124,7 +124,7 @@ function readAll(
       given[name] === undefined ? [`${name} is missing: ${what}.`] : [],
     ),
     ...(keysWrong === undefined ? [] : [keysWrong]),
-    ...wrong,
+    ...errors,
     ...misplaced(given),
     ...more(values),
   ];
@@ -177,7 +177,7 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
           "MIC_AUTH_TOKENS=introspection needs MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET: who asks the identity provider about tokens.",
         ]
       : []),
-    ...(isThisMachine(host) || read.MIC_TRUST_PROXY
+    ...(isLoopbackHost(host) || read.MIC_TRUST_PROXY
       ? []
       : [
           `MIC_TRUST_PROXY is missing: beyond this machine (--host ${host}) plain http is taken from a balancer that ends TLS alone; name its addresses.`,

@@ -1,30 +1,30 @@
 // The variables of a deployment, and those of a server for one user that it refuses (docs/interface.md, "Teams").
 import proxyaddr from "proxy-addr";
-import { isSecure } from "../core/loopback.ts";
 import {
   anyText,
+  InvalidValue,
   isHttpUrl,
   oneOf,
   postgresUrl,
   printable,
-  type Read,
   type Reader,
+  type ReadVariable,
   type Variables,
-  Wrong,
   wholeNumber,
-} from "../core/variables.ts";
+} from "../core/environment-variables.ts";
+import { isSecureUrl } from "../core/loopback.ts";
 
 /** Access tokens are sent to this URL, so it has https, or http on this machine. */
 function secureUrl(text: string): URL | undefined {
   const url = isHttpUrl(text) ? new URL(text) : undefined;
-  return url && isSecure(url) ? url : undefined;
+  return url && isSecureUrl(url) ? url : undefined;
 }
 
 /** The origin of the URL that clients call. */
 const publicOrigin: Reader<string> = (text) => {
   const url = secureUrl(text);
   if (url && /^\/(mcp)?$/.test(url.pathname)) return url.origin;
-  throw new Wrong(
+  throw new InvalidValue(
     "the https URL that clients call, with no path but /mcp (https://mic.example.org); http on this machine alone",
   );
 };
@@ -32,7 +32,7 @@ const publicOrigin: Reader<string> = (text) => {
 /** Exactly as the identity provider writes it, with or without a slash at its end. */
 const issuerUrl: Reader<string> = (text) => {
   if (secureUrl(text)) return text;
-  throw new Wrong(
+  throw new InvalidValue(
     "the https URL of the identity provider, exactly as its tokens have it in iss; http on this machine alone",
   );
 };
@@ -42,14 +42,14 @@ const entries = (text: string): readonly string[] => text.split(",").map((entry)
 const origins: Reader<readonly string[]> = (text) =>
   entries(text).map((entry) => {
     if (isHttpUrl(entry) && new URL(entry).origin === entry) return entry;
-    throw new Wrong("a comma list of origins, such as https://app.example.org");
+    throw new InvalidValue("a comma list of origins, such as https://app.example.org");
   });
 
 const postgresUrls: Reader<readonly string[]> = (text) => {
   try {
     return entries(text).map(postgresUrl);
   } catch {
-    throw new Wrong("a postgres:// URL, or several in a comma list: the primary's and its replicas'");
+    throw new InvalidValue("a postgres:// URL, or several in a comma list: the primary's and its replicas'");
   }
 };
 
@@ -65,13 +65,13 @@ const trustedAddresses: Reader<(address: string) => boolean> = (text) => {
   } catch {
     // The reason names no example.
   }
-  throw new Wrong("a comma list of addresses or ranges of them, such as 10.0.0.5, 10.1.0.0/16 or fd00::/8");
+  throw new InvalidValue("a comma list of addresses or ranges of them, such as 10.0.0.5, 10.1.0.0/16 or fd00::/8");
 };
 
 /** RFC 6749, 3.3. */
 const scopeToken: Reader<string> = (text) => {
   if (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)) return text;
-  throw new Wrong("one scope, without spaces");
+  throw new InvalidValue("one scope, without spaces");
 };
 
 export interface Span {
@@ -84,12 +84,12 @@ const span: Reader<Span> = (text) => {
   const [first, last] = [new Date(from), new Date(to)];
   // A comparison with NaN is false.
   if (more.length === 0 && first.getTime() <= last.getTime()) return { from: first, to: last };
-  throw new Wrong("two instants, the earlier first: 2026-07-28T01:00:00Z/2026-07-28T09:30:00Z");
+  throw new InvalidValue("two instants, the earlier first: 2026-07-28T01:00:00Z/2026-07-28T09:30:00Z");
 };
 
 const DAY_SECONDS = 86_400;
 
-export const variables = (read: Read) => ({
+export const variables = (read: ReadVariable) => ({
   MIC_PUBLIC_URL: read("MIC_PUBLIC_URL", publicOrigin),
   MIC_AUTH_ISSUER: read("MIC_AUTH_ISSUER", issuerUrl),
   MIC_AUTH_AUDIENCE: read("MIC_AUTH_AUDIENCE", printable),

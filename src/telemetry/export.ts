@@ -13,7 +13,7 @@ import { detectResources, envDetector, resourceFromAttributes } from "@opentelem
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { type IMetricReader, MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { inUrl, LOOPBACK_NAMES } from "../core/loopback.ts";
+import { LOOPBACK_NAMES, toUrlHost } from "../core/loopback.ts";
 import { hasForeignSdk } from "./port.ts";
 import type { TelemetrySettings } from "./settings.ts";
 
@@ -82,7 +82,7 @@ function createScraped(
 ) {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   const serializer = new PrometheusSerializer();
-  const isLoopback = LOOPBACK_NAMES.includes(inUrl(host));
+  const isLoopback = LOOPBACK_NAMES.includes(toUrlHost(host));
   const server = createServer(({ method = "", url = "", headers }, response) => {
     const name = (headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
     // A web page can make a browser send requests here under another host name (DNS rebinding).
@@ -95,10 +95,11 @@ function createScraped(
       () => response.destroy(),
     );
   });
-  server.on("error", ({ message }) => onTrouble(`no metrics at ${inUrl(host)} port ${port}: ${message}`));
+  server.on("error", ({ message }) => onTrouble(`no metrics at ${toUrlHost(host)} port ${port}: ${message}`));
   server.listen(port, host, () => {
     const address = server.address();
-    if (typeof address === "object" && address !== null) onListening(`http://${inUrl(host)}:${address.port}${PATH}`);
+    if (typeof address === "object" && address !== null)
+      onListening(`http://${toUrlHost(host)}:${address.port}${PATH}`);
   });
   server.unref();
   return {

@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
-import { isGone, ownName } from "../../src/core/owner.ts";
+import { isOwnerDead, processOwner } from "../../src/core/owner.ts";
 
-const [here, pid, mark]: unknown[] = JSON.parse(ownName);
+const [here, pid, mark]: unknown[] = JSON.parse(processOwner);
 const named = (where: unknown, processId: unknown): string => JSON.stringify([where, processId, "0123456789abcdef"]);
 
 async function process_(): Promise<{ pid: number; end(): Promise<void> }> {
@@ -23,29 +23,29 @@ async function process_(): Promise<{ pid: number; end(): Promise<void> }> {
 test("this process is there", () => {
   expect(pid).toBe(process.pid);
   expect(mark).toMatch(/^[0-9a-f]{16}$/);
-  expect(isGone(ownName)).toBe(false);
+  expect(isOwnerDead(processOwner)).toBe(false);
 });
 
 test("a process is gone once it has ended", async () => {
   const other = await process_();
-  expect(isGone(named(here, other.pid))).toBe(false);
+  expect(isOwnerDead(named(here, other.pid))).toBe(false);
   await other.end();
-  expect(isGone(named(here, other.pid))).toBe(true);
+  expect(isOwnerDead(named(here, other.pid))).toBe(true);
 });
 
 test("a former process with our own id is gone: its id was used again", () => {
-  expect(isGone(named(here, process.pid))).toBe(true);
+  expect(isOwnerDead(named(here, process.pid))).toBe(true);
 });
 
 test("of another boot, machine or process namespace nothing is known", async () => {
   const other = await process_();
   await other.end();
-  for (const where of ["another boot", "", null]) expect(isGone(named(where, other.pid))).toBe(false);
+  for (const where of ["another boot", "", null]) expect(isOwnerDead(named(where, other.pid))).toBe(false);
 });
 
 test.each(["{}", "null", '"text"', "[]", '["x"]', "[1,2,3]", "not JSON", ""])(
   "a name that is none of ours is left alone: %s",
   (name) => {
-    expect(isGone(name)).toBe(false);
+    expect(isOwnerDead(name)).toBe(false);
   },
 );

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import * as z from "zod/v4";
 import { openJournal } from "../../src/actions/journal.ts";
-import { ownName } from "../../src/core/owner.ts";
+import { processOwner } from "../../src/core/owner.ts";
 import { openAt } from "./place.ts";
 import { GONE, newAction } from "./samples.ts";
 
@@ -28,7 +28,7 @@ async function ready(): Promise<void> {
 await ready();
 const database = await openAt({ stateDir, url });
 const journal = await openJournal(database, {
-  owner: ownName,
+  owner: processOwner,
   now: () => Date.now(),
 });
 const wins: string[] = [];

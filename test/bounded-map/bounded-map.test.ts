@@ -29,6 +29,6 @@ test("a key that is set again is changed where it stands; one that was taken out
 
 test("it forgets from the oldest on, and stops at the first that is to stay", () => {
   const map = filled(9, ["a", "b", "c", "d"]);
-  map.forgetWhile((value) => value !== 2);
+  map.deleteOldestWhile((value) => value !== 2);
   expect([...map.keys()]).toEqual(["c", "d"]);
 });

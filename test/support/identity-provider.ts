@@ -6,7 +6,7 @@ import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from
 import Provider from "oidc-provider";
 import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.js";
 import * as z from "zod/v4";
-import { onceUntilFailure } from "../../src/core/async.ts";
+import { memoizeUntilFailure } from "../../src/core/async.ts";
 
 export const SCOPES = { read: "mic:read", act: "mic:act" } as const;
 /** A public client, as agents are. */
@@ -79,7 +79,7 @@ async function newKey(kid: string) {
 type Key = Awaited<ReturnType<typeof newKey>>;
 
 /** Making one takes long: all providers of a run begin with the same. */
-const firstKey = onceUntilFailure(() => newKey("key-1"));
+const firstKey = memoizeUntilFailure(() => newKey("key-1"));
 
 const configuration = (key: Key, { format = "jwt", accessTokenSeconds = 600, groupsOf }: IdentityProviderOptions) => ({
   // The one that it takes by itself, without its warning.

@@ -49,7 +49,7 @@ test("a notification counts as a call, except what ends a call or answers its qu
 test("a refusal for a missing scope counts as a call, and is reported once for each", async () => {
   const refused: string[] = [];
   const { as, calls } = await limited(2, 1, {
-    onRefusal: ({ subject }, team, { why }) => refused.push(`${subject} ${team} ${why}`),
+    onRefusal: ({ subject }, team, { reason }) => refused.push(`${subject} ${team} ${reason}`),
   });
   const alice = await as({ scope: "mic:act" });
   const statuses: number[] = [];

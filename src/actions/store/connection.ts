@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import postgres from "postgres";
-import { errorCode, reasonOf } from "../../core/failure.ts";
+import { errorCode, errorMessage } from "../../core/failure.ts";
 import type { DatabaseRow, Value } from "./database.ts";
 
 /** Values are sent as they are: by itself the driver would write a text of JSON as a string of JSON, and "true" as false. */
@@ -37,7 +37,7 @@ export function isBroken(error: unknown): boolean {
   if (error instanceof NoPrimary) return true;
   if (error instanceof AggregateError) return error.errors.some(isBroken);
   const code = errorCode(error);
-  return GONE.has(code) || CONNECTION.test(code) || OWN_ERROR.test(reasonOf(error));
+  return GONE.has(code) || CONNECTION.test(code) || OWN_ERROR.test(errorMessage(error));
 }
 
 /** The statement was refused before it did anything. */

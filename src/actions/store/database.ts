@@ -1,5 +1,5 @@
 // What the journal needs of a database: one SQL text with $1, $2 … runs on each engine. And what an unusable one means for a call.
-import { errorCode, Failure, reasonOf } from "../../core/failure.ts";
+import { errorCode, errorMessage, Failure } from "../../core/failure.ts";
 
 export type Value = string | number | null;
 export type DatabaseRow = Readonly<Record<string, unknown>>;
@@ -59,7 +59,7 @@ export class JournalFailure extends Failure {
 
 // A host with several addresses fails with an error for each, and no text of its own.
 const describe = (error: unknown): string =>
-  error instanceof AggregateError ? error.errors.map(describe).join("; ") : reasonOf(error) || "it does not answer";
+  error instanceof AggregateError ? error.errors.map(describe).join("; ") : errorMessage(error) || "it does not answer";
 
 /** Explains any error of code in which only the journal can fail. */
 export function journalFailure(error: unknown): JournalFailure {

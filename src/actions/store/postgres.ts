@@ -1,7 +1,7 @@
 // The store of many machines: a PostgreSQL database, on one server or on whichever of several is the primary.
 import { setTimeout as sleep } from "node:timers/promises";
-import { within } from "../../core/async.ts";
-import { reasonOf } from "../../core/failure.ts";
+import { withTimeout } from "../../core/async.ts";
+import { errorMessage } from "../../core/failure.ts";
 import { type Connection, createConnection, isBroken, isFull, isRefused, NoPrimary } from "./connection.ts";
 import { AnswerLost, type Database, type Explain, type Value } from "./database.ts";
 import { createPrimary, FIND_MS } from "./primary.ts";
@@ -137,8 +137,8 @@ function createPool(urls: string, size: number, failover: boolean) {
       admit = resolve;
       line.push(admit);
     });
-    const tooLate = () => new Error(`all ${size} connections have been busy for ${waitMs / 1_000} s`);
-    await within(admitted, { signal: closing.signal, timeoutMs: waitMs, tooLate }).catch((error: unknown) => {
+    const timeoutError = () => new Error(`all ${size} connections have been busy for ${waitMs / 1_000} s`);
+    await withTimeout(admitted, { signal: closing.signal, timeoutMs: waitMs, timeoutError }).catch((error: unknown) => {
       line.splice(line.indexOf(admit), 1);
       throw error;
     });
@@ -194,7 +194,7 @@ export async function openPostgres(urls: string, options: PostgresOptions = {}):
       });
     } catch (error) {
       if (!isSent || !isBroken(error) || isReading(sql) || isRefused(error)) throw error;
-      throw new AnswerLost(reasonOf(error), { cause: error });
+      throw new AnswerLost(errorMessage(error), { cause: error });
     }
   }
 

@@ -1,6 +1,6 @@
 // Which of several PostgreSQL servers takes writes: the primary, and not one that was it before a failover and came back.
 import { setTimeout as sleep } from "node:timers/promises";
-import { errorCode, reasonOf } from "../../core/failure.ts";
+import { errorCode, errorMessage } from "../../core/failure.ts";
 import { type Connection, createConnection, NoPrimary } from "./connection.ts";
 
 /** How long to look for it: a failover takes some seconds. */
@@ -17,7 +17,7 @@ const ROLE_SQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
 /** Callers may read it, but not the addresses of a deployment's own network: a socket's error is named by its code. */
 function reasonWithoutAddress(error: unknown): string {
   const code = errorCode(error);
-  return code.startsWith("E") ? code : reasonOf(error) || "no answer";
+  return code.startsWith("E") ? code : errorMessage(error) || "no answer";
 }
 
 export interface Primary {

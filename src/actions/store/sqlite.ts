@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { chmod, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { reasonOf } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import type { Database, DatabaseRow, Explain, Value } from "./database.ts";
 
 /** How long a statement waits for another process's write: at once without, then with the event loop free in between. */
@@ -37,7 +37,7 @@ async function loadEngine(): Promise<EngineClass> {
 }
 
 // By its message: the package's statements give no code.
-const isBusy = (error: unknown): boolean => /database is locked/.test(reasonOf(error));
+const isBusy = (error: unknown): boolean => /database is locked/.test(errorMessage(error));
 
 async function whenFree<T>(work: () => T): Promise<T> {
   const until = performance.now() + BUSY_MS;

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { AsyncEntry } from "@napi-rs/keyring";
-import { reasonOf } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import { type KeychainReply, KeychainRequest, type KeychainTrouble } from "./keychain.ts";
 
 const SERVICE = "mic-mcp";
@@ -65,7 +65,7 @@ async function answer(request: KeychainRequest, [pauseMs, ...pauses] = PAUSES_MS
   try {
     return await perform(request);
   } catch (error) {
-    const message = reasonOf(error);
+    const message = errorMessage(error);
     if (pauseMs === undefined || !GONE.test(message)) return { id: request.id, trouble: troubleOf(message), message };
     // Two that met are not to meet again.
     await sleep(pauseMs * (0.5 + Math.random()));

@@ -2,7 +2,7 @@
 // points at this machine (DNS rebinding) or across origins: so Host must name what nobody else's page can come from.
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
-import { inUrl, isLoopback, LOOPBACK_NAMES } from "../../core/loopback.ts";
+import { isLoopback, LOOPBACK_NAMES, toUrlHost } from "../../core/loopback.ts";
 
 /** Why a request may not come in, and which header says so; undefined when it may. */
 export type HostCheck = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;
@@ -39,7 +39,7 @@ function readHost(text: string) {
  * what --host said or by a name of a local network; and by another port where a container maps it.
  */
 export function createHostCheck({ host: requestedHost, address, port }: HostCheckOptions): HostCheck {
-  const ownNames = new Set([...LOOPBACK_NAMES, inUrl(address), inUrl(requestedHost).toLowerCase()]);
+  const ownNames = new Set([...LOOPBACK_NAMES, toUrlHost(address), toUrlHost(requestedHost).toLowerCase()]);
   const isLocal = isThisMachine(address);
 
   function isOwnHost(text: string): boolean {

@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import { type FailureFacts, reasonOf } from "../../core/failure.ts";
+import { errorMessage, type FailureFacts } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
 import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/uri.ts";
@@ -122,7 +122,7 @@ export function serveResources(server: Server, runtime: Runtime, protocolEra: Pr
     const workspaceId = await runtime.workspaceId().catch(() => undefined);
     const resources = offeredResources(runtime).flatMap((resource) => listed(resource, workspaceId));
     const skills = await runtime.skills.resources().catch((error: unknown) => {
-      runtime.log.error({ reason: reasonOf(error) }, "the skills could not be read");
+      runtime.log.error({ reason: errorMessage(error) }, "the skills could not be read");
       return [];
     });
     return { resources: [...resources, ...skills] };

@@ -6,7 +6,7 @@ import {
   type RequestId,
   type Server,
 } from "@modelcontextprotocol/server";
-import { Failure, reasonOf } from "../../core/failure.ts";
+import { errorMessage, Failure } from "../../core/failure.ts";
 import { escapeText, formatToken } from "../../core/untrusted-text.ts";
 import type { Watch } from "../../toolkit/resources/watching.ts";
 import { expand } from "../../toolkit/uri.ts";
@@ -100,7 +100,7 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
 
 /** Says why no more can be watched. */
 export const refusalText = (thrown: unknown): string =>
-  thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escapeText(reasonOf(thrown));
+  thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escapeText(errorMessage(thrown));
 
 async function joined(join: () => Promise<boolean>): Promise<boolean> {
   try {

@@ -3,7 +3,7 @@
 import type { ProtocolEra } from "@modelcontextprotocol/server";
 import type { Skill } from "@modelcontextprotocol/server/ext/skills";
 import * as z from "zod/v4";
-import { onceUntilFailure } from "../../core/async.ts";
+import { memoizeUntilFailure } from "../../core/async.ts";
 
 export const MARKDOWN = "text/markdown";
 const SCHEME = "skill://";
@@ -60,7 +60,7 @@ const titleOf = (text: string): string | undefined => /^# (.+)$/m.exec(text)?.[1
 
 /** A skill is offered where all its tools are. */
 export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool: string) => boolean): Skills {
-  const loaded = onceUntilFailure(async () => await load(await files(), isOffered));
+  const loaded = memoizeUntilFailure(async () => await load(await files(), isOffered));
 
   return {
     entries: async () => (await loaded.get()).entries,

@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import { type FailureFacts, reasonOf } from "../../core/failure.ts";
+import { errorMessage, type FailureFacts } from "../../core/failure.ts";
 import { argumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
@@ -109,7 +109,7 @@ async function taskOf(
   try {
     return await asTask?.(tool, result);
   } catch (error) {
-    runtime.log.warn({ tool, reason: reasonOf(error) }, "no task could be made of this call");
+    runtime.log.warn({ tool, reason: errorMessage(error) }, "no task could be made of this call");
     return undefined;
   }
 }
@@ -155,7 +155,7 @@ export async function callTool(
     const facts = signal.aborted && thrown.kind === "internal" ? cancelledFacts : thrown;
     answer = failureResult(tool.name, facts);
     callLog.failed(facts, error);
-    if (tool.isWrite && isOurRefusal(facts)) runtime.hooks?.onRefusal?.({ tool: tool.name, why: "forbidden" });
+    if (tool.isWrite && isOurRefusal(facts)) runtime.hooks?.onRefusal?.({ tool: tool.name, reason: "forbidden" });
   }
   return answer;
 }

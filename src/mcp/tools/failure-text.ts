@@ -1,5 +1,5 @@
 // Turns a failure into what an agent reads: text that is complete by itself. The facts stand beside it for programs.
-import { Failure, type FailureFacts, reasonOf } from "../../core/failure.ts";
+import { errorMessage, Failure, type FailureFacts } from "../../core/failure.ts";
 import { escapeText, formatToken, quote } from "../../core/untrusted-text.ts";
 
 const SIDE_EFFECTS: Readonly<Record<FailureFacts["sideEffect"], string>> = {
@@ -53,7 +53,7 @@ export function factsOf(thrown: unknown): FailureFacts {
   if (thrown instanceof Failure) return thrown.facts;
   return {
     kind: "internal",
-    message: `mic-mcp itself failed: ${escapeText(reasonOf(thrown))}.`,
+    message: `mic-mcp itself failed: ${escapeText(errorMessage(thrown))}.`,
     retryable: false,
     sideEffect: "unknown",
     next: "Ask the user to report this error of mic-mcp; its log on stderr has details at MIC_LOG_LEVEL=debug.",

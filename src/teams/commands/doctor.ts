@@ -4,7 +4,7 @@ import { createTransport } from "../../api-client/transport.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
 import { forUser } from "../../cli/errors.ts";
 import { UsageError } from "../../core/config.ts";
-import { Failure, reasonOf } from "../../core/failure.ts";
+import { errorMessage, Failure } from "../../core/failure.ts";
 import { escapeText } from "../../core/untrusted-text.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
@@ -19,7 +19,7 @@ const good = (name: string, detail: string): Check => ({ name, ok: true, detail 
 
 function wrong(name: string, error: unknown, fix: string): Check {
   const next = error instanceof Failure ? forUser(error.facts).next : undefined;
-  return { name, ok: false, detail: reasonOf(error), fix: next ?? fix };
+  return { name, ok: false, detail: errorMessage(error), fix: next ?? fix };
 }
 
 async function checkDatabase({ database: { query } }: DeploymentDatabase): Promise<Check> {

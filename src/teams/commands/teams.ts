@@ -6,7 +6,7 @@ import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
 import { aligned, isTerminal } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../core/config.ts";
-import { Failure, reasonOf } from "../../core/failure.ts";
+import { errorMessage, Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
 import { createAudit, operatorOf } from "../audit.ts";
@@ -229,7 +229,7 @@ export async function checkTeam(
     const clientSecret = await secrets.of(team);
     if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   } catch (error) {
-    if (!(error instanceof Failure)) return { team: name, ok: false, detail: reasonOf(error) };
+    if (!(error instanceof Failure)) return { team: name, ok: false, detail: errorMessage(error) };
     const { message, next } = forUser(error.facts);
     return {
       team: name,

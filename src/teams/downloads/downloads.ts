@@ -4,7 +4,7 @@ import type { AuditedEvent } from "../../actions/audit.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
-import { Failure, type FailureKind, reasonOf } from "../../core/failure.ts";
+import { errorMessage, Failure, type FailureKind } from "../../core/failure.ts";
 import type { Auditor } from "../../core/hooks.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
@@ -232,7 +232,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     const leave = enter(ticket.team ?? caller);
     try {
       const runtime = await runtimeOf(recipient, ticket.team).catch((error: unknown) => {
-        log.error({ reason: reasonOf(error) }, "nobody can tell what a link is for");
+        log.error({ reason: errorMessage(error) }, "nobody can tell what a link is for");
         throw tryAgain("Nobody can tell now what this link is for.");
       });
       if (!runtime) throw noSuchFile();
@@ -265,7 +265,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
       return await serve(exchange, callerOf);
     } catch (error) {
       if (error instanceof Refused) return answerOf(error);
-      log.error({ reason: reasonOf(error) }, "download");
+      log.error({ reason: errorMessage(error) }, "download");
       return answerOf(new Refused(500, "Internal server error."));
     }
   };

@@ -2,7 +2,7 @@
 // the MCP endpoint of that caller.
 import { isJSONRPCNotification, isJSONRPCRequest } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
-import { reasonOf } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import type { Refusal } from "../../core/hooks.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
 import type { Log } from "../../mcp/runtime.ts";
@@ -157,7 +157,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   options.onRetired?.((service) => {
     endpoints
       .endStreamsOf(service)
-      .catch((error: unknown) => log.warn({ reason: reasonOf(error) }, "a stream did not end well"));
+      .catch((error: unknown) => log.warn({ reason: errorMessage(error) }, "a stream did not end well"));
   });
 
   async function serveMetadata({ request, path }: Exchange): Promise<Response | undefined> {
@@ -196,7 +196,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     const refused = signIn.refusalFor(caller, "read", resource);
     if (!refused) return caller;
     return refuseWithinRate(caller, refused, () =>
-      options.onRefusal?.(caller, resource.team, { why: "insufficient_scope" }),
+      options.onRefusal?.(caller, resource.team, { reason: "insufficient_scope" }),
     );
   }
 
@@ -211,7 +211,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       if (!refused) continue;
       const named = method === "tools/call" && isJsonObject(params) ? params["name"] : method;
       const tool = typeof named === "string" ? named : method;
-      return refuseWithinRate(caller, refused, () => service.onRefusal?.({ tool, why: "insufficient_scope" }), body);
+      return refuseWithinRate(caller, refused, () => service.onRefusal?.({ tool, reason: "insufficient_scope" }), body);
     }
     const { calls, isStream, notes } = requestedBy(body);
     const over = notes === 0 ? undefined : limits.count(caller.id, notes);
@@ -250,7 +250,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     try {
       service = await options.serviceOf(caller, resource.team);
     } catch (error) {
-      log.error({ reason: reasonOf(error) }, "nobody can tell what a caller is served");
+      log.error({ reason: errorMessage(error) }, "nobody can tell what a caller is served");
       const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
       return errorResponse(503, "What you are served cannot be told now. Call again in a moment.", { headers });
     }

@@ -8,7 +8,7 @@ import {
   OAuthErrorCode,
   oauthMetadataResponse,
 } from "@modelcontextprotocol/server";
-import { reasonOf } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { bearerTokenOf } from "../../transports/http/access.ts";
 import { errorResponse, MCP_PATH } from "../../transports/http/responses.ts";
@@ -50,7 +50,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** After a 401 clients discard their tokens, which may be valid. */
 export function providerUnavailable(error: ProviderUnavailable, log: Log): Response {
-  log.warn({ reason: reasonOf(error) }, "the identity provider cannot be asked");
+  log.warn({ reason: errorMessage(error) }, "the identity provider cannot be asked");
   return errorResponse(
     503,
     "Who calls cannot be told now: the identity provider does not answer. Call again in a moment.",

@@ -1,7 +1,7 @@
 // Serves each POST of a revision before 2026-07-28 with a server of its own. There are no sessions, so any instance can answer any
 // request (docs/decisions/022-stateless-deployments.md).
 import { DEFAULT_NEGOTIATED_PROTOCOL_VERSION } from "@modelcontextprotocol/server";
-import { reasonOf } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import { isInitialize, LegacyTransport, legacyRefusal } from "../../transports/http/legacy-transport.ts";
 import type { HttpService, LegacyClients } from "../../transports/http/port.ts";
 import { methodNotAllowed } from "../../transports/http/responses.ts";
@@ -24,7 +24,7 @@ export function createStateless(service: HttpService): LegacyClients {
       const server = await service.createServer({ isFirst, protocolVersion }, "legacy");
       inFlight.add(server);
       const transport = new LegacyTransport();
-      transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
+      transport.onerror = (error) => service.log.debug({ reason: errorMessage(error) }, "protocol");
       try {
         await server.connect(transport);
         return await transport.post(exchange, messages);

@@ -1,9 +1,9 @@
 // The organization's identity provider: its metadata, requests to it, and the errors of a token that cannot be accepted.
 import * as z from "zod/v4";
 import { AnswerTooLarge, type Transport, TransportError } from "../../api-client/transport.ts";
-import { onceUntilFailure } from "../../core/async.ts";
-import { reasonOf } from "../../core/failure.ts";
-import { isSecure } from "../../core/loopback.ts";
+import { memoizeUntilFailure } from "../../core/async.ts";
+import { errorMessage } from "../../core/failure.ts";
+import { isSecureUrl } from "../../core/loopback.ts";
 
 /** The token is not acceptable. The caller reads the message. */
 export class TokenRefused extends Error {
@@ -31,7 +31,7 @@ const TIMEOUT_MS = 5_000;
 /** The metadata is read again after this time. */
 const METADATA_MS = 3_600_000;
 
-const url = z.string().refine((text) => URL.canParse(text) && isSecure(new URL(text)));
+const url = z.string().refine((text) => URL.canParse(text) && isSecureUrl(new URL(text)));
 
 /** RFC 8414 and OpenID Connect Discovery. Clients that ask here receive the other members, too. */
 const Metadata = z.looseObject({
@@ -124,13 +124,13 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
         const isTheirs =
           error instanceof ProviderUnavailable || error instanceof TransportError || error instanceof AnswerTooLarge;
         if (!isTheirs) throw error;
-        reasons.push(reasonOf(error));
+        reasons.push(errorMessage(error));
       }
     }
     throw new ProviderUnavailable(`the identity provider cannot be asked: ${reasons.join("; ")}`);
   }
 
-  let reading = onceUntilFailure(read);
+  let reading = memoizeUntilFailure(read);
 
   return {
     issuer,
@@ -140,7 +140,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
       if (monotonicMs() - readAtMs > METADATA_MS) {
         // In the background: the known metadata stays valid if this fails.
         readAtMs = monotonicMs();
-        reading = onceUntilFailure(read);
+        reading = memoizeUntilFailure(read);
         reading.get().catch(() => undefined);
       }
       return known;

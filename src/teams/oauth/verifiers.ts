@@ -3,7 +3,7 @@ import { createRemoteJWKSet, customFetch, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import * as oauth from "oauth4webapi";
 import * as z from "zod/v4";
-import { errorCode, reasonOf } from "../../core/failure.ts";
+import { errorCode, errorMessage } from "../../core/failure.ts";
 import { type Provider, ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "./provider.ts";
 
 /** Asymmetric signatures only: anybody could make a token with `none`, or with the public key as an HMAC key. */
@@ -141,7 +141,7 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
         if (error instanceof TokenRefused || error instanceof SigningKeyUnknown) throw error;
         const refusal = REFUSALS[errorCode(error)];
         if (refusal !== undefined) throw new TokenRefused(refusal, { cause: error });
-        throw new ProviderUnavailable(`the keys of the identity provider cannot be read: ${reasonOf(error)}`, {
+        throw new ProviderUnavailable(`the keys of the identity provider cannot be read: ${errorMessage(error)}`, {
           cause: error,
         });
       }
@@ -153,7 +153,7 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
       try {
         await keys.read();
       } catch (error) {
-        throw new ProviderUnavailable(`the keys of the identity provider cannot be read: ${reasonOf(error)}`);
+        throw new ProviderUnavailable(`the keys of the identity provider cannot be read: ${errorMessage(error)}`);
       }
     },
   };
@@ -221,7 +221,7 @@ export function createIntrospection(provider: Provider, { client, keptMs, now }:
       );
       return await oauth.processIntrospectionResponse(server, asking, response);
     } catch (error) {
-      throw new ProviderUnavailable(`the identity provider does not say whose a token is: ${reasonOf(error)}`, {
+      throw new ProviderUnavailable(`the identity provider does not say whose a token is: ${errorMessage(error)}`, {
         cause: error,
       });
     }

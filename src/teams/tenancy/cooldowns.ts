@@ -2,7 +2,7 @@
 // new one at once.
 import * as z from "zod/v4";
 import type { Database } from "../../actions/store/database.ts";
-import { soonOr } from "../../core/async.ts";
+import { withTimeoutFallback } from "../../core/async.ts";
 import type { Cooldown } from "../../core/hooks.ts";
 import type { Notices } from "../../teams/notices.ts";
 
@@ -80,7 +80,7 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
         async leftMs() {
           const known = knownOf(team);
           if (now() - known.readAt >= READ_AGAIN_MS) known.reading ??= read(team, known);
-          if (known.reading) await soonOr(known.reading, undefined, TIMEOUT_MS);
+          if (known.reading) await withTimeoutFallback(known.reading, undefined, TIMEOUT_MS);
           return known.untilAt - now();
         },
         async record(ms) {
@@ -88,7 +88,7 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
           known.untilAt = Math.max(known.untilAt, now() + ms);
           // If this fails, the cooldown applies to this instance only.
           const writing = write(team, Math.round(ms)).catch(() => undefined);
-          await soonOr(writing, undefined, TIMEOUT_MS);
+          await withTimeoutFallback(writing, undefined, TIMEOUT_MS);
         },
       };
     },

@@ -3,7 +3,7 @@
 import type { ServiceActions } from "../../actions/of-service.ts";
 import type { EncodedRequest } from "../../api-client/encode.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { Failure, reasonOf } from "../../core/failure.ts";
+import { errorMessage, Failure } from "../../core/failure.ts";
 import { quote } from "../../core/untrusted-text.ts";
 import { type Identity, refusePlainHttp } from "../../credentials/identity.ts";
 import type { Redactor } from "../../credentials/redaction.ts";
@@ -35,7 +35,7 @@ const unreadable = (name: string, error: unknown): Failure =>
   new Failure(
     {
       kind: "upstream_unavailable",
-      message: `The client credentials of the team ${quote(name)} cannot be read now: ${reasonOf(error)}.`,
+      message: `The client credentials of the team ${quote(name)} cannot be read now: ${errorMessage(error)}.`,
       retryable: true,
       sideEffect: "none",
       next: "Try again in a little while.",

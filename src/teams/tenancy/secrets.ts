@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { decodeProtectedHeader } from "jose";
 import { LRUCache } from "lru-cache";
-import { errorCode, type Failure, notConfigured, reasonOf } from "../../core/failure.ts";
+import { errorCode, errorMessage, type Failure, notConfigured } from "../../core/failure.ts";
 import { quote } from "../../core/untrusted-text.ts";
 import { DecryptionError, type Encryption } from "../encryption.ts";
 import type { Team } from "./teams.ts";
@@ -60,7 +60,7 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
       try {
         text = await fromFile(secret.file);
       } catch (error) {
-        throw unreadable(team, `${quote(secret.file)} cannot be read (${errorCode(error) || reasonOf(error)})`);
+        throw unreadable(team, `${quote(secret.file)} cannot be read (${errorCode(error) || errorMessage(error)})`);
       }
       if (!isSecret(text)) throw unreadable(team, `${quote(secret.file)} holds no printable ASCII text alone`);
       return text;

@@ -1,7 +1,7 @@
 // How jobs are shown: which phrase fits, what is known of a job's history, and its lean fields.
 import type { ActionAbout } from "../../actions/of-service.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
-import { soonOr } from "../../core/async.ts";
+import { withTimeoutFallback } from "../../core/async.ts";
 import { quote } from "../../core/untrusted-text.ts";
 import type { Advice, NextStep, PollableResourcePresenter, Position } from "../results.ts";
 import {
@@ -35,7 +35,8 @@ export type HistoryPorts = Pick<Ports, "retries"> & { readonly actions: Pick<Por
 const HISTORY_LIMIT_MS = 1_000;
 
 /** A journal that cannot be read, or not soon, makes advice poorer; it never makes a reading fail or late. */
-const soon = <T>(reading: Promise<T>, otherwise: T): Promise<T> => soonOr(reading, otherwise, HISTORY_LIMIT_MS);
+const soon = <T>(reading: Promise<T>, otherwise: T): Promise<T> =>
+  withTimeoutFallback(reading, otherwise, HISTORY_LIMIT_MS);
 
 function retryAmong(actions: readonly ActionAbout[], jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
   const made = actions.find(({ tool, state }) => tool === RETRY && state === "succeeded");

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { isIPv4, type Socket } from "node:net";
 import { endianness } from "node:os";
-import { inUrl, LOOPBACK_NAMES } from "../../core/loopback.ts";
+import { LOOPBACK_NAMES, toUrlHost } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { errorResponse } from "./responses.ts";
 
@@ -20,7 +20,7 @@ const ORIGIN = /^https?:\/\/(?<host>.*)$/;
  * the machine itself, and Origin, if there is one, too.
  */
 export function checkHost({ headersDistinct, socket }: IncomingMessage): Response | undefined {
-  const names = [...LOOPBACK_NAMES, inUrl(socket.localAddress ?? "")];
+  const names = [...LOOPBACK_NAMES, toUrlHost(socket.localAddress ?? "")];
   const parseHost = (host: string) => HOST.exec(host)?.groups ?? {};
   const isOwn = (name: string | undefined) => name !== undefined && names.includes(name.toLowerCase());
   const { host: [host, ...more] = [], origin: origins = [] } = headersDistinct;

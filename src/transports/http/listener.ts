@@ -3,8 +3,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { reasonOf } from "../../core/failure.ts";
-import { inUrl } from "../../core/loopback.ts";
+import { errorMessage } from "../../core/failure.ts";
+import { toUrlHost } from "../../core/loopback.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
@@ -122,7 +122,7 @@ async function listen(server: Server, { address, port }: ListenOptions, log: Log
   // A connection that could not be accepted must not end the server.
   server
     .removeAllListeners("error")
-    .on("error", (error) => log.warn({ reason: reasonOf(error) }, "connection not taken"));
+    .on("error", (error) => log.warn({ reason: errorMessage(error) }, "connection not taken"));
   const bound = server.address();
   if (typeof bound !== "object" || bound === null) throw new Error(`Nothing listens on ${address} port ${port}.`);
   return bound.port;
@@ -154,7 +154,7 @@ export async function startServer(
       if (response) await exchange.respond(response);
     } catch (error) {
       // The client learns nothing of an error of our own: that goes to the log.
-      log.error({ reason: reasonOf(error) }, "request failed");
+      log.error({ reason: errorMessage(error) }, "request failed");
       await exchange.respond(errorResponse(500, "Internal server error"));
     }
     const isWhole = await exchange.finished;
@@ -169,7 +169,7 @@ export async function startServer(
     // Before it is served: it counts.
     exchanges.set(exchange, Promise.resolve());
     const over = serve(exchange)
-      .catch((error: unknown) => log.error({ reason: reasonOf(error) }, "exchange"))
+      .catch((error: unknown) => log.error({ reason: errorMessage(error) }, "exchange"))
       .finally(() => exchanges.delete(exchange));
     exchanges.set(exchange, over);
   }
@@ -204,7 +204,7 @@ export async function startServer(
   const streamsUnobserved = telemetry?.gauge("mic.http.streams", streams);
 
   return {
-    url: `http://${inUrl(where.address)}:${port}${MCP_PATH}`,
+    url: `http://${toUrlHost(where.address)}:${port}${MCP_PATH}`,
     async drain(withinMs, now, delayMs = 0) {
       phase = "leaving";
       if (delayMs > 0) await sleep(delayMs, undefined, { signal: now }).catch(() => undefined);

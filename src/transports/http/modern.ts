@@ -5,7 +5,7 @@ import {
   type ServerEvent,
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
-import { reasonOf } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../../mcp/resources/listen.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
@@ -52,7 +52,7 @@ export function createModern(service: HttpService) {
       {
         legacy: "reject",
         ...(bus && { bus }),
-        onerror: (error) => service.log.debug({ reason: reasonOf(error) }, "protocol"),
+        onerror: (error) => service.log.debug({ reason: errorMessage(error) }, "protocol"),
       },
     );
   const calls = createHandler();

@@ -1,7 +1,7 @@
 // The responses that need no MCP server: refusals with the reason as a JSON-RPC error, and what monitors ask for.
 import type { RequestId } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
-import { reasonOf } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 
 export const MCP_PATH = "/mcp";
 export const HEALTH_PATH = "/healthz";
@@ -66,6 +66,6 @@ export async function ready(
   try {
     return Response.json({ status: "ok", ...(await readiness?.()) });
   } catch (error) {
-    return Response.json({ status: "not ready", reason: reasonOf(error) }, { status: 503 });
+    return Response.json({ status: "not ready", reason: errorMessage(error) }, { status: 503 });
   }
 }

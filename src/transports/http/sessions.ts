@@ -1,6 +1,6 @@
 // The sessions of revisions before 2026-07-28: at most the configured number, each until its client ends it or leaves it idle.
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import { reasonOf } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import { isInitialize, LegacyTransport, legacyRefusal } from "./legacy-transport.ts";
@@ -40,7 +40,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
 
   /** Ends a session in the background. */
   function dismiss(id: string): void {
-    end(id).catch((error: unknown) => service.log.warn({ reason: reasonOf(error) }, "a session did not end well"));
+    end(id).catch((error: unknown) => service.log.warn({ reason: errorMessage(error) }, "a session did not end well"));
   }
 
   /**
@@ -81,7 +81,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     }
     const id = crypto.randomUUID();
     const transport = new LegacyTransport(id);
-    transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
+    transport.onerror = (error) => service.log.debug({ reason: errorMessage(error) }, "protocol");
     const subscriptions = service.createSubscriptions();
     const session = { transport, subscriptions, ended: service.telemetry?.session("tcp"), open: 0 };
     sessions.set(id, session);

@@ -2,7 +2,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { McpRequestContext, ProtocolEra } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { reasonOf } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
 import { createRedact } from "../../mcp/messages/redact.ts";
 import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
@@ -37,7 +37,7 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   };
   const handle = serveStdio(begin, {
     transport,
-    onerror: (error) => runtime.log.warn({ reason: reasonOf(error) }, "protocol"),
+    onerror: (error) => runtime.log.warn({ reason: errorMessage(error) }, "protocol"),
   });
   return async () => {
     subscriptions.close();

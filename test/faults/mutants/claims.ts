@@ -165,7 +165,7 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "a process id of another machine is looked for here",
-    code: 'if (where !== HERE || typeof pid !== "number") return false;',
+    code: 'if (ownerMachine !== MACHINE || typeof pid !== "number") return false;',
     instead: 'if (typeof pid !== "number") return false;',
     seenBy: owner("of another boot, machine or process namespace nothing is known"),
   },

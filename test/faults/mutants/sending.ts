@@ -114,9 +114,9 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a fault of our own while sending counts as nothing sent",
-    code: "error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error))",
+    code: "error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcome(errorMessage(error))",
     instead:
-      'error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error)).with({ sideEffect: "none" })',
+      'error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcome(errorMessage(error)).with({ sideEffect: "none" })',
     seenBy: machine("a fault of our own while sending leaves the outcome unknown"),
   },
   {

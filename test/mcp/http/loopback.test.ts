@@ -3,7 +3,7 @@ import { BlockList, isIPv6 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../../../src/core/config.ts";
-import { inUrl } from "../../../src/core/loopback.ts";
+import { toUrlHost } from "../../../src/core/loopback.ts";
 import { loopbackAddress } from "../../../src/transports/http/loopback.ts";
 import { run } from "../stdio/child.ts";
 import { send } from "./raw-client.ts";
@@ -80,7 +80,7 @@ describe("--host", () => {
         }
         accepted += 1;
         expect(loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4")).toBe(true);
-        expect(new URL(`http://${inUrl(address)}/`).hostname).toBe(inUrl(address));
+        expect(new URL(`http://${toUrlHost(address)}/`).hostname).toBe(toUrlHost(address));
       }),
       { numRuns: 3_000 },
     );

@@ -4,14 +4,14 @@
 export type Reader<T> = (text: string) => T;
 
 /** What a value must be, in words. */
-export class Wrong extends Error {}
+export class InvalidValue extends Error {}
 
 /** Takes what fits. */
-export const fitting =
+export const textMatching =
   (what: string, fits: (text: string) => boolean): Reader<string> =>
   (text) => {
     if (fits(text)) return text;
-    throw new Wrong(what);
+    throw new InvalidValue(what);
   };
 
 export const oneOf =
@@ -19,7 +19,7 @@ export const oneOf =
   (text) => {
     const choice = choices.find((each) => each === text);
     if (choice !== undefined) return choice;
-    throw new Wrong(what);
+    throw new InvalidValue(what);
   };
 
 export const wholeNumber =
@@ -27,7 +27,7 @@ export const wholeNumber =
   (text) => {
     const number = Number(text);
     if (/^\d{1,6}$/.test(text) && number >= min && number <= max) return number;
-    throw new Wrong(`a whole number from ${min} to ${max}`);
+    throw new InvalidValue(`a whole number from ${min} to ${max}`);
   };
 
 export const isHttpUrl = (text: string): boolean => {
@@ -37,10 +37,10 @@ export const isHttpUrl = (text: string): boolean => {
   return username + password === "";
 };
 
-export const httpUrl = fitting("an http or https URL without credentials, query or fragment", isHttpUrl);
-export const printable = fitting("printable ASCII text", (text) => /^[\x20-\x7e]+$/.test(text));
+export const httpUrl = textMatching("an http or https URL without credentials, query or fragment", isHttpUrl);
+export const printable = textMatching("printable ASCII text", (text) => /^[\x20-\x7e]+$/.test(text));
 export const anyText: Reader<string> = (text) => text;
-export const postgresUrl = fitting("a postgres:// URL", (text) =>
+export const postgresUrl = textMatching("a postgres:// URL", (text) =>
   /^postgres(ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : ""),
 );
 
@@ -51,27 +51,27 @@ const isUnset = (value: string | undefined): boolean =>
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The MIC_* variables that are set; an empty one counts as unset. */
-export const givenVariables = (environment: Variables): Variables =>
+export const pickMicVariables = (environment: Variables): Variables =>
   Object.fromEntries(Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && !isUnset(value)));
 
 /** The value of one variable; undefined where it is unset or wrong. */
-export type Read = <T>(name: string, reader: Reader<T>) => T | undefined;
+export type ReadVariable = <T>(name: string, reader: Reader<T>) => T | undefined;
 
 /** `wrong`: a sentence for each variable that is, never its value: it might be a secret in the wrong place. */
 export function readVariables<T>(
-  given: Variables,
-  variables: (read: Read) => T,
-): { readonly values: T; readonly wrong: readonly string[] } {
-  const wrong: string[] = [];
+  texts: Variables,
+  variables: (read: ReadVariable) => T,
+): { readonly values: T; readonly errors: readonly string[] } {
+  const errors: string[] = [];
   const values = variables((name, reader) => {
-    const text = given[name];
+    const text = texts[name];
     try {
       return text === undefined ? undefined : reader(text);
     } catch (error) {
-      if (!(error instanceof Wrong)) throw error;
-      wrong.push(`${name} takes ${error.message}.`);
+      if (!(error instanceof InvalidValue)) throw error;
+      errors.push(`${name} takes ${error.message}.`);
       return undefined;
     }
   });
-  return { values, wrong };
+  return { values, errors };
 }
