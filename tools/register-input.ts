@@ -1,5 +1,5 @@
 import * as z from "zod/v4";
-import { namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
+import { matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
@@ -18,7 +18,7 @@ export const registerInput = defineTool({
   traits: registerTraits,
   input: z
     .strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") })
-    .refine(namesItsKind, referenceRule),
+    .refine(matchesInputKind, referenceRule),
   output: outputs.action<Input>(),
   run,
 });

@@ -1,5 +1,5 @@
 import * as z from "zod/v4";
-import { InputBinding, MAX_BINDINGS, namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
+import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import { heldTo, keyArgument, objectArgument, patientWaitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -26,7 +26,7 @@ const wantedInput = z
     error: "goes with referenceId alone",
   })
   .refine(
-    ({ referenceId = "devfile_", inputKind = "M4_FILE" }) => namesItsKind({ inputKind, referenceId }),
+    ({ referenceId = "devfile_", inputKind = "M4_FILE" }) => matchesInputKind({ inputKind, referenceId }),
     referenceRule,
   );
 

@@ -6,15 +6,18 @@ import type { OpenApiDocument } from "./playground.ts";
 /** Each as a JSON pointer into the body and what is wrong there, in our own words. */
 export type Contradictions = readonly string[];
 
-interface Enveloped<T> {
+interface EnvelopedResponse<T> {
   readonly data: T;
 }
-interface PagedAnswer<T> extends Enveloped<readonly T[]> {
+interface PagedResponse<T> extends EnvelopedResponse<readonly T[]> {
   readonly page: { readonly nextCursor: string | null; readonly hasMore: boolean };
 }
 
 /** Section 7.2: FAILED carries a Problem, anything else carries none. */
-function inFailure({ state, failure }: Pick<Job | Operation, "state" | "failure">, pointer: string): Contradictions {
+function findFailureContradictions(
+  { state, failure }: Pick<Job | Operation, "state" | "failure">,
+  pointer: string,
+): Contradictions {
   const isRight = (state === "FAILED") === (failure !== null);
   return isRight
     ? []
@@ -22,7 +25,7 @@ function inFailure({ state, failure }: Pick<Job | Operation, "state" | "failure"
 }
 
 /** Section 1, rule 3: nine stages in their order, each once. The first that is not so. */
-function stageOutOfOrder({ stages }: Job): StageName | undefined {
+function findMisplacedStage({ stages }: Job): StageName | undefined {
   let last = -1;
   for (const { stage } of stages) {
     const place = STAGES.indexOf(stage);
@@ -32,27 +35,29 @@ function stageOutOfOrder({ stages }: Job): StageName | undefined {
   return undefined;
 }
 
-function inJob(job: Job, pointer: string): Contradictions {
-  const stage = stageOutOfOrder(job);
+function findJobContradictions(job: Job, pointer: string): Contradictions {
+  const stage = findMisplacedStage(job);
   return [
-    ...inFailure(job, pointer),
+    ...findFailureContradictions(job, pointer),
     ...(stage === undefined ? [] : [`${pointer}/stages: ${stage} is out of the contract's order, or there twice`]),
   ];
 }
 
-export const jobContradictions = ({ data }: Enveloped<Job>): Contradictions => inJob(data, "/data");
+export const jobContradictions = ({ data }: EnvelopedResponse<Job>): Contradictions =>
+  findJobContradictions(data, "/data");
 
-export const operationContradictions = ({ data }: Enveloped<Operation>): Contradictions => inFailure(data, "/data");
+export const operationContradictions = ({ data }: EnvelopedResponse<Operation>): Contradictions =>
+  findFailureContradictions(data, "/data");
 
 /** Section 4.2: `hasMore` says whether more remain, `nextCursor` fetches them. */
-export const pageContradictions = ({ page: { nextCursor, hasMore } }: PagedAnswer<unknown>): Contradictions =>
+export const pageContradictions = ({ page: { nextCursor, hasMore } }: PagedResponse<unknown>): Contradictions =>
   hasMore === (nextCursor !== null)
     ? []
     : [`/page: hasMore is ${hasMore}, though nextCursor is ${nextCursor === null ? "null" : "given"}`];
 
-export const jobPageContradictions = (body: PagedAnswer<Job>): Contradictions => [
+export const jobPageContradictions = (body: PagedResponse<Job>): Contradictions => [
   ...pageContradictions(body),
-  ...body.data.flatMap((job, index) => inJob(job, `/data/${index}`)),
+  ...body.data.flatMap((job, index) => findJobContradictions(job, `/data/${index}`)),
 ];
 
 /** Section 9, rule 1. */

@@ -15,7 +15,7 @@ function offsetMinutes(zone: string): bigint | undefined {
 }
 
 /** Within the last minute of a UTC day: the only one that can have a second 60 (RFC 3339, 5.7; doubt 21). */
-const endsDay = (micros: bigint): boolean => ((micros % DAY) + DAY) % DAY >= DAY - MINUTE;
+const isLastMinuteOfDay = (micros: bigint): boolean => ((micros % DAY) + DAY) % DAY >= DAY - MINUTE;
 
 /**
  * Microseconds since 1970 of an RFC 3339 date-time; finer digits are cut, and a leap second counts as the one after it.
@@ -32,7 +32,7 @@ export function parseDateTime(text: string): bigint | undefined {
   if (Number.isNaN(wall) || offset === undefined || new Date(wall).getUTCDate() !== Number(day)) return undefined;
   const micros = BigInt(wall) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, "0")) - offset * MINUTE;
   if (!isLeap) return micros;
-  return endsDay(micros) ? micros + SECOND : undefined;
+  return isLastMinuteOfDay(micros) ? micros + SECOND : undefined;
 }
 
 const isDateTime = (text: string): boolean => parseDateTime(text) !== undefined;

@@ -8,7 +8,7 @@ export interface JsonSchema {
 type Emitted = z.core.JSONSchema.BaseSchema;
 
 /** Some model APIs refuse unions: where null is also taken, a listing says the other type only. */
-function withoutNull(schema: Emitted): void {
+function removeNullUnion(schema: Emitted): void {
   const [first, second, ...rest] = schema.anyOf ?? [];
   if (first === undefined || typeof first === "boolean" || rest.length > 0) return;
   if (typeof second !== "object" || second.type !== "null") return;
@@ -21,7 +21,7 @@ export function toJsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSch
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: "any",
-    ...(io === "input" && { override: ({ jsonSchema }) => withoutNull(jsonSchema) }),
+    ...(io === "input" && { override: ({ jsonSchema }) => removeNullUnion(jsonSchema) }),
   });
   return rest;
 }

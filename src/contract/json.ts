@@ -32,7 +32,7 @@ const encoder = new TextEncoder();
 const utf8Bytes = (text: string): number => encoder.encode(text).length;
 
 /** Bytes of the brackets or braces, and of the commas between `count` members. */
-const punctuation = (count: number): number => 2 + Math.max(0, count - 1);
+const punctuationBytes = (count: number): number => 2 + Math.max(0, count - 1);
 
 /** UTF-8 bytes of a JSON value as compact JSON. Without recursion: a small value can be nested deeper than the stack. */
 export function jsonBytes(value: unknown): number {
@@ -42,11 +42,11 @@ export function jsonBytes(value: unknown): number {
     const part = rest.pop();
     if (typeof part === "bigint") bytes += part.toString().length;
     else if (Array.isArray(part)) {
-      bytes += punctuation(part.length);
+      bytes += punctuationBytes(part.length);
       for (const item of part) rest.push(item);
     } else if (isJsonObject(part)) {
       const members = Object.entries(part).filter(([, member]) => member !== undefined);
-      bytes += punctuation(members.length);
+      bytes += punctuationBytes(members.length);
       for (const [key, member] of members) {
         bytes += utf8Bytes(JSON.stringify(key)) + 1;
         rest.push(member);

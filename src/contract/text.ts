@@ -7,16 +7,18 @@ export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(te
 // C0, DEL and C1: the set that section 4.2 names.
 const hasControlCharacter = (text: string): boolean => /\p{Cc}/u.test(text);
 
-const countAtMost = (text: string, max: number): boolean => text.length <= max || [...text].length <= max;
+const hasAtMostCharacters = (text: string, max: number): boolean => text.length <= max || [...text].length <= max;
 
 /** `min`-`max` chars, counted in Unicode code points. */
 export const chars = (min: number, max: number) =>
   z
     .string()
-    .refine((text) => text.length >= min && countAtMost(text, max), { error: `must be ${min}-${max} characters long` })
+    .refine((text) => text.length >= min && hasAtMostCharacters(text, max), {
+      error: `must be ${min}-${max} characters long`,
+    })
     .meta({ minLength: min, maxLength: max });
 
-const readable = (schema: z.ZodString) =>
+const withoutControlCharacters = (schema: z.ZodString) =>
   schema
     .refine((text) => !hasControlCharacter(text), {
       error: "must hold no control characters (U+0000-U+001F, U+007F-U+009F)",
@@ -31,16 +33,18 @@ const utf16Units = (min: number, max: number) =>
     .meta({ minLength: Math.ceil(min / 2), maxLength: max });
 
 /** Text a person wrote: `1`-`max` UTF-16 units, no control characters, not blank (section 4.2). */
-export const plainText = (max: number) => readable(utf16Units(1, max));
+export const plainText = (max: number) => withoutControlCharacters(utf16Units(1, max));
 
 /** `1`-`max` chars, no control characters, not blank, of valid Unicode scalar values only (section 4.2, purpose). */
 export const scalarText = (max: number) =>
-  readable(chars(1, max)).refine(isWellFormed, { error: "must be valid Unicode (it has a lone surrogate)" });
+  withoutControlCharacters(chars(1, max)).refine(isWellFormed, {
+    error: "must be valid Unicode (it has a lone surrogate)",
+  });
 
 /** What a workspace-style id is made of, for whoever needs it as a pattern; that two dots never meet comes on top. */
 export const WORKSPACE_STYLE_ID = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
 
-const noTwoDots = (text: string): boolean => !text.includes("..");
+const hasNoConsecutiveDots = (text: string): boolean => !text.includes("..");
 
 /** 1-128 chars: a letter or digit, then letters, digits, `_ . : -`; no two consecutive dots. */
 export const workspaceStyleId = z
@@ -48,7 +52,7 @@ export const workspaceStyleId = z
   .regex(WORKSPACE_STYLE_ID, {
     error: "must be 1-128 characters: a letter or digit, then letters, digits, _ . : -",
   })
-  .refine(noTwoDots, { error: "must not contain two consecutive dots" });
+  .refine(hasNoConsecutiveDots, { error: "must not contain two consecutive dots" });
 
 export const hex64 = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be 64 lowercase hexadecimal characters" });
 
@@ -61,7 +65,7 @@ export const prefixedId = <const P extends string>(prefix: P) =>
 // Section 4.2, "Request headers on POST endpoints": three grammars of one header.
 
 /** Idempotency-Key of job creation, retry and cancellation: 8-160 UTF-16 units, no control characters, not blank. */
-export const textKey = readable(utf16Units(8, 160));
+export const textKey = withoutControlCharacters(utf16Units(8, 160));
 
 /** Idempotency-Key of input registration. */
 export const inputKey = z.string().regex(/^[A-Za-z0-9._:/-]{1,128}$/, {
@@ -74,4 +78,4 @@ export const processingKey = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]{7,127}$/, {
     error: "must be 8-128 characters: a letter or digit, then letters, digits, _ . : -",
   })
-  .refine(noTwoDots, { error: "must not contain two consecutive dots" });
+  .refine(hasNoConsecutiveDots, { error: "must not contain two consecutive dots" });

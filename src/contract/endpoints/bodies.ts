@@ -31,7 +31,7 @@ export const CreateJob = z.strictObject({
 });
 
 /** The rule between two fields, for the body and for arguments that repeat its shape. */
-export const namesItsKind = ({ inputKind, referenceId }: { inputKind: string; referenceId: string }): boolean =>
+export const matchesInputKind = ({ inputKind, referenceId }: { inputKind: string; referenceId: string }): boolean =>
   inputKind !== "M4_FILE" || /^dev(sign)?file_/.test(referenceId);
 export const referenceRule = {
   path: ["referenceId"],
@@ -46,7 +46,7 @@ export const CreateInput = z
     alias: chars(1, 160).optional(),
     clientReference: chars(1, 160).optional(),
   })
-  .refine(namesItsKind, referenceRule);
+  .refine(matchesInputKind, referenceRule);
 
 export const CreateProcessingRequest = z.strictObject({
   workspaceId: workspaceStyleId,

@@ -44,25 +44,25 @@ export interface JsonEndpoint<S extends z.ZodType = z.ZodType> extends Endpoint 
 }
 
 /** No parameters: anything else is not allowed. */
-const none = z.strictObject({});
+const noParameters = z.strictObject({});
 
 /** An endpoint as it is written down: without `pathParameters` or `query` it takes none. */
-type Row = Omit<Endpoint, "api" | "pathParameters" | "query" | "scopesToRequest"> &
+type EndpointDefinition = Omit<Endpoint, "api" | "pathParameters" | "query" | "scopesToRequest"> &
   Partial<Pick<Endpoint, "pathParameters" | "query">> & { readonly additionalPermissions?: readonly string[] };
 
-type Defined<R extends Row> = R &
+type DefinedEndpoint<R extends EndpointDefinition> = R &
   Pick<Endpoint, "api" | "scopesToRequest"> & {
-    readonly pathParameters: R extends { pathParameters: infer P } ? P : typeof none;
-    readonly query: R extends { query: infer Q } ? Q : typeof none;
+    readonly pathParameters: R extends { pathParameters: infer P } ? P : typeof noParameters;
+    readonly query: R extends { query: infer Q } ? Q : typeof noParameters;
   };
 
 /** Makes the endpoints of one API from their rows. */
-export function endpointsOf(api: Endpoint["api"]) {
-  function define<const R extends Row>(row: R): Defined<R>;
-  function define(row: Row): Endpoint {
+export function createEndpointDefiner(api: Endpoint["api"]) {
+  function define<const R extends EndpointDefinition>(row: R): DefinedEndpoint<R>;
+  function define(row: EndpointDefinition): Endpoint {
     const { scope, additionalPermissions = [] } = row;
     const scopesToRequest = scope === undefined ? [] : [...additionalPermissions, scope];
-    return { pathParameters: none, query: none, ...row, api, scopesToRequest };
+    return { pathParameters: noParameters, query: noParameters, ...row, api, scopesToRequest };
   }
   return define;
 }

@@ -16,9 +16,9 @@ import { RecipeOffer, RecipeVersionId } from "../recipes.ts";
 import { chars, workspaceStyleId } from "../text.ts";
 import { CapabilitySet, UsageSummary } from "../usage.ts";
 import { CancelJob, CreateInput, CreateJob, CreateProcessingRequest, RetryJob } from "./bodies.ts";
-import { type Endpoint, endpointsOf } from "./endpoint.ts";
+import { createEndpointDefiner, type Endpoint } from "./endpoint.ts";
 
-const define = endpointsOf("job-processing");
+const define = createEndpointDefiner("job-processing");
 
 /** Path ids whose format the contract does not show: held to the 1-128 chars that every id field has. */
 const opaqueId = chars(1, 128);

@@ -2,9 +2,9 @@
 import * as z from "zod/v4";
 import { documentContradictions } from "../contradictions.ts";
 import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../playground.ts";
-import { type Endpoint, endpointsOf } from "./endpoint.ts";
+import { createEndpointDefiner, type Endpoint } from "./endpoint.ts";
 
-const define = endpointsOf("playground");
+const define = createEndpointDefiner("playground");
 
 const base = "/api/svc/core/developers/playground/v1";
 

@@ -2,7 +2,7 @@
 // Which phrase fits is decided beside it: job.ts and subjects.ts.
 
 import { againKey } from "../../actions/idempotency-keys.ts";
-import { namesItsKind } from "../../contract/endpoints/bodies.ts";
+import { matchesInputKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
@@ -203,7 +203,7 @@ export const INPUT = {
     nextStep({ id, workspaceId, inputKind, referenceId }) {
       // Derived from the input, so that repeating the offered call registers the file only once more.
       const again = { workspaceId, inputKind, referenceId, idempotencyKey: againKey(id) };
-      if (!namesItsKind(again)) return undefined;
+      if (!matchesInputKind(again)) return undefined;
       return { tool: "register_input", arguments: again, why: "makes a new input of the same, if it is still wanted" };
     },
   },
