@@ -17,7 +17,7 @@ import { markdown } from "./table.ts";
 async function fillJournal(stateDir: string, actions: number): Promise<void> {
   const database = await openSqlite(stateDir);
   const journal = await openJournal(database, { owner: "bench", now: Date.now });
-  await database.exclusively(async (query) => {
+  await database.withExclusiveTransaction(async (query) => {
     await query(
       `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
        INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, about, path, if_match, body, state,

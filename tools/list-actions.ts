@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
-import { DEFAULT_LIMIT, type ListedAction, listSummary, stateText } from "../src/actions/listing.ts";
+import { DEFAULT_LIMIT, formatState, type ListedAction, summarizeList } from "../src/actions/listing.ts";
 import { formatTable } from "../src/core/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -15,7 +15,7 @@ const COLUMNS = ["tool", "state", "idempotencyKey", "about", "resourceId", "code
 
 const rowOf = (action: ListedAction) => [
   action.tool,
-  stateText(action),
+  formatState(action),
   action.idempotencyKey,
   action.about,
   action.resourceId ?? "",
@@ -45,7 +45,7 @@ export const listActions = defineTool({
       call,
       { actions },
       {
-        summary: listSummary(found, state),
+        summary: summarizeList(found, state),
         // Resolves the first unresolved action.
         nextStep: found.actions.find(({ nextStep }) => nextStep)?.nextStep,
         lines: [formatTable(COLUMNS, found.actions.map(rowOf))],

@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
-import { type ListedAction, summaryOfCounts } from "../src/actions/listing.ts";
+import { type ListedAction, summarizeCounts } from "../src/actions/listing.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { shownToUser, toolResult } from "../src/toolkit/results.ts";
@@ -23,7 +23,7 @@ export const showActions = defineTool({
   output: outputs.answer<Shown>({ actions: outputs.objects }),
   async run({ state }, call, { actions: journal }) {
     const { actions, counts } = await journal.list({ state, limit: SHOWN });
-    const read = toolResult<Shown>(call, { actions }, { summary: summaryOfCounts(counts) });
+    const read = toolResult<Shown>(call, { actions }, { summary: summarizeCounts(counts) });
     return shownToUser(read, "The user sees them, and may ask you to resolve one.");
   },
 });

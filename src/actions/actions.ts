@@ -5,27 +5,27 @@ import type { Attempts } from "../api-client/call.ts";
 import type { EncodedRequest } from "../api-client/encode.ts";
 import { errorMessage, Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
-import { readCanonical } from "./canonical-json.ts";
-import { createLeases } from "./claims.ts";
-import { type ActionIdentity, type ActionTraits, type Arguments, identify } from "./fingerprint.ts";
-import { isOwnKey, makeKey } from "./idempotency-keys.ts";
-import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
-import { type ActionOutcome, readOutcome, stateAfter, writeOutcome } from "./outcome.ts";
-import { JournalFailure, journalFailure } from "./store/database.ts";
 import {
-  outcomeUnreadable,
-  refuseOtherAction,
-  refuseOtherNotes,
-  tooOldToResend,
-  unknownKey,
-  unknownOutcome,
+  assertSameAction,
+  assertSameNotes,
+  tooOldToResendFailure,
+  unknownKeyFailure,
+  unknownOutcomeFailure,
+  unreadableOutcomeFailure,
   withCallerKey,
   withResumeAdvice,
-} from "./unknown-outcome.ts";
-import { duration, isTooOldToResend } from "./window.ts";
+} from "./action-failures.ts";
+import { parseCanonicalArguments } from "./canonical-json.ts";
+import { createLeaseMonitor } from "./claims.ts";
+import { formatDuration, isTooOldToResend } from "./deduplication-window.ts";
+import { type ActionIdentity, type ActionTraits, type Arguments, identifyAction } from "./fingerprint.ts";
+import { generateKey, isGeneratedKey } from "./idempotency-keys.ts";
+import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
+import { type ActionOutcome, parseOutcome, stateAfterFailure, stringifyOutcome } from "./outcome.ts";
+import { JournalFailure, journalFailure } from "./store/database.ts";
 
 /** What identifies the action that a call is about. */
-export interface NamedCall {
+export interface ActionDescriptor {
   /** Whose keys these are: base URL and client. */
   readonly service: string;
   readonly tool: string;
@@ -47,9 +47,9 @@ export interface Reply {
 }
 
 /** One call of an action tool. */
-export interface ActionCall extends NamedCall {
+export interface ActionCall extends ActionDescriptor {
   /** How an agent finds out whether the action happened, if the API may have forgotten its key. */
-  readonly findOut: string;
+  readonly verificationAdvice: string;
   /** Makes the request of a new action. An action that is resumed has one already. */
   prepare(): Promise<EncodedRequest>;
   /** Removes the secrets of this call's credentials, in addition to those that no outcome may contain. */
@@ -91,10 +91,10 @@ export interface ActionsOptions {
   /** Milliseconds that no change of the clock moves. */
   readonly monotonicMs: () => number;
   /** Whether this owner of an action, another process, is certainly dead. */
-  readonly isGone: (owner: string) => boolean;
+  readonly isOwnerDead: (owner: string) => boolean;
   readonly redact: (text: string) => string;
   /** Receives the reason if the journal fails after the action was sent. */
-  readonly onTrouble: (reason: string) => void;
+  readonly onJournalError: (reason: string) => void;
 }
 
 const POLL_MS = 200;
@@ -110,41 +110,44 @@ const earlierAction = ({
 }: StoredAction): EarlierAction => ({
   ranAt: resolved_at ?? updated_at,
   ageMs: Math.max(0, looked_at - (resolved_at ?? updated_at)),
-  arguments: readCanonical(args),
+  arguments: parseCanonicalArguments(args),
   ...(resource_id !== null && { resourceId: resource_id }),
 });
 
 /** No way to this is known. */
-const refusedForNone = (): JournalFailure =>
+const inconsistentJournalFailure = (): JournalFailure =>
   journalFailure(new Error("it refuses a new action because it has it already, and returns none"));
 
 /** Throws Failure for a key in mic-mcp's own format, which no action has: it may not name a new one. */
-function refuseMistypedKey({ explicitKey, isDerivedKey }: NamedCall): void {
-  if (explicitKey !== undefined && !isDerivedKey && isOwnKey(explicitKey)) throw unknownKey(explicitKey);
+function assertNotMistypedKey({ explicitKey, isDerivedKey }: ActionDescriptor): void {
+  if (explicitKey !== undefined && !isDerivedKey && isGeneratedKey(explicitKey)) throw unknownKeyFailure(explicitKey);
 }
 
 export type Actions = ReturnType<typeof createActions>;
 
 export function createActions(options: ActionsOptions) {
-  const { journal, timing, monotonicMs, isGone, redact, onTrouble } = options;
-  const leases = createLeases(monotonicMs);
+  const { journal, timing, monotonicMs, isOwnerDead, redact, onJournalError } = options;
+  const leases = createLeaseMonitor(monotonicMs);
 
-  const identifyCall = (open: Journal, { service, arguments: args, traits }: NamedCall): Promise<ActionIdentity> =>
-    identify(args, traits, (inputIds) => open.findReferences(service, inputIds));
+  const identifyCall = (
+    openedJournal: Journal,
+    { service, arguments: args, traits }: ActionDescriptor,
+  ): Promise<ActionIdentity> =>
+    identifyAction(args, traits, (inputIds) => openedJournal.findReferences(service, inputIds));
 
   /** The owner is dead, or is this process and could not record the outcome, or does not renew its lease. */
-  const isAbandoned = (open: Journal, stored: StoredAction): boolean =>
-    stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored);
+  const isAbandoned = (openedJournal: Journal, stored: StoredAction): boolean =>
+    stored.owner === openedJournal.owner || isOwnerDead(stored.owner) || leases.isExpired(stored);
 
   /** The recorded outcome of a resolved action. Throws the recorded Failure. */
   function replay(stored: StoredAction): PerformedAction {
-    if (stored.outcome === null) throw unknownOutcome("The journal contains no outcome of this action.");
-    const outcome = readOutcome(stored.outcome);
+    if (stored.outcome === null) throw unknownOutcomeFailure("The journal contains no outcome of this action.");
+    const outcome = parseOutcome(stored.outcome);
     const earlier = earlierAction(stored);
     const { key: idempotencyKey, attempts } = stored;
     if ("failure" in outcome) {
       const { message } = outcome.failure;
-      const notice = `Not run again: an identical call ran ${duration(earlier.ageMs)} ago. ${message}`;
+      const notice = `Not run again: an identical call ran ${formatDuration(earlier.ageMs)} ago. ${message}`;
       throw new Failure({
         ...outcome.failure,
         idempotencyKey,
@@ -159,24 +162,24 @@ export function createActions(options: ActionsOptions) {
    * key. The same holds if another process has taken the action over.
    */
   async function tryRecordResolution(
-    open: Journal,
+    openedJournal: Journal,
     stored: StoredAction,
     resolution: Resolution,
     call: ActionCall,
   ): Promise<void> {
-    await open
+    await openedJournal
       .resolve(stored, resolution, call.hooks?.auditor)
-      .catch((error: unknown) => onTrouble(errorMessage(error)));
+      .catch((error: unknown) => onJournalError(errorMessage(error)));
   }
 
   /** An outcome as the journal keeps it, without secrets. `ownRedact`: removes those of one call's credentials, too. */
-  function recordedText(outcome: ActionOutcome, ownRedact: ActionCall["redact"]): string {
-    const text = redact(writeOutcome(outcome));
+  function redactedOutcome(outcome: ActionOutcome, ownRedact: ActionCall["redact"]): string {
+    const text = redact(stringifyOutcome(outcome));
     return ownRedact?.(text) ?? text;
   }
 
   /** Sends an action that this process has claimed, and records how it ended. */
-  async function sendClaimed(open: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction> {
+  async function sendClaimed(openedJournal: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction> {
     const idempotencyKey = stored.key;
     const upstreamKey = stored.upstream_key === "" ? stored.key : stored.upstream_key;
     const isResumed = stored.indeterminate === 1;
@@ -189,51 +192,51 @@ export function createActions(options: ActionsOptions) {
           attempts += 1;
         },
       });
-      const outcome = recordedText({ value: reply.value, drift: reply.drift }, call.redact);
+      const outcome = redactedOutcome({ value: reply.value, drift: reply.drift }, call.redact);
       const resourceId = call.resourceId(reply.value);
-      await tryRecordResolution(open, stored, { state: "succeeded", attempts, outcome, resourceId }, call);
+      await tryRecordResolution(openedJournal, stored, { state: "succeeded", attempts, outcome, resourceId }, call);
       return { ...reply, attempts, idempotencyKey, origin: isResumed ? "resolved" : "new" };
     } catch (error) {
       // For an error of our own in the middle it is unknown whether anything was sent.
       const failure =
         error instanceof Failure
           ? withCallerKey(error, upstreamKey, idempotencyKey)
-          : unknownOutcome(errorMessage(error));
-      const outcome = recordedText({ failure: failure.facts }, call.redact);
+          : unknownOutcomeFailure(errorMessage(error));
+      const outcome = redactedOutcome({ failure: failure.facts }, call.redact);
       await tryRecordResolution(
-        open,
+        openedJournal,
         stored,
-        { state: stateAfter(failure), attempts, outcome, resourceId: undefined },
+        { state: stateAfterFailure(failure), attempts, outcome, resourceId: undefined },
         call,
       );
-      throw failure.facts.sideEffect === "unknown" ? stillUnknown(failure, stored, call) : failure;
+      throw failure.facts.sideEffect === "unknown" ? stillUnknownFailure(failure, stored, call) : failure;
     }
   }
 
-  const stillUnknown = (failure: Failure, stored: StoredAction, { findOut }: ActionCall): Failure =>
+  const stillUnknownFailure = (failure: Failure, stored: StoredAction, { verificationAdvice }: ActionCall): Failure =>
     isTooOldToResend(stored, stored.looked_at)
-      ? tooOldToResend(stored, findOut)
-      : withResumeAdvice(failure, stored, findOut);
+      ? tooOldToResendFailure(stored, verificationAdvice)
+      : withResumeAdvice(failure, stored, verificationAdvice);
 
   /** Resolves when it is time to look again. Throws `tooLate` if the call's time ends before. */
-  async function pause({ context }: ActionCall, tooLate: () => Failure): Promise<undefined> {
-    if (timeLeftMs(context, timing) < MARGIN_MS + POLL_MS) throw tooLate();
+  async function waitBeforePoll({ context }: ActionCall, timeoutFailure: () => Failure): Promise<undefined> {
+    if (timeLeftMs(context, timing) < MARGIN_MS + POLL_MS) throw timeoutFailure();
     await timing.sleep(POLL_MS, context.signal);
     return undefined;
   }
 
   /** Takes an action with `take` and sends it. Returns undefined if it could not be taken. */
   const claimAndSend = (
-    open: Journal,
+    openedJournal: Journal,
     action: Pick<StoredAction, "service" | "key">,
     call: ActionCall,
-    take: () => Promise<StoredAction | undefined>,
+    claim: () => Promise<StoredAction | undefined>,
   ): Promise<PerformedAction | undefined> =>
-    open.inFlight.work(
+    openedJournal.inFlight.claimAndRun(
       action,
-      take,
-      (claimed) => sendClaimed(open, claimed, call),
-      (error) => onTrouble(errorMessage(error)),
+      claim,
+      (claimed) => sendClaimed(openedJournal, claimed, call),
+      (error) => onJournalError(errorMessage(error)),
     );
 
   /**
@@ -241,7 +244,7 @@ export function createActions(options: ActionsOptions) {
    * again. `hasWaited`: another call has worked on the action meanwhile, so its rejection is returned instead of sending again.
    */
   async function resume(
-    open: Journal,
+    openedJournal: Journal,
     stored: StoredAction,
     call: ActionCall,
     identity: ActionIdentity,
@@ -249,28 +252,28 @@ export function createActions(options: ActionsOptions) {
   ): Promise<PerformedAction | undefined> {
     const { state } = stored;
     if (state === "succeeded" || (state === "rejected" && hasWaited)) return replay(stored);
-    if (state === "rejected") refuseOtherNotes(stored, identity);
-    const isFree = state !== "in_progress" || isAbandoned(open, stored);
-    if (isFree && !open.inFlight.has(stored)) {
+    if (state === "rejected") assertSameNotes(stored, identity);
+    const isClaimable = state !== "in_progress" || isAbandoned(openedJournal, stored);
+    if (isClaimable && !openedJournal.inFlight.has(stored)) {
       if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))
-        throw tooOldToResend(stored, call.findOut);
-      return await claimAndSend(open, stored, call, () => open.claim(stored, isFree));
+        throw tooOldToResendFailure(stored, call.verificationAdvice);
+      return await claimAndSend(openedJournal, stored, call, () => openedJournal.claim(stored, isClaimable));
     }
-    return await pause(call, () =>
-      stillUnknown(unknownOutcome("Another call is still working on this action."), stored, call),
+    return await waitBeforePoll(call, () =>
+      stillUnknownFailure(unknownOutcomeFailure("Another call is still working on this action."), stored, call),
     );
   }
 
   async function startNew(
-    open: Journal,
+    openedJournal: Journal,
     call: ActionCall,
     identity: ActionIdentity,
-    look: () => Promise<StoredAction | undefined>,
+    findLive: () => Promise<StoredAction | undefined>,
   ): Promise<PerformedAction | undefined> {
     const request = await call.prepare();
     const action: NewAction = {
       service: call.service,
-      key: call.explicitKey ?? call.proposedKey ?? makeKey(),
+      key: call.explicitKey ?? call.proposedKey ?? generateKey(),
       upstreamKey: call.explicitKey === undefined ? undefined : call.hooks?.upstreamKey?.(call.explicitKey),
       tool: call.tool,
       arguments: identity.canonical,
@@ -279,11 +282,11 @@ export function createActions(options: ActionsOptions) {
       isExplicit: call.explicitKey !== undefined,
       ...request,
     };
-    if (open.inFlight.has(action))
-      return await pause(call, () => unknownOutcome("Another call has just begun this action."));
-    const sent = await claimAndSend(open, action, call, () =>
-      open.insert(action).catch(async (error: unknown) => {
-        const isAbsent = await look().then(
+    if (openedJournal.inFlight.has(action))
+      return await waitBeforePoll(call, () => unknownOutcomeFailure("Another call has just begun this action."));
+    const sent = await claimAndSend(openedJournal, action, call, () =>
+      openedJournal.insert(action).catch(async (error: unknown) => {
+        const isAbsent = await findLive().then(
           (found) => found === undefined,
           () => false,
         );
@@ -292,66 +295,66 @@ export function createActions(options: ActionsOptions) {
       }),
     );
     // Refused because the journal has it. If it is not found either, it ended in between.
-    if (!sent && !(await look())) return await pause(call, refusedForNone);
+    if (!sent && !(await findLive())) return await waitBeforePoll(call, inconsistentJournalFailure);
     return sent;
   }
 
   /** The action that a call is about; for a call without a key, the latest one with its fingerprint, live or not. */
   async function findAction(
-    open: Journal,
-    { service, tool, proposedKey }: NamedCall,
+    openedJournal: Journal,
+    { service, tool, proposedKey }: ActionDescriptor,
     key: string | undefined,
     { fingerprint }: ActionIdentity,
   ): Promise<LatestAction | undefined> {
     const named = key ?? proposedKey;
-    const action = named === undefined ? undefined : await open.find(service, named);
+    const action = named === undefined ? undefined : await openedJournal.find(service, named);
     if (action) return { action, isLive: true };
-    return key === undefined ? await open.findLatest(service, tool, fingerprint) : undefined;
+    return key === undefined ? await openedJournal.findLatest(service, tool, fingerprint) : undefined;
   }
 
-  async function attempt(open: Journal, call: ActionCall): Promise<PerformedAction> {
-    const identity = await identifyCall(open, call);
+  async function runCall(openedJournal: Journal, call: ActionCall): Promise<PerformedAction> {
+    const identity = await identifyCall(openedJournal, call);
     let key = call.explicitKey;
     let hasWaited = false;
     for (;;) {
-      const found = await findAction(open, call, key, identity);
+      const found = await findAction(openedJournal, call, key, identity);
       if (found?.isLive) {
-        refuseOtherAction(found.action, call.tool, identity);
+        assertSameAction(found.action, call.tool, identity);
         // From here on this call is about that one action, even if it ends meanwhile.
         key = found.action.key;
-        const result = await resume(open, found.action, call, identity, hasWaited);
+        const result = await resume(openedJournal, found.action, call, identity, hasWaited);
         if (result) return result;
         hasWaited = true;
         continue;
       }
-      refuseMistypedKey(call);
-      const look = async () => {
-        const again = await findAction(open, call, call.explicitKey, identity);
+      assertNotMistypedKey(call);
+      const findLive = async () => {
+        const again = await findAction(openedJournal, call, call.explicitKey, identity);
         return again?.isLive ? again.action : undefined;
       };
-      const result = await startNew(open, call, identity, look);
+      const result = await startNew(openedJournal, call, identity, findLive);
       if (result) return found ? { ...result, earlier: earlierAction(found.action) } : result;
     }
   }
 
   return {
     /** The arguments and key of the action that such a call would continue or replay; undefined if it would run. Throws Failure. */
-    async findKnown(call: NamedCall): Promise<StoredAction | undefined> {
-      const open = await journal();
-      const identity = await identifyCall(open, call);
-      const found = await findAction(open, call, call.explicitKey, identity);
-      if (found?.isLive) refuseOtherAction(found.action, call.tool, identity);
-      else refuseMistypedKey(call);
+    async findExisting(call: ActionDescriptor): Promise<StoredAction | undefined> {
+      const openedJournal = await journal();
+      const identity = await identifyCall(openedJournal, call);
+      const found = await findAction(openedJournal, call, call.explicitKey, identity);
+      if (found?.isLive) assertSameAction(found.action, call.tool, identity);
+      else assertNotMistypedKey(call);
       return found?.isLive && found.action.state !== "rejected" ? found.action : undefined;
     },
 
     /** The arguments of the action that has this key; undefined if this tool has none. Throws Failure. */
-    async recall(service: string, tool: string, key: string): Promise<Arguments | undefined> {
+    async findArguments(service: string, tool: string, key: string): Promise<Arguments | undefined> {
       const stored = await journal()
-        .then((open) => open.find(service, key))
-        .catch((error: unknown) => Promise.reject(outcomeUnreadable(error, key)));
-      if (!stored && isOwnKey(key)) throw unknownKey(key);
-      return stored?.tool === tool ? readCanonical(stored.arguments) : undefined;
+        .then((openedJournal) => openedJournal.find(service, key))
+        .catch((error: unknown) => Promise.reject(unreadableOutcomeFailure(error, key)));
+      if (!stored && isGeneratedKey(key)) throw unknownKeyFailure(key);
+      return stored?.tool === tool ? parseCanonicalArguments(stored.arguments) : undefined;
     },
 
     /**
@@ -375,15 +378,15 @@ export function createActions(options: ActionsOptions) {
       const resolution: Resolution =
         "failure" in foundOutcome
           ? {
-              state: stateAfter(foundOutcome.failure),
+              state: stateAfterFailure(foundOutcome.failure),
               attempts,
-              outcome: recordedText({ failure: foundOutcome.failure.facts }, ownRedact),
+              outcome: redactedOutcome({ failure: foundOutcome.failure.facts }, ownRedact),
               resourceId: undefined,
             }
           : {
               state: "succeeded",
               attempts,
-              outcome: recordedText({ value: foundOutcome.value, drift: [] }, ownRedact),
+              outcome: redactedOutcome({ value: foundOutcome.value, drift: [] }, ownRedact),
               resourceId: foundOutcome.resourceId,
             };
       return (await open.resolve(claimed, resolution, hooks?.auditor)) !== undefined;
@@ -392,12 +395,12 @@ export function createActions(options: ActionsOptions) {
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` state how the action stands. */
     async perform(call: ActionCall): Promise<PerformedAction> {
       try {
-        return await attempt(await journal(), call);
+        return await runCall(await journal(), call);
       } catch (error) {
         const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
         if (!isJournal || call.context.signal.aborted) throw error;
         // Everything else that can fail here is the journal, and before anything is sent.
-        throw outcomeUnreadable(error, call.explicitKey);
+        throw unreadableOutcomeFailure(error, call.explicitKey);
       }
     },
   };

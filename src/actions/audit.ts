@@ -1,10 +1,10 @@
 // Who did what, in a deployment for teams: facts alone, never an argument or a body. Nobody's reads are written down.
 import { randomUUID } from "node:crypto";
 import type { Auditor } from "../core/hooks.ts";
-import type { Database, Value } from "./store/database.ts";
+import type { Database, SqlValue } from "./store/database.ts";
 
 /** What is written down beside actions, which their end writes down itself. */
-export interface AuditedEvent {
+export interface AuditEvent {
   /** `refusal`: for lack of a right. `team`: a team was added, changed or removed. */
   readonly event: "refusal" | "download" | "team";
   readonly tool?: string;
@@ -21,8 +21,8 @@ const COLUMNS = "id, at, event, caller, team, client, tool, key, resource_id, ou
  * writes inside of WITH; only a deployment for teams has an audit, and it has PostgreSQL. `resolving` returns the whole row that it resolves;
  * its parameters come first, `values` is how many they are.
  */
-export function auditedResolution(resolveSql: string, values: number, auditor: Auditor) {
-  const [id, caller, team, client, trace] = [1, 2, 3, 4, 5].map((at) => `CAST($${values + at} AS TEXT)`);
+export function buildAuditedResolution(resolveSql: string, valueCount: number, auditor: Auditor) {
+  const [id, caller, team, client, trace] = [1, 2, 3, 4, 5].map((at) => `CAST($${valueCount + at} AS TEXT)`);
   return {
     sql: `WITH resolved AS (${resolveSql}), audited AS (
         INSERT INTO audit (${COLUMNS})
@@ -33,14 +33,14 @@ export function auditedResolution(resolveSql: string, values: number, auditor: A
 }
 
 /** `instant`: SQL for the time, of a parameter with our own. */
-export async function writeAudit(
+export async function insertAuditEvent(
   query: Database["query"],
-  instant: (parameter: string) => string,
+  timeSql: (parameter: string) => string,
   now: number,
   auditor: Auditor,
-  { event, tool, key, resourceId, outcome }: AuditedEvent,
+  { event, tool, key, resourceId, outcome }: AuditEvent,
 ): Promise<void> {
-  const values: readonly Value[] = [
+  const values: readonly SqlValue[] = [
     randomUUID(),
     now,
     event,
@@ -54,7 +54,7 @@ export async function writeAudit(
     auditor.traceId?.() ?? null,
   ];
   await query(
-    `INSERT INTO audit (${COLUMNS}) VALUES ($1, ${instant("$2")}, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    `INSERT INTO audit (${COLUMNS}) VALUES ($1, ${timeSql("$2")}, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     values,
   );
 }

@@ -6,27 +6,27 @@ import { isJsonObject } from "../contract/json.ts";
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /** With the fields of each object in one order. A field "__proto__" stays a field. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortFields);
   if (!isJsonObject(value)) return value;
   const names = Object.keys(value).sort();
-  return Object.fromEntries(names.map((name) => [name, sorted(value[name])]));
+  return Object.fromEntries(names.map((name) => [name, sortFields(value[name])]));
 }
 
-export const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Equal for equal arguments in any order of their fields; absent ones do not count. */
-export const canonicalArguments = (args: Arguments): string => JSON.stringify(sorted(args));
+export const canonicalArguments = (args: Arguments): string => JSON.stringify(sortFields(args));
 
 /** The arguments behind a canonical text. */
-export function readCanonical(text: string): Arguments {
+export function parseCanonicalArguments(text: string): Arguments {
   const args: unknown = JSON.parse(text);
   return isJsonObject(args) ? args : {};
 }
 
 /** Names of the top-level arguments in which two canonical texts differ. */
 export function differingArguments(one: string, other: string): string[] {
-  const read = (text: string) => new Map(Object.entries(readCanonical(text)));
+  const read = (text: string) => new Map(Object.entries(parseCanonicalArguments(text)));
   const [a, b] = [read(one), read(other)];
   const names = new Set([...a.keys(), ...b.keys()]);
   return [...names].filter((name) => JSON.stringify(a.get(name)) !== JSON.stringify(b.get(name))).sort();

@@ -1,6 +1,6 @@
 // The request fingerprint: equal for calls that do the same thing, however they are worded or spelled (docs/interface.md, "Deduplication").
 import { isJsonObject } from "../contract/json.ts";
-import { type Arguments, canonicalArguments, hashOf } from "./canonical-json.ts";
+import { type Arguments, canonicalArguments, sha256Hex } from "./canonical-json.ts";
 
 export type { Arguments } from "./canonical-json.ts";
 
@@ -29,15 +29,15 @@ export interface ActionIdentity {
 /** Returns the references of those inputs that the journal has registered, by input id. Throws Failure. */
 export type FindReferences = (inputIds: readonly string[]) => Promise<ReadonlyMap<string, InputReference>>;
 
-const isNothing = (value: unknown): boolean => value === null || value === undefined;
+const isNullish = (value: unknown): boolean => value === null || value === undefined;
 
 /** Without nulls, and without whitespace around texts: none of these change what a call does. */
-function normalized(value: unknown): unknown {
+function normalize(value: unknown): unknown {
   if (typeof value === "string") return value.trim();
-  if (Array.isArray(value)) return value.map(normalized);
+  if (Array.isArray(value)) return value.map(normalize);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).flatMap(([name, part]) => (isNothing(part) ? [] : [[name, normalized(part)]])),
+    Object.entries(value).flatMap(([name, part]) => (isNullish(part) ? [] : [[name, normalize(part)]])),
   );
 }
 
@@ -47,7 +47,7 @@ interface Binding {
 }
 
 /** Sorted by port; each input that the journal has registered stands for its reference, so that run_job and submit_job agree. */
-async function normalizedBindings(value: unknown, find: FindReferences): Promise<readonly Binding[]> {
+async function normalizeBindings(value: unknown, find: FindReferences): Promise<readonly Binding[]> {
   const bindings = Array.isArray(value) ? value.filter(isJsonObject) : [];
   const ids = bindings.map(({ inputId }) => inputId).filter((id) => typeof id === "string");
   const references: ReadonlyMap<unknown, InputReference> = ids.length === 0 ? new Map() : await find(ids);
@@ -63,7 +63,7 @@ async function normalizedBindings(value: unknown, find: FindReferences): Promise
  * Identifies a call. An `inputBindings` entry may name its input by `inputId`, or by `inputKind` and `referenceId`. `parameterValues` are
  * compared exactly, except for the order of their fields.
  */
-export async function identify(
+export async function identifyAction(
   args: Arguments,
   { aboutArgument, identifyingArguments }: ActionTraits,
   findReferences: FindReferences,
@@ -71,12 +71,12 @@ export async function identify(
   const parts: Record<string, unknown> = {};
   for (const name of identifyingArguments) {
     const value = args[name];
-    if (name === "inputBindings") parts[name] = await normalizedBindings(value, findReferences);
-    else if (!isNothing(value)) parts[name] = name === "parameterValues" ? value : normalized(value);
+    if (name === "inputBindings") parts[name] = await normalizeBindings(value, findReferences);
+    else if (!isNullish(value)) parts[name] = name === "parameterValues" ? value : normalize(value);
   }
   return {
     canonical: canonicalArguments(args),
-    fingerprint: hashOf(canonicalArguments(parts)),
+    fingerprint: sha256Hex(canonicalArguments(parts)),
     about: String(args[aboutArgument] ?? ""),
   };
 }

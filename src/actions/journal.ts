@@ -1,19 +1,19 @@
 // The journal: every action is recorded here, on disk, before its first byte is sent. Claims are atomic, so any number of processes share it.
 import * as z from "zod/v4";
 import type { Auditor } from "../core/hooks.ts";
-import { type AuditedEvent, auditedResolution, writeAudit } from "./audit.ts";
-import { readCanonical } from "./canonical-json.ts";
-import { createInFlight, LEASE_MS } from "./claims.ts";
+import { type AuditEvent, buildAuditedResolution, insertAuditEvent } from "./audit.ts";
+import { parseCanonicalArguments } from "./canonical-json.ts";
+import { createInFlightActions, LEASE_MS } from "./claims.ts";
+import { liveSql } from "./deduplication-window.ts";
 import type { InputReference } from "./fingerprint.ts";
-import { type Database, type DatabaseRow, isAnswerLost, type Value } from "./store/database.ts";
-import { IS_CHANGED_BY_LATER_VERSION, journalVersion, prepareSchema } from "./store/schema.ts";
-import { keptId, type NewAction, type Resolution, Stored, type StoredAction } from "./store/stored.ts";
-import { isLive } from "./window.ts";
+import { ActionRow, type NewAction, type Resolution, type StoredAction, toStoredId } from "./store/action-row.ts";
+import { type Database, type DatabaseRow, isResponseLost, type SqlValue } from "./store/database.ts";
+import { IS_CHANGED_BY_LATER_VERSION, migrateSchema, readJournalVersion } from "./store/schema.ts";
 
-export { ActionState, type NewAction, type Resolution, type StoredAction } from "./store/stored.ts";
+export { ActionState, type NewAction, type Resolution, type StoredAction } from "./store/action-row.ts";
 
 /** One transaction deletes at most this many rows, so that others do not wait long for it. */
-const PRUNED_AT_ONCE = 1_000;
+const PRUNE_BATCH_SIZE = 1_000;
 
 /** Input ids in one query. The query always has this many placeholders, so that a database prepares it once. */
 const IDS_PER_QUERY = 32;
@@ -33,7 +33,7 @@ const RegistrationRow = z.object({
 const ReferenceArguments = z.object({ inputKind: z.string(), referenceId: z.string() });
 
 // What made the inputs; filtered by tool here, so that a database never reads all registrations of the service.
-const MAKERS = `SELECT key, tool, state, arguments, updated_at, resource_id FROM actions
+const REGISTRATIONS_SQL = `SELECT key, tool, state, arguments, updated_at, resource_id FROM actions
    WHERE service = $1 AND resource_id IN (${Array.from({ length: IDS_PER_QUERY }, (_, index) => `$${index + 2}`).join(", ")})`;
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
@@ -44,7 +44,7 @@ export interface LatestAction {
   readonly isLive: boolean;
 }
 
-export interface JournalTerms {
+export interface OpenJournalOptions {
   /** This process. */
   readonly owner: string;
   readonly now: () => number;
@@ -53,29 +53,29 @@ export interface JournalTerms {
 }
 
 /** Throws the database's errors and UnusableTables. */
-export async function openJournal(database: Database, { owner, now, migrates }: JournalTerms) {
-  await prepareSchema(database, migrates);
+export async function openJournal(database: Database, { owner, now, migrates }: OpenJournalOptions) {
+  await migrateSchema(database, migrates);
   const { clock } = database;
   /** SQL for the current time: the database's clock, or this process's clock in this parameter. */
-  const instant = (parameter: string): string =>
+  const timeSql = (parameter: string): string =>
     clock === undefined ? `CAST(${parameter} AS BIGINT)` : `COALESCE(${clock}, CAST(${parameter} AS BIGINT))`;
   const columns = clock === undefined ? "*" : `*, ${clock} AS looked_at`;
-  const read = (row: DatabaseRow): StoredAction => Stored.parse({ looked_at: now(), ...row });
-  const one = ([row]: readonly DatabaseRow[]): StoredAction | undefined => row && read(row);
-  const query = async (sql: string, values: readonly Value[]) => one(await database.query(sql, values));
+  const read = (row: DatabaseRow): StoredAction => ActionRow.parse({ looked_at: now(), ...row });
+  const readFirst = ([row]: readonly DatabaseRow[]): StoredAction | undefined => row && read(row);
+  const queryOne = async (sql: string, values: readonly SqlValue[]) => readFirst(await database.query(sql, values));
 
   /** Runs a write again if the connection broke before its answer came. `isOurs` recognizes what the first one wrote. */
-  async function writeSurely(
+  async function writeWithRetry(
     { service, key }: Pick<StoredAction, "service" | "key">,
     sql: string,
-    values: readonly Value[],
+    values: readonly SqlValue[],
     isOwnWrite: (stored: StoredAction) => boolean,
   ): Promise<StoredAction | undefined> {
     try {
-      return await query(sql, values);
+      return await queryOne(sql, values);
     } catch (error) {
-      if (!isAnswerLost(error)) throw error;
-      const written = await query(sql, values);
+      if (!isResponseLost(error)) throw error;
+      const written = await queryOne(sql, values);
       if (written) return written;
       const stored = await find(service, key);
       return stored?.owner === owner && isOwnWrite(stored) ? stored : undefined;
@@ -83,26 +83,26 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
   }
 
   const find = (service: string, key: string) =>
-    query(`SELECT ${columns} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
+    queryOne(`SELECT ${columns} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
 
   /** Deletes one batch; parameters of `sql`: this process's time, an age in milliseconds, the size of a batch. */
   async function deleteBatch(sql: string, ageMs: number): Promise<boolean> {
     let count = 0;
-    await database.exclusively(async (run) => {
-      count = (await run(sql, [now(), ageMs, PRUNED_AT_ONCE])).length;
+    await database.withExclusiveTransaction(async (run) => {
+      count = (await run(sql, [now(), ageMs, PRUNE_BATCH_SIZE])).length;
     }, "prune");
-    return count === PRUNED_AT_ONCE;
+    return count === PRUNE_BATCH_SIZE;
   }
 
   const heartbeat = () =>
     database.query(
-      `UPDATE actions SET lease_until = ${instant("$2")} + $3 WHERE owner = $1 AND state = 'in_progress'`,
+      `UPDATE actions SET lease_until = ${timeSql("$2")} + $3 WHERE owner = $1 AND state = 'in_progress'`,
       [owner, now(), LEASE_MS],
     );
 
   const insertInto = `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, about, path, if_match, body,
        owner, lease_until, created_at, first_sent_at, updated_at, slot, state, indeterminate, attempts)
-     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${instant("$13")} + $12, ${instant("$13")}, ${instant("$13")}, ${instant("$13")}`;
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${timeSql("$13")} + $12, ${timeSql("$13")}, ${timeSql("$13")}, ${timeSql("$13")}`;
 
   const insertExplicit = `${insertInto}, 0, 'in_progress', 0, 0 WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
      ON CONFLICT (service, key) DO NOTHING RETURNING ${columns}`;
@@ -112,8 +112,8 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
      WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
        AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.key = $2)
        AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.tool = $4 AND a.fingerprint = $6
-         AND ${isLive("a", instant("$13"))})
-     ON CONFLICT (service, tool, fingerprint) WHERE slot = 1 DO UPDATE SET slot = 0 WHERE NOT ${isLive("actions", instant("$13"))}
+         AND ${liveSql("a", timeSql("$13"))})
+     ON CONFLICT (service, tool, fingerprint) WHERE slot = 1 DO UPDATE SET slot = 0 WHERE NOT ${liveSql("actions", timeSql("$13"))}
      RETURNING ${columns}`;
 
   return {
@@ -129,7 +129,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
         action.tool,
         action.arguments,
         action.fingerprint,
-        keptId(action.about),
+        toStoredId(action.about),
         action.path,
         action.ifMatch,
         action.body,
@@ -139,13 +139,13 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
       ];
       const sql = action.isExplicit ? insertExplicit : insertUnlessLive;
       for (;;) {
-        const written = await writeSurely(
+        const written = await writeWithRetry(
           action,
           sql,
           values,
           ({ state, attempts, indeterminate }) => state === "in_progress" && attempts === 0 && indeterminate === 0,
         );
-        if (!written) await journalVersion(database.query);
+        if (!written) await readJournalVersion(database.query);
         // Another row was returned: it gave up its slot.
         if (!written || written.key === action.key) return written;
       }
@@ -156,7 +156,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     /** The latest action with this fingerprint that was not rejected: a live one, else the latest success. */
     async findLatest(service: string, tool: string, fingerprint: string): Promise<LatestAction | undefined> {
       const [row] = await database.query(
-        `SELECT ${columns}, CASE WHEN ${isLive("a", instant("$4"))} THEN 1 ELSE 0 END AS is_live FROM actions AS a
+        `SELECT ${columns}, CASE WHEN ${liveSql("a", timeSql("$4"))} THEN 1 ELSE 0 END AS is_live FROM actions AS a
          WHERE a.service = $1 AND a.tool = $2 AND a.fingerprint = $3 AND a.state <> 'rejected'
          ORDER BY is_live DESC, a.created_at DESC LIMIT 1`,
         [service, tool, fingerprint, now()],
@@ -168,19 +168,19 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     async findReferences(service: string, inputIds: readonly string[]): Promise<ReadonlyMap<string, InputReference>> {
       const found = new Map<string, InputReference>();
       for (let from = 0; from < inputIds.length; from += IDS_PER_QUERY) {
-        const some = inputIds.slice(from, from + IDS_PER_QUERY);
-        const ids = Array.from({ length: IDS_PER_QUERY }, (_, index) => keptId(some[index] ?? some[0] ?? ""));
-        for (const row of await database.query(MAKERS, [service, ...ids])) {
+        const batch = inputIds.slice(from, from + IDS_PER_QUERY);
+        const ids = Array.from({ length: IDS_PER_QUERY }, (_, index) => toStoredId(batch[index] ?? batch[0] ?? ""));
+        for (const row of await database.query(REGISTRATIONS_SQL, [service, ...ids])) {
           const registration = RegistrationRow.safeParse(row).data;
           if (!registration) continue;
           const { key, arguments: canonical, updated_at, resource_id } = registration;
-          const { data: reference } = ReferenceArguments.safeParse(readCanonical(canonical));
-          const id = some.find((each) => keptId(each) === resource_id);
+          const { data: reference } = ReferenceArguments.safeParse(parseCanonicalArguments(canonical));
+          const id = batch.find((each) => toStoredId(each) === resource_id);
           if (reference && id !== undefined) found.set(id, reference);
           if (now() - updated_at < RENEW_REGISTRATION_MS) continue;
           const values = [service, key, now()];
           await database.query(
-            `UPDATE actions SET updated_at = ${instant("$3")} WHERE service = $1 AND key = $2`,
+            `UPDATE actions SET updated_at = ${timeSql("$3")} WHERE service = $1 AND key = $2`,
             values,
           );
         }
@@ -194,13 +194,13 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
      * changed the tables.
      */
     async claim({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean) {
-      const claimed = await writeSurely(
+      const claimed = await writeWithRetry(
         { service, key },
-        `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${instant("$5")} + $4, updated_at = ${instant("$5")},
+        `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${timeSql("$5")} + $4, updated_at = ${timeSql("$5")},
            -- A dead owner may have sent it once more than it recorded.
            attempts = attempts + CASE WHEN state = 'in_progress' THEN 1 ELSE 0 END,
            indeterminate = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
-           first_sent_at = CASE WHEN state = 'rejected' THEN ${instant("$5")} ELSE first_sent_at END
+           first_sent_at = CASE WHEN state = 'rejected' THEN ${timeSql("$5")} ELSE first_sent_at END
          WHERE service = $1 AND key = $2
            AND (state IN ('unknown', 'rejected') OR (state = 'in_progress' AND $6 = 1 AND owner = $7 AND lease_until = $8))
            AND NOT ${IS_CHANGED_BY_LATER_VERSION}
@@ -208,7 +208,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
         [service, key, owner, LEASE_MS, now(), isDead ? 1 : 0, holder, lease_until],
         ({ state }) => state === "in_progress",
       );
-      if (!claimed) await journalVersion(database.query);
+      if (!claimed) await readJournalVersion(database.query);
       return claimed;
     },
 
@@ -218,14 +218,14 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
       { state, attempts, outcome, resourceId }: Resolution,
       auditor?: Auditor,
     ): Promise<StoredAction | undefined> {
-      const resolveSql = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, resource_id = $6, updated_at = ${instant("$7")},
-           resolved_at = CASE WHEN $3 = 'succeeded' THEN ${instant("$7")} END,
+      const resolveSql = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, resource_id = $6, updated_at = ${timeSql("$7")},
+           resolved_at = CASE WHEN $3 = 'succeeded' THEN ${timeSql("$7")} END,
            slot = CASE WHEN $3 = 'rejected' THEN 0 ELSE slot END, lease_until = 0
          WHERE service = $1 AND key = $2 AND owner = $8 AND state = 'in_progress' RETURNING ${columns}`;
-      const kept = resourceId === undefined ? null : keptId(resourceId);
-      const values = [service, key, state, attempts, outcome ?? null, kept, now(), owner];
-      const audited = auditor && auditedResolution(resolveSql, values.length, auditor);
-      return writeSurely(
+      const storedResourceId = resourceId === undefined ? null : toStoredId(resourceId);
+      const values = [service, key, state, attempts, outcome ?? null, storedResourceId, now(), owner];
+      const audited = auditor && buildAuditedResolution(resolveSql, values.length, auditor);
+      return writeWithRetry(
         { service, key },
         audited?.sql ?? resolveSql,
         [...values, ...(audited?.values ?? [])],
@@ -237,7 +237,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     heartbeat,
 
     /** The actions that this process is working on, whoever called. */
-    inFlight: createInFlight(heartbeat),
+    inFlight: createInFlightActions(heartbeat),
 
     /** For reading: `columns` are what `read` needs of a row. */
     query: database.query,
@@ -248,19 +248,19 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     prune: (retentionMs: number): Promise<boolean> =>
       deleteBatch(
         `DELETE FROM actions WHERE (service, key) IN (SELECT service, key FROM actions
-           WHERE updated_at < ${instant("$1")} - $2 LIMIT $3) RETURNING key`,
+           WHERE updated_at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING key`,
         retentionMs,
       ),
 
     /** Writes an event that is no action into the audit. */
-    audit: (auditor: Auditor, event: AuditedEvent): Promise<void> =>
-      writeAudit(database.query, instant, now(), auditor, event),
+    audit: (auditor: Auditor, event: AuditEvent): Promise<void> =>
+      insertAuditEvent(database.query, timeSql, now(), auditor, event),
 
     /** Deletes one batch of audit rows that are older than `auditMs`. Returns false when none is left. */
-    pruneAudit: (auditMs: number): Promise<boolean> =>
+    pruneAudit: (auditRetentionMs: number): Promise<boolean> =>
       deleteBatch(
-        `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ${instant("$1")} - $2 LIMIT $3) RETURNING id`,
-        auditMs,
+        `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING id`,
+        auditRetentionMs,
       ),
 
     owner,

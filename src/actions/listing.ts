@@ -1,11 +1,11 @@
 // The journal as agents and users read it: what is unresolved, with the call that resolves it, and the latest actions.
 import * as z from "zod/v4";
 import { isOwnerDead } from "../core/owner.ts";
-import { readCanonical } from "./canonical-json.ts";
+import { parseCanonicalArguments } from "./canonical-json.ts";
+import { isTooOldToResend, laterSuccessesSql } from "./deduplication-window.ts";
 import type { Journal } from "./journal.ts";
-import { readOutcome } from "./outcome.ts";
-import { ActionState, type StoredAction } from "./store/stored.ts";
-import { fromLaterSuccesses, isTooOldToResend } from "./window.ts";
+import { parseOutcome } from "./outcome.ts";
+import { ActionState, type StoredAction } from "./store/action-row.ts";
 
 export interface ListedAction {
   readonly tool: string;
@@ -35,7 +35,7 @@ export interface ListedAction {
 }
 
 /** An action as it stands now, with the time that its resolution depends on. */
-export interface StandingAction extends ListedAction {
+export interface ActionStatus extends ListedAction {
   /** Milliseconds since 1970. */
   readonly firstSentAt: number;
   /** The API may have forgotten its key, so it is not sent again. */
@@ -58,28 +58,28 @@ const MAX_UNRESOLVED = 1_000;
 export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "retry_job"]);
 
 /** An action in progress whose owner is dead has an unknown outcome, even before another process has taken it over. */
-export const stateNow = ({ state, owner, lease_until, looked_at }: StoredAction): ActionState =>
+export const effectiveState = ({ state, owner, lease_until, looked_at }: StoredAction): ActionState =>
   state === "in_progress" && (lease_until < looked_at || isOwnerDead(owner)) ? "unknown" : state;
 
-function codeOf({ state, outcome }: StoredAction): string | undefined {
-  const read = state === "rejected" && outcome !== null ? readOutcome(outcome) : undefined;
+function rejectionCode({ state, outcome }: StoredAction): string | undefined {
+  const read = state === "rejected" && outcome !== null ? parseOutcome(outcome) : undefined;
   return read && "failure" in read ? read.failure.code : undefined;
 }
 
-function listed(stored: StoredAction): ListedAction {
+function toListedAction(stored: StoredAction): ListedAction {
   const { tool, key, resource_id } = stored;
-  const code = codeOf(stored);
+  const code = rejectionCode(stored);
   return {
     tool,
     idempotencyKey: key,
-    state: stateNow(stored),
+    state: effectiveState(stored),
     ...(resource_id !== null && { resourceId: resource_id }),
     // An attempt in progress is counted when it has ended.
     attempts: stored.attempts + (stored.state === "in_progress" ? 1 : 0),
     createdAt: new Date(stored.created_at).toISOString(),
     updatedAt: new Date(stored.updated_at).toISOString(),
     about: stored.about,
-    arguments: readCanonical(stored.arguments),
+    arguments: parseCanonicalArguments(stored.arguments),
     ...(code !== undefined && { code }),
   };
 }
@@ -93,12 +93,12 @@ interface UnresolvedAction {
 const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
 
 /** Actions in progress or with an unknown outcome, the oldest first; of one service, or of all. */
-async function unresolvedIn(
+async function queryUnresolved(
   { query, columns, read }: Journal,
   service: string | undefined,
 ): Promise<readonly UnresolvedAction[]> {
   const rows = await query(
-    `SELECT ${columns}, (SELECT MAX(later.key) ${fromLaterSuccesses("a")}) AS superseded_by FROM actions AS a
+    `SELECT ${columns}, (SELECT MAX(later.key) ${laterSuccessesSql("a")}) AS superseded_by FROM actions AS a
      WHERE a.state IN ('in_progress', 'unknown') ${service === undefined ? "" : "AND a.service = $2"} ORDER BY a.created_at LIMIT $1`,
     [MAX_UNRESOLVED, ...(service === undefined ? [] : [service])],
   );
@@ -108,35 +108,35 @@ async function unresolvedIn(
   }));
 }
 
-const WHY: Readonly<Partial<Record<ActionState, string>>> = {
+const NEXT_STEP_REASONS: Readonly<Partial<Record<ActionState, string>>> = {
   in_progress: "it is in progress; this waits for its outcome",
   unknown: "its outcome is unknown; this finds it out, and the action never runs twice",
 };
 
-function listedUnresolved({ action, supersededBy }: UnresolvedAction): ListedAction {
-  const shown = listed(action);
+function toListedUnresolved({ action, supersededBy }: UnresolvedAction): ListedAction {
+  const shown = toListedAction(action);
   if (supersededBy !== undefined) return { ...shown, supersededBy };
   if (isTooOldToResend(action, action.looked_at) && !RESOLVED_BY_READING.has(action.tool))
     return { ...shown, resolvable: false };
-  const why = WHY[shown.state];
+  const why = NEXT_STEP_REASONS[shown.state];
   const call = { tool: "resolve_actions", arguments: { idempotencyKey: shown.idempotencyKey } } as const;
   return why === undefined ? shown : { ...shown, nextStep: { ...call, why } };
 }
 
-const standing = (stored: StoredAction, shown: ListedAction): StandingAction => ({
+const toActionStatus = (stored: StoredAction, shown: ListedAction): ActionStatus => ({
   ...shown,
   firstSentAt: stored.first_sent_at,
   isTooOld: isTooOldToResend(stored, stored.looked_at),
 });
 
 /** The unresolved actions of one service, the oldest first. Throws Failure if the journal cannot be used. */
-export const unresolvedActions = async (journal: Journal, service: string): Promise<readonly StandingAction[]> =>
-  (await unresolvedIn(journal, service)).map((found) => standing(found.action, listedUnresolved(found)));
+export const listUnresolvedActions = async (journal: Journal, service: string): Promise<readonly ActionStatus[]> =>
+  (await queryUnresolved(journal, service)).map((found) => toActionStatus(found.action, toListedUnresolved(found)));
 
 /** Throws Failure if the journal cannot be used. */
-export async function findAction(journal: Journal, service: string, key: string): Promise<StandingAction | undefined> {
+export async function findAction(journal: Journal, service: string, key: string): Promise<ActionStatus | undefined> {
   const stored = await journal.find(service, key);
-  return stored && standing(stored, listed(stored));
+  return stored && toActionStatus(stored, toListedAction(stored));
 }
 
 export interface ListingOptions {
@@ -148,7 +148,7 @@ export interface ListingOptions {
 }
 
 /** The latest first, in these states. */
-async function latestIn(
+async function queryLatest(
   { query, columns, read }: Journal,
   states: readonly ActionState[],
   { service, limit }: ListingOptions,
@@ -171,7 +171,7 @@ async function latestIn(
 
 const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
 
-async function countsIn({ query }: Journal, service: string | undefined): Promise<ReadonlyMap<ActionState, number>> {
+async function queryCounts({ query }: Journal, service: string | undefined): Promise<ReadonlyMap<ActionState, number>> {
   const serviceCondition = service === undefined ? "" : "WHERE service = $1";
   const sql = `SELECT state, COUNT(*) AS count FROM actions ${serviceCondition} GROUP BY state`;
   const rows = await query(sql, service === undefined ? [] : [service]);
@@ -182,11 +182,11 @@ async function countsIn({ query }: Journal, service: string | undefined): Promis
 export async function listActions(journal: Journal, options: ListingOptions): Promise<ActionList> {
   const { service, state, limit } = options;
   const [rows, recorded, others] = await Promise.all([
-    unresolvedIn(journal, service),
-    countsIn(journal, service),
-    latestIn(journal, state === undefined ? ["succeeded", "rejected"] : [state], options),
+    queryUnresolved(journal, service),
+    queryCounts(journal, service),
+    queryLatest(journal, state === undefined ? ["succeeded", "rejected"] : [state], options),
   ]);
-  const unresolved = rows.map(listedUnresolved);
+  const unresolved = rows.map(toListedUnresolved);
   const count = (of: ActionState): number => recorded.get(of) ?? 0;
   const unknown = unresolved.filter((action) => action.state === "unknown").length;
   const more = Math.max(0, count("unknown") + count("in_progress") - unresolved.length);
@@ -198,11 +198,11 @@ export async function listActions(journal: Journal, options: ListingOptions): Pr
   };
   if (state === "in_progress" || state === "unknown")
     return { actions: unresolved.filter((action) => action.state === state).slice(0, limit), counts };
-  const resolved = others.map(listed);
+  const resolved = others.map(toListedAction);
   return { actions: state === undefined ? [...unresolved, ...resolved] : resolved, counts };
 }
 
-export interface JournalOverview {
+export interface UnresolvedCounts {
   /** In progress in a living process. */
   readonly inProgress: number;
   /** May have taken effect. */
@@ -210,13 +210,13 @@ export interface JournalOverview {
 }
 
 /** How many actions are unresolved, of all callers; at most 1,000 are counted. Throws Failure if the journal cannot be used. */
-export async function overviewOf(journal: Journal): Promise<JournalOverview> {
-  const unresolved = await unresolvedIn(journal, undefined);
-  const inProgress = unresolved.filter(({ action }) => stateNow(action) === "in_progress").length;
+export async function countUnresolved(journal: Journal): Promise<UnresolvedCounts> {
+  const unresolved = await queryUnresolved(journal, undefined);
+  const inProgress = unresolved.filter(({ action }) => effectiveState(action) === "in_progress").length;
   return { inProgress, unknown: unresolved.length - inProgress };
 }
 
-export interface UnresolvedOfClient {
+export interface ClientUnresolvedCount {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly count: number;
@@ -225,9 +225,9 @@ export interface UnresolvedOfClient {
 const ServiceName = z.tuple([z.string(), z.string()]);
 
 /** How many actions of each client are unresolved; at most 1,000 are counted. Throws Failure if the journal cannot be used. */
-export async function unresolvedByClient(journal: Journal): Promise<readonly UnresolvedOfClient[]> {
+export async function countUnresolvedByClient(journal: Journal): Promise<readonly ClientUnresolvedCount[]> {
   const counts = new Map<string, number>();
-  for (const { action } of await unresolvedIn(journal, undefined))
+  for (const { action } of await queryUnresolved(journal, undefined))
     counts.set(action.service, (counts.get(action.service) ?? 0) + 1);
   return [...counts].map(([service, count]) => {
     const [baseUrl, clientId] = ServiceName.parse(JSON.parse(service));
@@ -236,7 +236,7 @@ export async function unresolvedByClient(journal: Journal): Promise<readonly Unr
 }
 
 /** "134 actions: 1 unknown, 3 rejected, 130 succeeded." */
-export function summaryOfCounts(counts: ActionList["counts"]): string {
+export function summarizeCounts(counts: ActionList["counts"]): string {
   const all = ActionState.options.reduce((sum, state) => sum + counts[state], 0);
   const shown = (["in_progress", "unknown", "rejected", "succeeded"] as const).flatMap((state) =>
     counts[state] === 0 ? [] : [`${counts[state]} ${state.replace("_", " ")}`],
@@ -245,11 +245,11 @@ export function summaryOfCounts(counts: ActionList["counts"]): string {
 }
 
 /** "134 actions: 1 unknown, 133 succeeded. The latest 20 follow." `state`: only these were listed. */
-export function listSummary({ actions, counts }: ActionList, state: ActionState | undefined): string {
+export function summarizeList({ actions, counts }: ActionList, state: ActionState | undefined): string {
   const isResolved = ({ state: each }: ListedAction): boolean => each === "succeeded" || each === "rejected";
   const shown = state === undefined ? actions.filter(isResolved).length : actions.length;
   const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
-  const text = summaryOfCounts(counts);
+  const text = summarizeCounts(counts);
   if (all <= shown) return text;
   // Unresolved actions are listed the oldest first.
   const which = state === "unknown" || state === "in_progress" ? "first" : "latest";
@@ -257,7 +257,7 @@ export function listSummary({ actions, counts }: ActionList, state: ActionState 
 }
 
 /** "unknown, not resolvable": the state as a cell of a table. */
-export function stateText({ state, resolvable, supersededBy }: ListedAction): string {
+export function formatState({ state, resolvable, supersededBy }: ListedAction): string {
   if (resolvable === false) return `${state}, not resolvable`;
   return supersededBy === undefined ? state : `${state}, superseded by ${supersededBy}`;
 }

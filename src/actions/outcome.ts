@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import { readNumber } from "../api-client/decode.ts";
 import { FieldError } from "../contract/problem.ts";
 import { FAILURE_KINDS, type Failure, type FailureFacts } from "../core/failure.ts";
-import type { Resolution } from "./store/stored.ts";
+import type { Resolution } from "./store/action-row.ts";
 
 // An optional fact that is absent must not come back as undefined.
 const Facts = z.object({
@@ -29,13 +29,13 @@ export type ActionOutcome =
   | { readonly value: unknown; readonly drift: readonly string[] }
   | { readonly failure: FailureFacts };
 
-export const writeOutcome = (outcome: ActionOutcome): string => stringify(outcome) ?? "";
+export const stringifyOutcome = (outcome: ActionOutcome): string => stringify(outcome) ?? "";
 
 /** Throws if writeOutcome has not written the text. */
-export const readOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, readNumber));
+export const parseOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, readNumber));
 
 /** The state of an action after this failure. */
-export function stateAfter({ facts }: Failure): Resolution["state"] {
+export function stateAfterFailure({ facts }: Failure): Resolution["state"] {
   if (facts.sideEffect === "unknown") return "unknown";
   // If it is "done", the action took effect, although its answer could not be read.
   return facts.sideEffect === "done" ? "succeeded" : "rejected";
@@ -43,7 +43,7 @@ export function stateAfter({ facts }: Failure): Resolution["state"] {
 
 /** The API's last answer, as the journal keeps it, was a refusal that it most likely repeats. */
 export function isRefused(outcome: string | null): boolean {
-  const ended = outcome === null ? undefined : readOutcome(outcome);
+  const ended = outcome === null ? undefined : parseOutcome(outcome);
   return (
     ended !== undefined &&
     "failure" in ended &&

@@ -280,7 +280,7 @@ export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boo
 // So it is treated as a lost answer. Asking again under the same key with the same bytes is always safe: a stored 5xx
 // comes again and changes nothing, any other is executed now, or its true answer comes. What is not safe is to take it
 // for "nothing happened". An action that gets nothing but 5xx ends as `unknown`: each later call asks again under the
-// same key, until it is too old to be asked (src/actions/unknown-outcome.ts).
+// same key, until it is too old to be asked (src/actions/action-failures.ts).
 //
 // After a lost answer only these still decide, and only as a Problem, which is the service's own: it has judged these very
 // bytes and refused them, and had an earlier attempt been executed, its own answer would have come back under the key.

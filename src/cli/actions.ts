@@ -1,6 +1,6 @@
 // `mic-mcp actions` and `mic-mcp resolve`: the action journal as a table, and resolving what is unresolved in it.
 import { parseArgs } from "node:util";
-import { type ListedAction, listSummary, type StandingAction, stateText } from "../actions/listing.ts";
+import { type ActionStatus, formatState, type ListedAction, summarizeList } from "../actions/listing.ts";
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { formatTable } from "../core/table.ts";
@@ -18,7 +18,7 @@ const STATES = COMMANDS.actions.flags.state.oneOf;
 const COLUMNS = ["state", "tool", "about", "made", "code", "attempts", "updatedAt", "idempotencyKey"];
 
 const cellsOf = (action: ListedAction) => [
-  stateText(action),
+  formatState(action),
   action.tool,
   action.about,
   action.resourceId ?? "",
@@ -49,7 +49,7 @@ export async function actions(args: readonly string[], environment: NodeJS.Proce
       const shown = isTerminal(stdout) ? aligned(rows) : rows;
       const steps = list.actions.flatMap(commandToResolve);
       const advice = steps.length === 0 ? [] : [styled("bold", "To resolve them:", stdout), ...steps];
-      stdout.write(`${redact([listSummary(list, state), shown, ...advice].join("\n"))}\n`);
+      stdout.write(`${redact([summarizeList(list, state), shown, ...advice].join("\n"))}\n`);
       return 0;
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
@@ -68,7 +68,7 @@ const STEPS: Readonly<Record<ResolvingStep, string>> = {
   none: "none: too old to be sent again",
 };
 
-const stepOf = (action: StandingAction) => ({
+const stepOf = (action: ActionStatus) => ({
   tool: action.tool,
   about: action.about,
   firstSent: new Date(action.firstSentAt).toISOString(),
@@ -82,7 +82,7 @@ const stepText = ({ tool, about, firstSent, idempotencyKey, step }: ReturnType<t
 async function listSteps(key: string | undefined, output: Output, { runtime }: CommandContext): Promise<number> {
   const { redact } = runtime.redactor;
   try {
-    const all = await runtime.ports.actions.unresolved();
+    const all = await runtime.ports.actions.listUnresolved();
     const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(stepOf);
     const text = steps.length === 0 ? "No action is unresolved." : steps.map(stepText).join("\n");
     const shown = output === "json" ? escapeJson(redact(JSON.stringify({ actions: steps }))) : redact(text);

@@ -102,7 +102,7 @@ async function confirm(tool: Tool, args: Arguments, call: ToolCall, { config, po
   const question = config.confirm === "never" ? undefined : tool.question(args);
   if (!question) return {};
   if (question.actions) {
-    const known = await Promise.all(question.actions.map((action) => ports.actions.findKnown(action)));
+    const known = await Promise.all(question.actions.map((action) => ports.actions.findExisting(action)));
     if (known.every(Boolean)) return {};
   }
   const prepared = await question.prepare(call);

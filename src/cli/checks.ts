@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { JournalHandle } from "../actions/open.ts";
+import type { JournalHandle } from "../actions/journal-handle.ts";
 import type { Service } from "../api-client/call.ts";
 import { wireTarget } from "../api-client/encode.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";

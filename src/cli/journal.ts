@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type JournalOverview, overviewOf, unresolvedByClient } from "../actions/listing.ts";
-import { createJournal, type JournalHandle } from "../actions/open.ts";
+import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
+import { countUnresolved, countUnresolvedByClient, type UnresolvedCounts } from "../actions/listing.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import type { Config } from "../core/config.ts";
 import { processOwner } from "../core/owner.ts";
@@ -18,7 +18,7 @@ export const journalOf = (
   { stateDir, journalUrl, actionRetentionDays }: JournalConfig,
   migrates = true,
 ): JournalHandle =>
-  createJournal({
+  createJournalHandle({
     migrates,
     stateDir,
     url: journalUrl,
@@ -28,7 +28,7 @@ export const journalOf = (
   });
 
 /** The counts are absent before the journal is created. */
-export interface JournalStatus extends Partial<JournalOverview> {
+export interface JournalStatus extends Partial<UnresolvedCounts> {
   readonly engine: "SQLite" | "PostgreSQL";
   readonly place: string;
 }
@@ -63,7 +63,7 @@ export async function hasJournal(config: JournalConfig): Promise<boolean> {
 export async function lookAtJournal(config: Config, journal: JournalHandle): Promise<JournalStatus> {
   const found = placeOf(config);
   if (found.engine === "PostgreSQL" || existsSync(found.place))
-    return { ...found, ...(await overviewOf(await journal.open())) };
+    return { ...found, ...(await countUnresolved(await journal.open())) };
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
   try {
     await tryToOpen({ ...config, stateDir }, true);
@@ -84,7 +84,7 @@ export async function unresolvedElsewhere(
   const journal = journalOf(config, false);
   try {
     if (!(await hasJournal(config))) return [];
-    return (await unresolvedByClient(await journal.open())).flatMap(({ baseUrl, clientId, count }) => {
+    return (await countUnresolvedByClient(await journal.open())).flatMap(({ baseUrl, clientId, count }) => {
       if (baseUrl === login.baseUrl && clientId === login.clientId) return [];
       const [actions, them] = count === 1 ? ["action is", "it"] : ["actions are", "them"];
       return `Warning: ${count} ${actions} unresolved for client ${clientId} at ${baseUrl}. Only that client can resolve ${them}: log in as it again and run mic-mcp resolve.`;

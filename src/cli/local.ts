@@ -1,5 +1,5 @@
 // Composes a server for one user: from a configuration to everything that a connection needs.
-import { actionsOfService } from "../actions/of-service.ts";
+import { createServiceActions } from "../actions/service-actions.ts";
 import { createDownloads } from "../api-client/downloads.ts";
 import { createTransport } from "../api-client/transport.ts";
 import type { Config } from "../core/config.ts";
@@ -61,7 +61,7 @@ export function compose(
   });
   const downloads = createDownloads(service);
   const runtime = createRuntime(process, client, {
-    actions: actionsOfService({ actions, journal: journal.open, serviceName: identity.serviceName }),
+    actions: createServiceActions({ actions, journal: journal.open, serviceName: identity.serviceName }),
     hasJournal: () => hasJournal(config),
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },

@@ -2,9 +2,9 @@
 // caller.
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
+import type { JournalHandle } from "../actions/journal-handle.ts";
 import type { ListedAction } from "../actions/listing.ts";
-import { withActionTelemetry } from "../actions/of-service.ts";
-import type { JournalHandle } from "../actions/open.ts";
+import { withActionTelemetry } from "../actions/service-actions.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { createService } from "../api-client/call.ts";
 import { withTokenTelemetry } from "../api-client/request-telemetry.ts";
@@ -55,9 +55,9 @@ export function createProcess({ redactor, ...given }: ProcessOptions) {
       journal: journal.open,
       timing: systemTiming,
       monotonicMs: () => performance.now(),
-      isGone: isOwnerDead,
+      isOwnerDead,
       redact: redactor.redact,
-      onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),
+      onJournalError: (reason) => log.error({ reason }, "the action journal could not be written"),
     }),
     skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
   };
@@ -118,6 +118,7 @@ export function createRuntime(
     redactor,
     log,
     telemetry,
-    countUnresolved: async () => ((await hasJournal()) ? (await actions.unresolved()).filter(isResolvable).length : 0),
+    countUnresolved: async () =>
+      (await hasJournal()) ? (await actions.listUnresolved()).filter(isResolvable).length : 0,
   };
 }

@@ -10,7 +10,7 @@ type Query = (sql: string, values?: readonly Value[]) => Promise<readonly Readon
 export interface SharedDatabase {
   query: Query;
   /** Runs `work` all or nothing, with no other process in between. */
-  exclusively(work: (query: Query) => Promise<void>): Promise<void>;
+  withExclusiveTransaction(work: (query: Query) => Promise<void>): Promise<void>;
   /** SQL for the instant by the database's clock, in milliseconds since 1970; undefined if all processes have one clock. */
   readonly clock?: string | undefined;
   close(): Promise<void>;
@@ -57,11 +57,11 @@ function parsed<T>(text: string, schema: z.ZodType<T>): T | undefined {
 }
 
 /** The tables are created only if one is missing: the right to create tables is needed once. */
-async function createTables({ query, exclusively }: SharedDatabase): Promise<void> {
+async function createTables({ query, withExclusiveTransaction }: SharedDatabase): Promise<void> {
   const tables = Object.entries(GEOGRAPHY_TABLES);
   const looks = await Promise.allSettled(tables.map(([name]) => query(`SELECT 1 FROM ${name} WHERE 1 = 0`)));
   if (looks.every(({ status }) => status === "fulfilled")) return;
-  await exclusively(async (queryAlone) => {
+  await withExclusiveTransaction(async (queryAlone) => {
     for (const [name, columns] of tables) await queryAlone(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
   });
 }

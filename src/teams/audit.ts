@@ -1,8 +1,8 @@
 // The audit of a deployment, except the ends of actions, which the journal records itself; and the trace ids in its rows. A row that
 // cannot be written is logged, and no call fails because of it.
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { AuditedEvent } from "../actions/audit.ts";
-import type { JournalHandle } from "../actions/open.ts";
+import type { AuditEvent } from "../actions/audit.ts";
+import type { JournalHandle } from "../actions/journal-handle.ts";
 import { errorMessage } from "../core/failure.ts";
 import type { Auditor, Refusal } from "../core/hooks.ts";
 import type { Log } from "../mcp/runtime.ts";
@@ -12,7 +12,7 @@ export const operatorOf = (team: string): Auditor => ({ caller: "operator", team
 
 export interface Audit {
   /** Never throws. */
-  write(auditor: Auditor, event: AuditedEvent): void;
+  write(auditor: Auditor, event: AuditEvent): void;
   /** Resolves when each row is written, or has failed. */
   written(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export const refusalsInto =
 export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log, "warn">): Audit {
   const writing = new Set<Promise<void>>();
 
-  async function put(auditor: Auditor, event: AuditedEvent): Promise<void> {
+  async function put(auditor: Auditor, event: AuditEvent): Promise<void> {
     try {
       const { audit } = await journal.open();
       await audit(auditor, event);

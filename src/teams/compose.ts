@@ -1,6 +1,6 @@
 // Composes a deployment: from its settings to the runtime of each caller, which has the team's credentials or, without a team, only geography.
-import { overviewOf } from "../actions/listing.ts";
-import { actionsOfService } from "../actions/of-service.ts";
+import { countUnresolved } from "../actions/listing.ts";
+import { createServiceActions } from "../actions/service-actions.ts";
 import { createService } from "../api-client/call.ts";
 import { shareOf } from "../api-client/share.ts";
 import { createTransport } from "../api-client/transport.ts";
@@ -136,7 +136,7 @@ export function composeTeams(deployment: Deployment) {
       const { team, identity } = parts;
       const own = callerParts(caller, team.name, parts);
       const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), restoreNotice };
-      const mine = actionsOfService({
+      const mine = createServiceActions({
         actions,
         journal: journal.open,
         serviceName: identity.serviceName,
@@ -213,7 +213,7 @@ export function composeTeams(deployment: Deployment) {
     async readiness(): Promise<object> {
       const found = await durability();
       if (!found.isDurable) throw notConfigured(`${found.trouble}.`, found.next);
-      return { journal: { engine: "PostgreSQL", ...(await overviewOf(await journal.open())) } };
+      return { journal: { engine: "PostgreSQL", ...(await countUnresolved(await journal.open())) } };
     },
     log,
     redactor,

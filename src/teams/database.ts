@@ -1,7 +1,7 @@
 // The database of a deployment: the connection to whichever PostgreSQL server is the primary, the tables, the journal, and notices between
 // instances.
 
-import { createJournal, type JournalHandle } from "../actions/open.ts";
+import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
 import { type Database, postgresFailure } from "../actions/store/database.ts";
 import type { PostgresDatabase } from "../actions/store/postgres.ts";
 import { systemTiming } from "../api-client/attempts.ts";
@@ -37,8 +37,8 @@ export interface ConnectionOptions {
 export function connectToPrimary({ urls, connections = CONNECTIONS, durability: meant }: ConnectionOptions) {
   const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../actions/store/postgres.ts");
-    const explain = postgresFailure("MIC_DATABASE_URL");
-    return await openPostgres(urls.join(","), { connections, failover: true, explain });
+    const mapError = postgresFailure("MIC_DATABASE_URL");
+    return await openPostgres(urls.join(","), { connections, failover: true, mapError });
   });
   let looking: Promise<Durability> | undefined;
 
@@ -100,13 +100,13 @@ export function openDatabase(
 ): DeploymentDatabase {
   const primary = connectToPrimary({ urls, connections, durability });
   const journalWith = (mayMigrate: boolean): JournalHandle =>
-    createJournal({
+    createJournalHandle({
       stateDir: config.stateDir,
       url: undefined,
       database: primary.open,
       migrates: mayMigrate,
       retentionMs: config.actionRetentionDays * DAY_MS,
-      ...(auditDays !== undefined && { auditMs: auditDays * DAY_MS }),
+      ...(auditDays !== undefined && { auditRetentionMs: auditDays * DAY_MS }),
       now: systemTiming.now,
       owner: processOwner,
     });
@@ -117,7 +117,7 @@ export function openDatabase(
     await migrating.open();
     const database = await primary.open();
     await prepareTables(database);
-    await database.exclusively(async (query) => {
+    await database.withExclusiveTransaction(async (query) => {
       for (const [name, columns] of Object.entries(SHARED_TABLES))
         await query(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
     });
@@ -140,12 +140,12 @@ export function openDatabase(
   return {
     database: {
       query,
-      exclusively: async (work, lock) => await (await prepared.get()).exclusively(work, lock),
+      withExclusiveTransaction: async (work, lock) => await (await prepared.get()).withExclusiveTransaction(work, lock),
       close: async () => undefined,
     },
     journal,
     notices,
-    waiting: () => opened?.waiting() ?? 0,
+    waiting: () => opened?.waitingCount() ?? 0,
     durability: primary.durability,
     migrate,
     async close() {

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, createConnection } from "../actions/store/connection.ts";
 import type { Database } from "../actions/store/database.ts";
-import { createPrimary } from "../actions/store/primary.ts";
+import { createPrimaryFinder } from "../actions/store/primary.ts";
 import { withTimeoutFallback } from "../core/async.ts";
 
 /** PostgreSQL accepts 8,000. A sender with more writes a row, and sends where it is. */
@@ -54,7 +54,7 @@ function checked(channel: string): string {
 }
 
 export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notices {
-  const primary = createPrimary(urls);
+  const primary = createPrimaryFinder(urls);
   const channels = new Map<string, Set<Listener>>();
   const closing = new AbortController();
   /** Connected, and listening to every channel. */
@@ -67,7 +67,7 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
     const connection = createConnection({
       url: await primary.find(),
       name: "mic-mcp notices",
-      limitMs: ANSWER_MS,
+      timeoutMs: ANSWER_MS,
       onLost: () => lost.abort(),
       onNotice(channel, text) {
         for (const { receive } of [...(channels.get(channel) ?? [])]) receive(text);

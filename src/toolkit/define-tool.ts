@@ -1,7 +1,7 @@
 // What a tool is: data from which everything that agents see is derived, plus one function that runs it.
 import type * as z from "zod/v4";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
-import type { NamedAction } from "../actions/of-service.ts";
+import type { CallerActionDescriptor } from "../actions/service-actions.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { Toolset } from "../core/config.ts";
@@ -31,7 +31,7 @@ export interface ConfirmationRequest {
   /** Reads what it is about; undefined if nothing would be discarded. Throws Failure if it cannot be done: then the user is not asked. */
   prepare(call: ToolCall): Promise<PreparedQuestion | undefined>;
   /** What the call does: nothing is asked if the journal has all of them. Undefined: `prepare` decides. */
-  readonly actions: readonly NamedAction[] | undefined;
+  readonly actions: readonly CallerActionDescriptor[] | undefined;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -117,7 +117,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   /** How the user is asked before the call (default: `actions` is the tool's own action); undefined if the call discards nothing. */
   readonly confirm?: (args: z.output<z.ZodObject<I>>) =>
     | {
-        readonly actions?: readonly NamedAction[];
+        readonly actions?: readonly CallerActionDescriptor[];
         prepare(call: ToolCall, ports: Ports): Promise<PreparedQuestion | undefined>;
       }
     | undefined;

@@ -1,8 +1,8 @@
 // Runs an action tool: the journal makes sure that the action runs at most once, and the result states how it went.
 import type { EarlierAction } from "../actions/actions.ts";
+import { formatDuration } from "../actions/deduplication-window.ts";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
-import { againKey } from "../actions/idempotency-keys.ts";
-import { duration } from "../actions/window.ts";
+import { deriveRepeatKey } from "../actions/idempotency-keys.ts";
 import { encodeRequest } from "../api-client/encode.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure } from "../core/failure.ts";
@@ -70,9 +70,10 @@ export function replayNotice(
   mayOffer: boolean,
 ): string {
   const now = state === undefined ? NOT_READ : "";
-  const offer = mayOffer && isKeyless ? ` To run it again, pass idempotencyKey ${againKey(idempotencyKey)}.` : "";
+  const offer =
+    mayOffer && isKeyless ? ` To run it again, pass idempotencyKey ${deriveRepeatKey(idempotencyKey)}.` : "";
   const shown = state === undefined ? "" : ` (${state})`;
-  return `Not run again: an identical call ran ${duration(earlier.ageMs)} ago${shown}.${notes}${now}${offer}`;
+  return `Not run again: an identical call ran ${formatDuration(earlier.ageMs)} ago${shown}.${notes}${now}${offer}`;
 }
 
 /** ", at 13:36:51 UTC", with the date if that is not today's; nothing if the text is no instant. */
@@ -84,7 +85,7 @@ function clockTime(instant: string, now: number): string {
 }
 
 const newNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
-  `A new action: an identical call ran ${duration(ageMs)} ago${id === undefined ? "" : ` (${formatToken(id)})`}.`;
+  `A new action: an identical call ran ${formatDuration(ageMs)} ago${id === undefined ? "" : ` (${formatToken(id)})`}.`;
 
 export async function runAction<T extends object>(
   args: ActionArguments,
@@ -112,7 +113,7 @@ export async function runAction<T extends object>(
         next: `The action was accepted: do not repeat it under a new key. ${findOut}`,
       });
     },
-    ...{ resourceId, findOut, traits, context: call.context },
+    ...{ resourceId, verificationAdvice: findOut, traits, context: call.context },
   });
   const { idempotencyKey, replayed, attempts } = action;
   const report = { idempotencyKey, replayed, attempts };

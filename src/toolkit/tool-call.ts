@@ -1,5 +1,5 @@
 // What a tool works with: the ports that it is created with, and what belongs to one call.
-import type { ServiceActions } from "../actions/of-service.ts";
+import type { ServiceActions } from "../actions/service-actions.ts";
 import type { CallContext } from "../api-client/attempts.ts";
 import type { Service } from "../api-client/call.ts";
 import type { Downloads } from "../api-client/downloads.ts";

@@ -1,6 +1,6 @@
 // The audit of a deployment for teams: a row for each end of an action, with it or not at all; who it was, and never what was in it.
 import { expect, onTestFinished, test } from "vitest";
-import { auditedResolution } from "../../src/actions/audit.ts";
+import { buildAuditedResolution } from "../../src/actions/audit.ts";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import type { Auditor } from "../../src/core/hooks.ts";
@@ -122,7 +122,7 @@ describeWithPostgres("the audit", (postgres) => {
   });
 
   test("writes nobody's text as SQL", () => {
-    const { sql } = auditedResolution("UPDATE", 3, { ...ann, caller: "'; DROP TABLE audit; --" });
+    const { sql } = buildAuditedResolution("UPDATE", 3, { ...ann, caller: "'; DROP TABLE audit; --" });
     expect(sql).not.toContain("DROP");
     expect(sql).toContain("$8");
   });

@@ -47,11 +47,11 @@ test("a caller is told of nobody else's actions", async () => {
   expect((await ann.actions.list(wanted)).actions.map(({ idempotencyKey }) => idempotencyKey).sort()).toEqual(
     [made, KEY].sort(),
   );
-  expect(await bob.actions.recall("submit_job", KEY)).toBeUndefined();
-  expect(await ann.actions.recall("submit_job", KEY)).toEqual({ recipeVersionId: "recipe-1" });
-  expect(await bob.actions.about("recipe-1")).toEqual([]);
-  expect(await bob.actions.argumentsOf("job-1")).toBeUndefined();
-  expect(await ann.actions.argumentsOf("job-1")).toEqual({ recipeVersionId: "recipe-1" });
+  expect(await bob.actions.findArguments("submit_job", KEY)).toBeUndefined();
+  expect(await ann.actions.findArguments("submit_job", KEY)).toEqual({ recipeVersionId: "recipe-1" });
+  expect(await bob.actions.listByResource("recipe-1")).toEqual([]);
+  expect(await bob.actions.findCreationArguments("job-1")).toBeUndefined();
+  expect(await ann.actions.findCreationArguments("job-1")).toEqual({ recipeVersionId: "recipe-1" });
   expect(await bob.submit("recipe-1", made), "a key of the server's own form is nobody's to guess").toMatchObject({
     kind: "conflict",
     sideEffect: "none",

@@ -3,7 +3,7 @@
 import { onTestFinished } from "vitest";
 import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
+import { createServiceActions, type ServiceActions } from "../../src/actions/service-actions.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 import { createUpstreamKeyMapper } from "../../src/teams/tenancy/hooks.ts";
@@ -47,9 +47,9 @@ export async function openFloor(): Promise<Floor> {
     journal: async () => journal,
     timing,
     monotonicMs: () => NOW,
-    isGone: () => false,
+    isOwnerDead: () => false,
     redact: (text) => text,
-    onTrouble: (reason) => {
+    onJournalError: (reason) => {
       throw new Error(reason);
     },
   });
@@ -88,7 +88,7 @@ export async function openFloor(): Promise<Floor> {
     },
     execute: (upstreamKey, what) => void executed.set(upstreamKey, what),
     caller(name, serviceName = async () => JSON.stringify(["https://service.example", "client-1"])) {
-      const own = actionsOfService({
+      const own = createServiceActions({
         actions,
         journal: async () => journal,
         serviceName,
@@ -107,7 +107,7 @@ export async function openFloor(): Promise<Floor> {
               prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(meant) }),
               send,
               resourceId: (answer) => String(Object(answer).data.id),
-              findOut: "Look.",
+              verificationAdvice: "Look.",
               context: { signal: new AbortController().signal, deadlineAt: NOW + 45_000 },
             });
             return { id: Object(value).data.id, key: idempotencyKey, replayed };

@@ -1,7 +1,7 @@
 // Which calls mean the same: arguments typed again in another order are, anything else is not.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalArguments, differingArguments, hashOf } from "../../src/actions/canonical-json.ts";
+import { canonicalArguments, differingArguments, sha256Hex } from "../../src/actions/canonical-json.ts";
 
 type Args = Readonly<Record<string, unknown>>;
 
@@ -70,7 +70,7 @@ test("anything else does", () => {
     { a: 1 },
     {},
   ];
-  expect(new Set(differ.map((given) => hashOf(canonicalArguments(given)))).size).toBe(differ.length);
+  expect(new Set(differ.map((given) => sha256Hex(canonicalArguments(given)))).size).toBe(differ.length);
 });
 
 test("a key named __proto__ counts like any other", () => {

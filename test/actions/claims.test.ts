@@ -1,6 +1,6 @@
 // Claims: whether a lease still moves on this process's own time, and what this process works on, for all its action machines.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createLeases, LEASE_MS } from "../../src/actions/claims.ts";
+import { createLeaseMonitor, LEASE_MS } from "../../src/actions/claims.ts";
 import type { Journal, StoredAction } from "../../src/actions/journal.ts";
 import { createLatch } from "../support/latch.ts";
 import { storedAction } from "./samples.ts";
@@ -11,7 +11,7 @@ const stored = storedAction({ owner: "another", lease_until: 1 });
 
 function watch() {
   const time = { nowMs: 0 };
-  const { isExpired } = createLeases(() => time.nowMs);
+  const { isExpired } = createLeaseMonitor(() => time.nowMs);
   return {
     /** Looked at so many milliseconds after the last look. */
     after(ms: number, facts: Partial<StoredAction> = {}): boolean {

@@ -22,9 +22,9 @@ test.each([
     journal: async () => office.journal,
     timing: systemTiming,
     monotonicMs: () => office.clock.nowMs,
-    isGone: () => true,
+    isOwnerDead: () => true,
     redact: without(SECRETS[0]),
-    onTrouble: () => undefined,
+    onJournalError: () => undefined,
   });
   const redact = without(SECRETS[1]);
   expect(await actions.recordOutcome("service", "a-key-of-its-own", found, { redact })).toBe(true);

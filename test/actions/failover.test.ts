@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { listActions } from "../../src/actions/listing.ts";
-import { isAnswerLost } from "../../src/actions/store/database.ts";
+import { isResponseLost } from "../../src/actions/store/database.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { connectToPrimary } from "../../src/teams/database.ts";
 import { createNotices, MAX_NOTICE_BYTES, NoticeTooLong } from "../../src/teams/notices.ts";
@@ -53,7 +53,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
           if (await journal.resolve(written, SUCCEEDED)) continue;
           throw new Error(`${key} was settled by another`);
         } catch (error) {
-          if (!isAnswerLost(error)) throw error;
+          if (!isResponseLost(error)) throw error;
           unsure.push(key);
         }
       }

@@ -1,9 +1,9 @@
 // A resource's history in the journal, on both databases: what was done about it, what made it, each by an index.
 import { expect, test } from "vitest";
-import { readCanonical } from "../../src/actions/canonical-json.ts";
+import { parseCanonicalArguments } from "../../src/actions/canonical-json.ts";
 import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { listActions, overviewOf } from "../../src/actions/listing.ts";
-import type { Database, Value } from "../../src/actions/store/database.ts";
+import { countUnresolved, listActions } from "../../src/actions/listing.ts";
+import type { Database, SqlValue } from "../../src/actions/store/database.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
 import type { Place } from "./place.ts";
 import { newAction, reading } from "./samples.ts";
@@ -15,7 +15,7 @@ const args = (jobId: string) => JSON.stringify({ jobId });
 
 interface RecordedQuery {
   readonly sql: string;
-  readonly values: readonly Value[];
+  readonly values: readonly SqlValue[];
 }
 
 /** The journal at a place, with a clock that goes on by a second each time it is looked at, and what it asked its database. */
@@ -47,7 +47,7 @@ const createResolution = (state: Resolution["state"], resourceId?: string, kind?
 });
 
 async function put(journal: Journal, action: Partial<NewAction> & { readonly key: string }, ends?: Resolution) {
-  const about = String(readCanonical(action.arguments ?? args(""))["jobId"] ?? "");
+  const about = String(parseCanonicalArguments(action.arguments ?? args(""))["jobId"] ?? "");
   const open = await journal.insert(newAction({ about, fingerprint: action.key, ...action }));
   if (!open) throw new Error("not inserted");
   if (ends) await journal.resolve(open, ends);
@@ -78,7 +78,7 @@ describeEachDriver((driver) => {
     );
     await put(journal, { ...about, key: "other service", service: "another" }, createResolution("succeeded", "job-12"));
     await put(journal, { key: "a submission" }, createResolution("succeeded", "job-1"));
-    const found = await reading(journal).about("job-1");
+    const found = await reading(journal).listByResource("job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     expect(found[0]).toEqual({
       tool: "retry_job",
@@ -89,14 +89,14 @@ describeEachDriver((driver) => {
       isRefused: true,
     });
     expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
-    expect(await reading(journal).about("job-2")).toEqual([]);
+    expect(await reading(journal).listByResource("job-2")).toEqual([]);
   });
 
   test("a job is found by its id, whatever is in it", async () => {
     const { journal } = await openAt(driver, await driver.place());
     for (const jobId of ["a:b", "job/1 %25", "é🍨", "%", "retries"]) {
       await put(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
-      const found = await reading(journal).about(jobId);
+      const found = await reading(journal).listByResource(jobId);
       expect(found.map(({ arguments: { jobId: id } }) => id)).toEqual([jobId]);
       expect(await journal.find("service", jobId)).toMatchObject({ about: jobId });
     }
@@ -111,14 +111,14 @@ describeEachDriver((driver) => {
       createResolution("succeeded", "job-2"),
     );
     await fill(database, LATER);
-    expect(await reading(journal).argumentsOf("job-2")).toEqual({ retryMode: "RESTART" });
-    expect(await reading(journal, "another").argumentsOf("job-2")).toBeUndefined();
-    expect(await reading(journal).argumentsOf("job-1")).toBeUndefined();
+    expect(await reading(journal).findCreationArguments("job-2")).toEqual({ retryMode: "RESTART" });
+    expect(await reading(journal, "another").findCreationArguments("job-2")).toBeUndefined();
+    expect(await reading(journal).findCreationArguments("job-1")).toBeUndefined();
   });
 
   test.each<[string, readonly string[], (journal: Journal) => Promise<unknown>]>([
-    ["what was done about a job", ["actions_about"], (journal) => reading(journal).about("about-7")],
-    ["what made it", ["actions_made"], (journal) => reading(journal).argumentsOf("made-7")],
+    ["what was done about a job", ["actions_about"], (journal) => reading(journal).listByResource("about-7")],
+    ["what made it", ["actions_made"], (journal) => reading(journal).findCreationArguments("made-7")],
     [
       "the latest action with a fingerprint",
       ["actions_(?:by_fingerprint|slot)"],
@@ -144,8 +144,8 @@ describeEachDriver((driver) => {
       ["actions_by_time"],
       (journal) => listActions(journal, { service: undefined, state: "succeeded", limit: 20 }),
     ],
-    ["the unresolved ones", ["actions_(?:unresolved|by_state)"], (journal) => reading(journal).unresolved()],
-    ["the unresolved ones of all", ["actions_unresolved"], overviewOf],
+    ["the unresolved ones", ["actions_(?:unresolved|by_state)"], (journal) => reading(journal).listUnresolved()],
+    ["the unresolved ones of all", ["actions_unresolved"], countUnresolved],
   ])("%s is found by an index, not among all actions of the service", async (_what, indexes, runQuery) => {
     const { database, journal, asked } = await openAt(driver, await driver.place());
     await fill(database, LATER);

@@ -8,10 +8,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalArguments } from "../../src/actions/canonical-json.ts";
 import { LEASE_MS } from "../../src/actions/claims.ts";
+import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
 import { type ActionState, type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { listActions, overviewOf } from "../../src/actions/listing.ts";
+import { countUnresolved, listActions } from "../../src/actions/listing.ts";
 import { DevelopmentJournal, JOURNAL_VERSION, NewerJournal } from "../../src/actions/store/schema.ts";
-import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/window.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
 import type { Place } from "./place.ts";
 import { GONE, newAction, REJECTED, reading, SUCCEEDED, storedAction, UNKNOWN } from "./samples.ts";
@@ -100,8 +100,8 @@ describeEachDriver((driver) => {
       const written = await inserted(journal, "a", { about: id });
       expect(written.about).toBe(id);
       expect((await journal.resolve(written, { ...SUCCEEDED, resourceId: id }))?.resource_id).toBe(id);
-      expect(await reading(journal).argumentsOf(id)).toEqual({});
-      expect((await reading(journal).about(id)).map(({ idempotencyKey }) => idempotencyKey)).toEqual(["a"]);
+      expect(await reading(journal).findCreationArguments(id)).toEqual({});
+      expect((await reading(journal).listByResource(id)).map(({ idempotencyKey }) => idempotencyKey)).toEqual(["a"]);
     },
   );
 
@@ -228,7 +228,7 @@ describeEachDriver((driver) => {
     clock.nowMs += 1;
     await ended(journal, "again", SUCCEEDED, { fingerprint: "hash", isExplicit: true });
     expect(await liveKey(journal)).toBe("again");
-    const [row] = await reading(journal).unresolved();
+    const [row] = await reading(journal).listUnresolved();
     expect(row).toMatchObject({ idempotencyKey: "lost", supersededBy: "again" });
     clock.nowMs += DEDUPLICATION_WINDOW_MS;
     expect(await liveKey(journal), "the unknown one does not come back").toBeUndefined();
@@ -356,7 +356,7 @@ describeEachDriver((driver) => {
     expect(await keys(undefined, "in_progress", 10)).toBe("ce");
     const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 1 });
     expect(counts).toEqual({ in_progress: 1, succeeded: 1, rejected: 1, unknown: 1 });
-    expect(await overviewOf(journal)).toEqual({ inProgress: 2, unknown: 1 });
+    expect(await countUnresolved(journal)).toEqual({ inProgress: 2, unknown: 1 });
   });
 
   test("prunes actions in every state that have not changed for so long", async () => {
@@ -452,7 +452,7 @@ describeEachDriver((driver) => {
       clock.nowMs += DEDUPLICATION_WINDOW_MS;
     }
     let other: Promise<unknown> = Promise.resolve();
-    await real.exclusively(async (inTransaction) => {
+    await real.withExclusiveTransaction(async (inTransaction) => {
       query = inTransaction;
       expect(await one.insert(newAction({ key: "one" }))).toMatchObject({ key: "one" });
       other = two.insert(newAction({ key: "two" }));

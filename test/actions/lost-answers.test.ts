@@ -1,7 +1,7 @@
 // A connection that breaks when a write is done and its answer is not there yet: the write is made once more, and known for what it was.
 import { expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { AnswerLost, type Database } from "../../src/actions/store/database.ts";
+import { type Database, ResponseLost } from "../../src/actions/store/database.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { folderForTest } from "../support/home.ts";
 import { newAction, SUCCEEDED } from "./samples.ts";
@@ -26,7 +26,7 @@ async function bench() {
       const rows = how === "the write" ? [] : await real.query(sql, values);
       if (how === undefined) return rows;
       await between();
-      throw new AnswerLost("Connection terminated unexpectedly");
+      throw new ResponseLost("Connection terminated unexpectedly");
     },
   };
   const as = (owner: string, on: Database): Promise<Journal> => openJournal(on, { owner, now: () => NOW });
@@ -101,5 +101,5 @@ test.each<Loses>(["the write", "its answer"])("a claim is made, whatever was los
 test("what is lost twice is an error", async () => {
   const { journal, lose } = await bench();
   lose("the write", async () => lose("the write"));
-  await expect(journal.insert(newAction())).rejects.toThrow(AnswerLost);
+  await expect(journal.insert(newAction())).rejects.toThrow(ResponseLost);
 });

@@ -1,6 +1,6 @@
 // The action machine's own rules, where time, death and a journal that fails have to be at hand: processes that share a journal.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/window.ts";
+import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
 import { createLatch } from "../support/latch.ts";
 import { openOffice, refused, type Told } from "./workers.ts";
 

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createJournal, type JournalOptions } from "../../src/actions/open.ts";
+import { createJournalHandle, type JournalOptions } from "../../src/actions/journal-handle.ts";
 import type { Database } from "../../src/actions/store/database.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { folderForTest } from "../support/home.ts";
@@ -21,7 +21,7 @@ async function bench(changes: Partial<JournalOptions> = {}) {
     owner: "one",
     ...changes,
   };
-  const opened = createJournal(options);
+  const opened = createJournalHandle(options);
   onTestFinished(() => opened.close());
   const look = async () => {
     const database = await openSqlite(stateDir);
@@ -52,7 +52,7 @@ test("of many old actions a thousand are forgotten at once, the others soon, the
   const database = await first.look();
   await fill(database, 2_500, 31);
   await fill(database, 10, 29);
-  const again = createJournal(first.options);
+  const again = createJournalHandle(first.options);
   onTestFinished(() => again.close());
   await again.open();
   expect(await countIn(database)).toBeLessThanOrEqual(1_511);
@@ -63,7 +63,7 @@ test("what has become old since the start is forgotten within an hour", async ()
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const { options, look } = await bench();
-  const journal = createJournal(options);
+  const journal = createJournalHandle(options);
   await journal.open();
   const database = await look();
   await fill(database, 5, 31);
@@ -81,10 +81,10 @@ test("tables that are to be brought forward by somebody else are left as they ar
   });
   expect(existsSync(join(stateDir, "actions.sqlite"))).toBe(true);
   const { look, options } = await bench();
-  const first = createJournal(options);
+  const first = createJournalHandle(options);
   await first.open();
   await first.close();
-  const upToDate = createJournal({ ...options, migrates: false });
+  const upToDate = createJournalHandle({ ...options, migrates: false });
   onTestFinished(() => upToDate.close());
   expect(await (await upToDate.open()).find("service", "none")).toBeUndefined();
   expect(await countIn(await look())).toBe(0);

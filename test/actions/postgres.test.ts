@@ -128,7 +128,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     const idlePid = await pidOf(idle.query);
     let busyPid = 0;
     stick(idlePid);
-    const inTransaction = busy.exclusively(async (query) => {
+    const inTransaction = busy.withExclusiveTransaction(async (query) => {
       busyPid = await pidOf(query);
       stick(busyPid);
       await query("SELECT 1");
@@ -161,10 +161,10 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     const [one, two] = [await openForTest(url), await openForTest(url)];
     const order: string[] = [];
     let other: Promise<void> = Promise.resolve();
-    await one.exclusively(async () => {
-      other = two.exclusively(async () => void order.push("the same name"), "a");
-      await two.exclusively(async () => void order.push("another name"), "b");
-      await two.exclusively(async () => void order.push("no name"));
+    await one.withExclusiveTransaction(async () => {
+      other = two.withExclusiveTransaction(async () => void order.push("the same name"), "a");
+      await two.withExclusiveTransaction(async () => void order.push("another name"), "b");
+      await two.withExclusiveTransaction(async () => void order.push("no name"));
       order.push("the end of the first");
     }, "a");
     await other;
@@ -176,7 +176,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     const many = Array.from({ length: 40 }, (_, n) => database.query("SELECT $1::int AS n, pg_sleep(0.01)", [n]));
     expect((await Promise.all(many)).map(([row]) => row?.["n"])).toEqual(Array.from({ length: 40 }, (_, n) => n));
     const held = [1, 2, 3, 4].map(() => database.query("SELECT pg_sleep(7)"));
-    expect(database.waiting()).toBe(0);
+    expect(database.waitingCount()).toBe(0);
     await expect(database.query("SELECT 1")).rejects.toThrow("all 4 connections have been busy");
     await Promise.all(held);
     expect(await database.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
@@ -194,7 +194,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
 
   test("what fails in the middle of a transaction is undone", async () => {
     const database = await openForTest(await running().database());
-    const failed = database.exclusively(async (query) => {
+    const failed = database.withExclusiveTransaction(async (query) => {
       await query("CREATE TABLE half (a INTEGER)");
       throw new Error("on purpose");
     });

@@ -1,7 +1,7 @@
 // Actions to put into a journal.
 import { createActions } from "../../src/actions/actions.ts";
 import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
-import { actionsOfService } from "../../src/actions/of-service.ts";
+import { createServiceActions } from "../../src/actions/service-actions.ts";
 import { systemTiming } from "../../src/api-client/attempts.ts";
 
 export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
@@ -20,14 +20,14 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
 
 /** What a journal shows of one service. */
 export const reading = (journal: Journal, service = "service") =>
-  actionsOfService({
+  createServiceActions({
     actions: createActions({
       journal: async () => journal,
       timing: systemTiming,
       monotonicMs: () => 0,
-      isGone: () => false,
+      isOwnerDead: () => false,
       redact: (text) => text,
-      onTrouble: () => undefined,
+      onJournalError: () => undefined,
     }),
     journal: async () => journal,
     serviceName: async () => service,

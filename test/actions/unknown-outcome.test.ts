@@ -1,7 +1,7 @@
 // What an agent is told of an action without an outcome: it can do exactly what the text says, and nothing happens twice.
 import { expect, onTestFinished, test } from "vitest";
+import { createJournalHandle } from "../../src/actions/journal-handle.ts";
 import { listActions } from "../../src/actions/listing.ts";
-import { createJournal } from "../../src/actions/open.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { folderForTest } from "../support/home.ts";
@@ -142,7 +142,7 @@ test("actions that have not changed for 30 days are deleted when the journal is 
   const clock = { nowMs: Date.now() };
   const day = 86_400_000;
   const opened = async () => {
-    const handle = createJournal({
+    const handle = createJournalHandle({
       stateDir,
       url: undefined,
       retentionMs: 30 * day,

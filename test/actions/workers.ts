@@ -99,9 +99,9 @@ export async function openOffice(): Promise<Office> {
           },
         },
         monotonicMs: () => clock.nowMs,
-        isGone: (other) => gone.has(other),
+        isOwnerDead: (other) => gone.has(other),
         redact: (text) => text,
-        onTrouble: () => undefined,
+        onJournalError: () => undefined,
       });
       return {
         async call({
@@ -126,7 +126,7 @@ export async function openOffice(): Promise<Office> {
               return { value: await answer(), drift: [], replayed: false };
             },
             resourceId: () => undefined,
-            findOut: "Look.",
+            verificationAdvice: "Look.",
             context: { signal: new AbortController().signal, deadlineAt: clock.nowMs + 45_000 },
           };
           try {

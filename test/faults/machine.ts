@@ -5,7 +5,7 @@ import { EventEmitter, once } from "node:events";
 import { setImmediate as tick } from "node:timers/promises";
 import { createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { actionsOfService } from "../../src/actions/of-service.ts";
+import { createServiceActions } from "../../src/actions/service-actions.ts";
 import type { Database } from "../../src/actions/store/database.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../src/api-client/attempts.ts";
 import { createService } from "../../src/api-client/call.ts";
@@ -202,9 +202,9 @@ export class Machine {
       journal: () => this.#journal,
       timing: this.#timing,
       monotonicMs: clock.now,
-      isGone: (owner) => world.gone.has(owner),
+      isOwnerDead: (owner) => world.gone.has(owner),
       redact: (text) => text,
-      onTrouble: () => undefined,
+      onJournalError: () => undefined,
     });
     this.#tokens = createTokens({
       identity: world.service,
@@ -298,7 +298,7 @@ export class Machine {
       timing: this.#timing,
     });
     const serviceName = async () => script.owner;
-    const actions = actionsOfService({
+    const actions = createServiceActions({
       actions: this.#actions,
       journal: () => this.#journal,
       serviceName,

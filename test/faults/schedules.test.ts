@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { prepareSchema } from "../../src/actions/store/schema.ts";
+import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
+import { migrateSchema } from "../../src/actions/store/schema.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/window.ts";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { registerInput } from "../../tools/register-input.ts";
 import { submitJob } from "../../tools/submit-job.ts";
@@ -340,7 +340,7 @@ async function check(seed: number, numRuns: number): Promise<void> {
   const clock = manualClock();
   const emulator = await startEmulator({ clock });
   const database = await openSqlite(folder);
-  await prepareSchema(database);
+  await migrateSchema(database);
   // What survives a power cut is no question here.
   await database.query("PRAGMA synchronous = OFF");
   const world = makeWorld(emulator, clock, database);

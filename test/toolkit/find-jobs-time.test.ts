@@ -23,7 +23,7 @@ test("a call reads for 20 s at most", async () => {
   const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now } });
   const context = { signal: new AbortController().signal, deadlineAt: now() + 45_000 };
   const wish = { workspaceId: "micws_1", filter: { states: ["FAILED"] as const }, isFull: false };
-  const ports = { service, retries: createRetries(), actions: { about: async () => [] } };
+  const ports = { service, retries: createRetries(), actions: { listByResource: async () => [] } };
   const found = await findJobs(wish, { context, report: () => undefined }, ports);
   expect(requestedPages).toHaveLength(3);
   expect(found).toMatchObject({

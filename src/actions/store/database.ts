@@ -1,7 +1,7 @@
 // What the journal needs of a database: one SQL text with $1, $2 … runs on each engine. And what an unusable one means for a call.
 import { errorCode, errorMessage, Failure } from "../../core/failure.ts";
 
-export type Value = string | number | null;
+export type SqlValue = string | number | null;
 export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 export interface Database {
@@ -9,27 +9,28 @@ export interface Database {
    * Runs one statement and returns its rows. A write is on disk when this resolves. Throws the error that
    * the engine's `explain` option returns; isAnswerLost recognizes a write that may have been done.
    */
-  query(sql: string, values?: readonly Value[]): Promise<readonly DatabaseRow[]>;
+  query(sql: string, values?: readonly SqlValue[]): Promise<readonly DatabaseRow[]>;
   /** Runs `work` all or nothing, with no other process in between that names the same lock (the journal's own, unless another is named). */
-  exclusively(work: (query: Database["query"]) => Promise<void>, lock?: string): Promise<void>;
+  withExclusiveTransaction(work: (query: Database["query"]) => Promise<void>, lock?: string): Promise<void>;
   /** SQL for the current time by the database's own clock, in milliseconds since 1970; absent if all its users have one clock. */
   readonly clock?: string | undefined;
   close(): Promise<void>;
 }
 
 /** Turns an engine's error into the one that its caller gets. */
-export type Explain = (error: unknown) => unknown;
+export type MapError = (error: unknown) => unknown;
 
 /** A connection broke under a statement: it may have been done, or may yet be. */
-export class AnswerLost extends Error {
+export class ResponseLost extends Error {
   override readonly name = "AnswerLost";
 }
 
 // By its name: an engine is a file of its own in dist/, with a class of its own.
-const isOne = (error: unknown): boolean => error instanceof Error && error.name === "AnswerLost";
+const isResponseLostInstance = (error: unknown): boolean => error instanceof Error && error.name === "AnswerLost";
 
 /** True for what it was explained as, too. */
-export const isAnswerLost = (error: unknown): boolean => isOne(error) || (error instanceof Error && isOne(error.cause));
+export const isResponseLost = (error: unknown): boolean =>
+  isResponseLostInstance(error) || (error instanceof Error && isResponseLostInstance(error.cause));
 
 /** The tables cannot be used as they are. `advice`: what the user can do about it. */
 export class UnusableTables extends Error {
@@ -58,15 +59,17 @@ export class JournalFailure extends Failure {
 }
 
 // A host with several addresses fails with an error for each, and no text of its own.
-const describe = (error: unknown): string =>
-  error instanceof AggregateError ? error.errors.map(describe).join("; ") : errorMessage(error) || "it does not answer";
+const describeError = (error: unknown): string =>
+  error instanceof AggregateError
+    ? error.errors.map(describeError).join("; ")
+    : errorMessage(error) || "it does not answer";
 
 /** Explains any error of code in which only the journal can fail. */
 export function journalFailure(error: unknown): JournalFailure {
   if (error instanceof JournalFailure) return error;
   const advice =
     error instanceof UnusableTables ? error.advice : "Ask the user to run mic-mcp doctor, which may show more.";
-  return new JournalFailure(error, describe(error), advice);
+  return new JournalFailure(error, describeError(error), advice);
 }
 
 /** From the package that has SQLite for a Node without it, or from its binary. */
@@ -90,7 +93,7 @@ const WRITABLE_ADVICE =
 
 export function sqliteFailure(error: unknown): JournalFailure {
   if (error instanceof JournalFailure) return error;
-  const reason = describe(error);
+  const reason = describeError(error);
   if (NO_ENGINE.test(`${errorCode(error)} ${reason}`))
     return new JournalFailure(
       error,
@@ -106,7 +109,7 @@ export const postgresFailure =
   (variable: string) =>
   (error: unknown): JournalFailure => {
     if (error instanceof JournalFailure) return error;
-    const reason = describe(error);
+    const reason = describeError(error);
     const advice = /No space left|disk full|could not extend/i.test(reason)
       ? `Ask the user to free space on the disk of the PostgreSQL server that ${variable} names, then call again.`
       : `Ask the user to check ${variable} and its PostgreSQL server, then call again.`;

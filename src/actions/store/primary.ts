@@ -4,8 +4,8 @@ import { errorCode, errorMessage } from "../../core/failure.ts";
 import { type Connection, createConnection, NoPrimary } from "./connection.ts";
 
 /** How long to look for it: a failover takes some seconds. */
-export const FIND_MS = 10_000;
-const ASK_MS = 2_000;
+export const FIND_TIMEOUT_MS = 10_000;
+const QUERY_TIMEOUT_MS = 2_000;
 /** Time for the others to answer, once one of them may be it. */
 const GRACE_MS = 300;
 const PAUSE_MS = 100;
@@ -20,61 +20,61 @@ function reasonWithoutAddress(error: unknown): string {
   return code.startsWith("E") ? code : errorMessage(error) || "no answer";
 }
 
-export interface Primary {
+export interface PrimaryFinder {
   /** Its URL. Throws NoPrimary after FIND_MS. */
   find(): Promise<string>;
   /** Throws NoPrimary if the server behind a connection is not it. */
   check(connection: Connection): Promise<void>;
 }
 
-export function createPrimary(urls: readonly string[]): Primary {
+export function createPrimaryFinder(urls: readonly string[]): PrimaryFinder {
   /** The youngest timeline that was seen: a server on an older one was left behind. */
-  let youngest = 1;
+  let latestTimeline = 1;
 
-  async function timelineOf(connection: Connection): Promise<number> {
+  async function readTimeline(connection: Connection): Promise<number> {
     const [row] = await connection.run(ROLE_SQL);
     const timeline = Number(row?.["timeline"]);
     if (timeline === 0) throw new NoPrimary("it is a standby");
-    if (timeline < youngest) throw new NoPrimary("it was the primary before a failover");
+    if (timeline < latestTimeline) throw new NoPrimary("it was the primary before a failover");
     return timeline;
   }
 
-  async function ask(url: string): Promise<number> {
-    const connection = createConnection({ url, name: "mic-mcp", limitMs: ASK_MS });
-    return await timelineOf(connection).finally(connection.close);
+  async function queryTimeline(url: string): Promise<number> {
+    const connection = createConnection({ url, name: "mic-mcp", timeoutMs: QUERY_TIMEOUT_MS });
+    return await readTimeline(connection).finally(connection.close);
   }
 
   /** Asks all of them at once; returns the best of those that answer in time. */
-  async function askAll() {
+  async function queryAllServers() {
     const found: { url: string; timeline: number }[] = [];
     const reasons: string[] = [];
-    const asked = urls.map(async (url, at) => {
+    const queries = urls.map(async (url, at) => {
       try {
-        found.push({ url, timeline: await ask(url) });
+        found.push({ url, timeline: await queryTimeline(url) });
       } catch (error) {
         reasons.push(`number ${at + 1}: ${reasonWithoutAddress(error)}`);
         throw error;
       }
     });
-    const first = Promise.any(asked).then(() => sleep(GRACE_MS, undefined, { ref: false }));
-    await Promise.race([Promise.allSettled(asked), first.catch(() => Promise.allSettled(asked))]);
+    const first = Promise.any(queries).then(() => sleep(GRACE_MS, undefined, { ref: false }));
+    await Promise.race([Promise.allSettled(queries), first.catch(() => Promise.allSettled(queries))]);
     const [best] = found.sort((one, other) => other.timeline - one.timeline);
-    youngest = Math.max(youngest, best?.timeline ?? 0);
+    latestTimeline = Math.max(latestTimeline, best?.timeline ?? 0);
     return { best: best?.url, reasons };
   }
 
   return {
     async find() {
-      const endsAt = performance.now() + FIND_MS;
+      const endsAt = performance.now() + FIND_TIMEOUT_MS;
       for (;;) {
-        const { best, reasons } = await askAll();
+        const { best, reasons } = await queryAllServers();
         if (best !== undefined) return best;
         if (performance.now() > endsAt) throw new NoPrimary(`no server takes writes (${reasons.join("; ")})`);
         await sleep(PAUSE_MS);
       }
     },
     async check(connection) {
-      youngest = Math.max(youngest, await timelineOf(connection));
+      latestTimeline = Math.max(latestTimeline, await readTimeline(connection));
     },
   };
 }

@@ -6,7 +6,7 @@ import { type Database, UnusableTables } from "./database.ts";
 const BASELINE = 8;
 
 const BASELINE_STATEMENTS: readonly string[] = [
-  // The columns are described in src/actions/store/stored.ts.
+  // The columns are described in src/actions/store/action-row.ts.
   `CREATE TABLE actions (
      service TEXT NOT NULL, key TEXT NOT NULL, upstream_key TEXT NOT NULL, tool TEXT NOT NULL,
      arguments TEXT NOT NULL, fingerprint TEXT NOT NULL, slot INTEGER NOT NULL, about TEXT NOT NULL,
@@ -69,7 +69,7 @@ export class DevelopmentJournal extends UnusableTables {
 }
 
 /** Returns the version of the tables, 0 if there are none. Throws NewerJournal and DevelopmentJournal. */
-export async function journalVersion(query: Database["query"]): Promise<number> {
+export async function readJournalVersion(query: Database["query"]): Promise<number> {
   const rows = (await query("SELECT * FROM journal_version")).map((row) => VersionRow.parse(row));
   const version = Math.max(0, ...rows.map((row) => row.version));
   const needs = Math.max(0, ...rows.map((row) => row.needs ?? row.version));
@@ -82,8 +82,8 @@ export async function journalVersion(query: Database["query"]): Promise<number> 
  * Brings the tables up to JOURNAL_VERSION. Throws UnusableTables if a later mic-mcp or a development version has changed them, or if
  * `migrates` is false and they are not up to date.
  */
-export async function prepareSchema(database: Database, migrates = true): Promise<void> {
-  const found = await journalVersion(database.query).catch((error: unknown) => {
+export async function migrateSchema(database: Database, migrates = true): Promise<void> {
+  const found = await readJournalVersion(database.query).catch((error: unknown) => {
     if (error instanceof UnusableTables) throw error;
     // The table does not exist yet. Any other error shows below.
     return 0;
@@ -94,10 +94,10 @@ export async function prepareSchema(database: Database, migrates = true): Promis
       `it has version ${found}, and this mic-mcp needs ${JOURNAL_VERSION}`,
       "Ask the user to run mic-mcp migrate, or start without MIC_MIGRATE=off.",
     );
-  await database.exclusively(async (query) => {
+  await database.withExclusiveTransaction(async (query) => {
     await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL, needs INTEGER)");
     // Another process may have been faster.
-    const current = await journalVersion(query);
+    const current = await readJournalVersion(query);
     for (let version = Math.max(current + 1, BASELINE); version <= JOURNAL_VERSION; version++) {
       const statements = version === BASELINE ? BASELINE_STATEMENTS : (CHANGES[version - BASELINE - 1] ?? []);
       for (const statement of statements) await query(statement);

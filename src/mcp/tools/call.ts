@@ -68,7 +68,7 @@ async function recalled(
   runtime: Runtime,
 ) {
   if (!tool.byKey || typeof idempotencyKey !== "string" || Object.keys(others).length > 0) return undefined;
-  const stored = await runtime.ports.actions.recall(tool.byKey.tool, idempotencyKey);
+  const stored = await runtime.ports.actions.findArguments(tool.byKey.tool, idempotencyKey);
   return stored && { ...tool.byKey.argumentsOf(stored), idempotencyKey };
 }
 

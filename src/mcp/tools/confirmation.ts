@@ -11,8 +11,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import { canonicalArguments, hashOf } from "../../actions/canonical-json.ts";
-import { makeKey } from "../../actions/idempotency-keys.ts";
+import { canonicalArguments, sha256Hex } from "../../actions/canonical-json.ts";
+import { generateKey } from "../../actions/idempotency-keys.ts";
 import { Failure } from "../../core/failure.ts";
 import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
@@ -76,7 +76,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
   async function isResumed({ actions }: ConfirmationRequest): Promise<boolean> {
     if (!actions) return false;
     try {
-      for (const action of actions) if ((await ports.actions.findKnown(action)) === undefined) return false;
+      for (const action of actions) if ((await ports.actions.findExisting(action)) === undefined) return false;
       return true;
     } catch {
       // The call itself fails in the same way and says why.
@@ -101,7 +101,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
     ): Promise<Consent> {
       const question = config.confirm === "never" ? undefined : tool.question(args);
       if (!question || !canAsk(capabilities)) return GO;
-      const argumentsHash = hashOf(canonicalArguments({ ...args }));
+      const argumentsHash = sha256Hex(canonicalArguments({ ...args }));
       const carried = context.mcpReq.requestState<unknown>();
       const state = carried === undefined ? undefined : ConfirmationState.safeParse(carried).data;
       if (carried !== undefined && (state?.tool !== tool.name || state.argumentsHash !== argumentsHash))
@@ -113,7 +113,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
           return { go: true, key: state.key, shownVersion: state.shownVersion };
         }
       } else if (await isResumed(question)) return GO;
-      const key = state?.key ?? question.idempotencyKey ?? makeKey();
+      const key = state?.key ?? question.idempotencyKey ?? generateKey();
       const prepared = await question.prepare(call);
       if (!prepared) return GO;
       return {

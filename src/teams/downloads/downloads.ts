@@ -1,6 +1,6 @@
 // Redeems links to files: GET /downloads/{ticket} streams an asset from the API with a new token of the team, or makes rows again. Nothing is
 // stored. The path is never logged, because anybody who has it may read the file.
-import type { AuditedEvent } from "../../actions/audit.ts";
+import type { AuditEvent } from "../../actions/audit.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
@@ -34,7 +34,7 @@ export interface EndedDownload {
 }
 
 /** The row of the audit; its outcome says whether the whole file was sent, or how the request was refused. */
-export function auditRow(download: EndedDownload): readonly [Auditor, AuditedEvent] {
+export function auditRow(download: EndedDownload): readonly [Auditor, AuditEvent] {
   const { caller, team = "", client, kind, of, status, isComplete, traceId } = download;
   const outcome = status === 200 ? (isComplete ? "whole" : "broken off") : `HTTP ${status}`;
   return [

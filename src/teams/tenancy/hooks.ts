@@ -1,6 +1,6 @@
 // Hooks of a caller in a team: the keys that their actions have at the API, and the notice after a restore.
 import { createHmac } from "node:crypto";
-import { DEDUPLICATION_WINDOW_MS } from "../../actions/window.ts";
+import { DEDUPLICATION_WINDOW_MS } from "../../actions/deduplication-window.ts";
 import type { Span } from "../variables.ts";
 
 /**

@@ -1,6 +1,6 @@
 // A team as a client of the API. Its secret is read for each token, so a rotated secret is used from the next token on. A team has one
 // workspace: a request that names another one is not sent and not recorded as an action.
-import type { ServiceActions } from "../../actions/of-service.ts";
+import type { ServiceActions } from "../../actions/service-actions.ts";
 import type { EncodedRequest } from "../../api-client/encode.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage, Failure } from "../../core/failure.ts";

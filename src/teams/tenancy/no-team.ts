@@ -1,5 +1,5 @@
 // The runtime of a caller without a team: geography works, and calls that need the team's credentials say whom to ask.
-import type { ServiceActions } from "../../actions/of-service.ts";
+import type { ServiceActions } from "../../actions/service-actions.ts";
 import type { TokenSource } from "../../api-client/call.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
@@ -67,14 +67,14 @@ export function noActions(failure: Failure): ServiceActions {
   };
   return {
     perform: refuse,
-    findKnown: refuse,
-    recall: refuse,
+    findExisting: refuse,
+    findArguments: refuse,
     recordOutcome: refuse,
     list: refuse,
-    unresolved: refuse,
+    listUnresolved: refuse,
     find: refuse,
-    overview: refuse,
-    about: refuse,
-    argumentsOf: refuse,
+    countUnresolved: refuse,
+    listByResource: refuse,
+    findCreationArguments: refuse,
   };
 }

@@ -1,7 +1,7 @@
 // The teams in the database: each has the client credentials of one workspace, and members. The tables are only added to, by statements that
 // check what exists, so an older version can run beside this one.
 import * as z from "zod/v4";
-import type { Database, Value } from "../../actions/store/database.ts";
+import type { Database, SqlValue } from "../../actions/store/database.ts";
 
 /** Each change sends the team's name on this channel to all instances. */
 export const CHANNEL = "mic_teams";
@@ -56,7 +56,7 @@ const TABLES = [
 
 /** Creates missing tables. Throws what the driver throws. */
 export const prepareTables = (database: Database): Promise<void> =>
-  database.exclusively(async (query) => {
+  database.withExclusiveTransaction(async (query) => {
     for (const table of TABLES) await query(table);
   });
 
@@ -97,7 +97,7 @@ export type Teams = ReturnType<typeof createTeams>;
 
 /** `query`: of a database with the tables above. The methods throw what it throws. */
 export function createTeams({ query }: Pick<Database, "query">) {
-  const changes = async (sql: string, values: readonly Value[]): Promise<boolean> =>
+  const changes = async (sql: string, values: readonly SqlValue[]): Promise<boolean> =>
     (await query(`WITH changed AS (${sql}) ${NOTIFY}`, values)).length > 0;
 
   async function find(name: string): Promise<Team | undefined> {

@@ -1,5 +1,5 @@
 // What a job's phrases are filled with: its place among the stages, its failure, what has become of it since.
-import type { ActionAbout } from "../../actions/of-service.ts";
+import type { ResourceAction } from "../../actions/service-actions.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { problemName } from "../summary-view.ts";
@@ -10,7 +10,7 @@ export const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCE
 /** What is known about a job beyond its own fields. */
 export interface JobHistory {
   /** An action on the job of unknown outcome. */
-  readonly unresolved?: ActionAbout | undefined;
+  readonly unresolved?: ResourceAction | undefined;
   /** The job's retry; its `id` is undefined if the API's answer could not be read. */
   readonly retry?: { readonly id: string | undefined } | undefined;
   /** A RESTART of this server made the job. */

@@ -1,5 +1,5 @@
 // How jobs are shown: which phrase fits, what is known of a job's history, and its lean fields.
-import type { ActionAbout } from "../../actions/of-service.ts";
+import type { ResourceAction } from "../../actions/service-actions.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import { quote } from "../../core/untrusted-text.ts";
@@ -30,7 +30,7 @@ const RETRY: ToolName = "retry_job";
 const CANCEL: ToolName = "cancel_job";
 
 /** What the history of jobs is read from: the journal first, then other jobs that this process has read. */
-export type HistoryPorts = Pick<Ports, "retries"> & { readonly actions: Pick<Ports["actions"], "about"> };
+export type HistoryPorts = Pick<Ports, "retries"> & { readonly actions: Pick<Ports["actions"], "listByResource"> };
 
 const HISTORY_LIMIT_MS = 1_000;
 
@@ -38,7 +38,7 @@ const HISTORY_LIMIT_MS = 1_000;
 const soon = <T>(reading: Promise<T>, otherwise: T): Promise<T> =>
   withTimeoutFallback(reading, otherwise, HISTORY_LIMIT_MS);
 
-function retryAmong(actions: readonly ActionAbout[], jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
+function retryAmong(actions: readonly ResourceAction[], jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
   const made = actions.find(({ tool, state }) => tool === RETRY && state === "succeeded");
   const id = made?.resourceId ?? retries.of(jobId);
   return made === undefined && id === undefined ? undefined : { id };
@@ -46,17 +46,17 @@ function retryAmong(actions: readonly ActionAbout[], jobId: string, { retries }:
 
 /** The job's retry, if it is known. */
 export const knownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
-  retryAmong(await soon(ports.actions.about(jobId), []), jobId, ports);
+  retryAmong(await soon(ports.actions.listByResource(jobId), []), jobId, ports);
 
 export async function historyOf(job: Job, ports: Pick<Ports, "actions" | "retries">): Promise<JobHistory> {
-  const madeBy = job.state === "FAILED" && job.retryOfBatchId !== null && ports.actions.argumentsOf(job.id);
+  const madeBy = job.state === "FAILED" && job.retryOfBatchId !== null && ports.actions.findCreationArguments(job.id);
   const [actions, made] = await Promise.all([
-    soon(ports.actions.about(job.id), []),
+    soon(ports.actions.listByResource(job.id), []),
     madeBy ? soon(madeBy, undefined) : undefined,
   ]);
   const retry = retryAmong(actions, job.id, ports);
   /** In a job that has ended nothing is left to cancel, and a retry that is known is resolved by that. */
-  const isMoot = ({ tool, isRefused }: ActionAbout): boolean =>
+  const isMoot = ({ tool, isRefused }: ResourceAction): boolean =>
     tool === CANCEL ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
   const unresolved = actions.find((action) => action.state === "unknown" && !isMoot(action));
   return { unresolved, retry, restarted: made?.["retryMode"] === "RESTART" };

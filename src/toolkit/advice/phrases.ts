@@ -1,7 +1,7 @@
 // What an agent reads about each state of each kind of resource: one plain sentence and, if there is one, the sensible next call.
 // Which phrase fits is decided beside it: job.ts and subjects.ts.
 
-import { againKey } from "../../actions/idempotency-keys.ts";
+import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { matchesInputKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Operation } from "../../contract/operation.ts";
@@ -202,7 +202,7 @@ export const INPUT = {
     summary: () => "The input has EXPIRED; register the file again to use it.",
     nextStep({ id, workspaceId, inputKind, referenceId }) {
       // Derived from the input, so that repeating the offered call registers the file only once more.
-      const again = { workspaceId, inputKind, referenceId, idempotencyKey: againKey(id) };
+      const again = { workspaceId, inputKind, referenceId, idempotencyKey: deriveRepeatKey(id) };
       if (!matchesInputKind(again)) return undefined;
       return { tool: "register_input", arguments: again, why: "makes a new input of the same, if it is still wanted" };
     },

@@ -1,7 +1,7 @@
 // The inputs of jobs: registers one, and finds or registers the inputs that run_job binds.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
-import { againKey, stepKey } from "../../actions/idempotency-keys.ts";
-import type { ActionAbout } from "../../actions/of-service.ts";
+import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.ts";
+import type { ResourceAction } from "../../actions/service-actions.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../core/failure.ts";
@@ -76,7 +76,7 @@ export async function obtainInput(
   if (inputId !== undefined) return { port, inputId, input: await readInput(inputId, call, ports) };
   const register: ToolCall = { ...call, tool: REGISTER };
   /** The journal's registrations that may have made an input of this. */
-  const registrations = (await ports.actions.about(referenceId)).filter(
+  const registrations = (await ports.actions.listByResource(referenceId)).filter(
     ({ tool, state, resourceId, arguments: args }) =>
       tool === REGISTER &&
       args["workspaceId"] === workspaceId &&
@@ -87,7 +87,7 @@ export async function obtainInput(
       (resourceId === undefined || !given.has(resourceId)),
   );
   // What succeeded is there, whatever became of other attempts.
-  const isMade = ({ state }: ActionAbout): boolean => state === "succeeded";
+  const isMade = ({ state }: ResourceAction): boolean => state === "succeeded";
   let expired: string | undefined;
   for (const registration of [...registrations.filter(isMade), ...registrations.filter((each) => !isMade(each))]) {
     const { arguments: args, idempotencyKey } = registration;
@@ -101,7 +101,8 @@ export async function obtainInput(
     expired ??= made.data.id;
   }
   // Absent: the deduplication window decides.
-  const idempotencyKey = expired === undefined ? callKey && stepKey(callKey, referenceId) : againKey(expired);
+  const idempotencyKey =
+    expired === undefined ? callKey && deriveStepKey(callKey, referenceId) : deriveRepeatKey(expired);
   const args = { workspaceId, inputKind, referenceId, idempotencyKey, isDerivedKey: true };
   const made = await registerInput(args, register, ports);
   onStep(port, stepOf(REGISTER, made));

@@ -1,6 +1,7 @@
 // Resolves actions whose outcome is unknown, one after the other: each is sent again under its key, or its job is read.
-import { RESOLVED_BY_READING, type StandingAction } from "../../actions/listing.ts";
-import { unknownKey } from "../../actions/unknown-outcome.ts";
+
+import { unknownKeyFailure } from "../../actions/action-failures.ts";
+import { type ActionStatus, RESOLVED_BY_READING } from "../../actions/listing.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
@@ -44,7 +45,7 @@ const MIN_SHARE_MS = 10_000;
 /** The clocks of this machine and of the API may differ by this much. */
 const CLOCK_SLACK_MS = 5 * 60_000;
 
-export function resolvingStep({ tool, state, supersededBy, isTooOld }: StandingAction): ResolvingStep {
+export function resolvingStep({ tool, state, supersededBy, isTooOld }: ActionStatus): ResolvingStep {
   if (state === "in_progress") return "wait";
   if (supersededBy !== undefined) return "skip";
   if (!isTooOld) return "send";
@@ -54,15 +55,15 @@ export function resolvingStep({ tool, state, supersededBy, isTooOld }: StandingA
 async function wantedActions(
   { idempotencyKey: key }: ResolveArguments,
   { actions }: Pick<JobPorts, "actions">,
-): Promise<readonly StandingAction[]> {
-  const all = await actions.unresolved();
+): Promise<readonly ActionStatus[]> {
+  const all = await actions.listUnresolved();
   return key === undefined ? all : all.filter(({ idempotencyKey }) => idempotencyKey === key);
 }
 
 const IN_PROGRESS: Finding = { outcome: "in progress", finding: "Another call is working on it." };
 
 /** As the journal has an action that this call did not resolve itself. */
-function journaled(action: StandingAction | undefined): Finding {
+function journaled(action: ActionStatus | undefined): Finding {
   const made = action?.resourceId !== undefined && { resourceId: action.resourceId };
   switch (action?.state) {
     case "succeeded":
@@ -87,7 +88,7 @@ const stillUnknown = ({ facts }: Failure): Finding => ({
 
 /** Records what was found out by reading; if another process was faster, its outcome counts. */
 async function record(
-  { idempotencyKey: key }: StandingAction,
+  { idempotencyKey: key }: ActionStatus,
   { actions }: JobPorts,
   outcome: Parameters<JobPorts["actions"]["recordOutcome"]>[1],
   found: Finding,
@@ -95,7 +96,7 @@ async function record(
   return (await actions.recordOutcome(key, outcome)) ? found : journaled(await actions.find(key));
 }
 
-async function recordNone(action: StandingAction, ports: JobPorts, finding: string): Promise<Finding> {
+async function recordNone(action: ActionStatus, ports: JobPorts, finding: string): Promise<Finding> {
   const failure = new Failure({
     kind: "conflict",
     message: `${finding} This was found out by reading, after the API's answer was lost.`,
@@ -108,7 +109,7 @@ async function recordNone(action: StandingAction, ports: JobPorts, finding: stri
 }
 
 /** Reads the job whether a cancellation took effect. Throws Failure if the job cannot be read. */
-async function readCancellation(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function readCancellation(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
   const { id, state } = (await readJob(action.about, call, ports)).value.data;
   const finding = `Job ${formatToken(id)} is ${state}.`;
   if (state === "CANCELLED") {
@@ -130,7 +131,7 @@ async function readCancellation(action: StandingAction, call: ToolCall, ports: J
 }
 
 /** Looks for the job that a retry made. Throws Failure if the job or the first page of jobs cannot be read. */
-async function readRetry(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function readRetry(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
   const { about, firstSentAt } = action;
   const { workspaceId } = (await readJob(about, call, ports)).value.data;
   const filter = { createdSince: new Date(firstSentAt - CLOCK_SLACK_MS).toISOString() };
@@ -140,7 +141,7 @@ async function readRetry(action: StandingAction, call: ToolCall, ports: JobPorts
     .sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
   for (const job of retries) {
     // Another action of the journal made it.
-    if (await ports.actions.argumentsOf(job.id)) continue;
+    if (await ports.actions.findCreationArguments(job.id)) continue;
     const finding = `Resolved: it ran once. Job ${formatToken(about)} was retried as job ${formatToken(job.id)}.`;
     const outcome = { value: { data: job, meta: found.meta }, resourceId: job.id };
     return await record(action, ports, outcome, { outcome: "resolved", resourceId: job.id, finding });
@@ -152,7 +153,7 @@ async function readRetry(action: StandingAction, call: ToolCall, ports: JobPorts
   return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating };
 }
 
-async function read(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function read(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
   try {
     return await (action.tool === "cancel_job" ? readCancellation : readRetry)(action, call, ports);
   } catch (error) {
@@ -161,12 +162,7 @@ async function read(action: StandingAction, call: ToolCall, ports: JobPorts): Pr
 }
 
 /** As a call that was refused or got no answer leaves the action. */
-async function afterFailure(
-  action: StandingAction,
-  failure: Failure,
-  call: ToolCall,
-  ports: JobPorts,
-): Promise<Finding> {
+async function afterFailure(action: ActionStatus, failure: Failure, call: ToolCall, ports: JobPorts): Promise<Finding> {
   const { kind, code, sideEffect, retryable } = failure.facts;
   const now = await ports.actions.find(action.idempotencyKey);
   if (now?.state === "rejected") {
@@ -180,7 +176,7 @@ async function afterFailure(
   return stillUnknown(failure);
 }
 
-async function send(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function send(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
   const { tool, arguments: args, idempotencyKey } = action;
   try {
     const now = await ports.actions.find(idempotencyKey);
@@ -199,7 +195,7 @@ async function send(action: StandingAction, call: ToolCall, ports: JobPorts): Pr
 const NOT_RESOLVABLE =
   "It is too old to be sent again, and no tool can read whether it took effect. It is removed from the journal after its retention time.";
 
-async function resolveOne(action: StandingAction, isNamed: boolean, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function resolveOne(action: ActionStatus, isNamed: boolean, call: ToolCall, ports: JobPorts): Promise<Finding> {
   switch (resolvingStep(action)) {
     case "wait":
       return isNamed ? await send(action, call, ports) : IN_PROGRESS;
@@ -267,7 +263,7 @@ export async function resolveActions(
   const { idempotencyKey: key } = args;
   const rows: ResolvedRow[] = [];
   const unresolved: Finding[] = [];
-  function add(action: StandingAction, { isWorthRepeating, retryAfterSeconds, ...found }: Finding): void {
+  function add(action: ActionStatus, { isWorthRepeating, retryAfterSeconds, ...found }: Finding): void {
     const { tool, idempotencyKey, about } = action;
     rows.push({ tool, idempotencyKey, about, ...found });
     if (isWorthRepeating) unresolved.push({ ...found, retryAfterSeconds });
@@ -276,7 +272,7 @@ export async function resolveActions(
   const wanted = await wantedActions(args, ports);
   if (key !== undefined && wanted.length === 0) {
     const action = await ports.actions.find(key);
-    if (!action) throw unknownKey(key);
+    if (!action) throw unknownKeyFailure(key);
     add(action, { ...journaled(action), isWorthRepeating: false });
   }
   const { timing } = ports.service;
@@ -309,7 +305,7 @@ export async function resolveActions(
 }
 
 /** What would be discarded if this action ran now; undefined if nothing would be. */
-async function discards(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<string | undefined> {
+async function discards(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<string | undefined> {
   const { tool, about } = action;
   const isCancel = tool === "cancel_job";
   const state = await stateSuffix(about, call, ports);

@@ -1,7 +1,7 @@
 // Retries jobs: one, or many in one call. Many are one retry_job action each, so none is retried twice, even if a call repeats it.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
-import { stepKey } from "../../actions/idempotency-keys.ts";
-import type { NamedAction } from "../../actions/of-service.ts";
+import { deriveStepKey } from "../../actions/idempotency-keys.ts";
+import type { CallerActionDescriptor } from "../../actions/service-actions.ts";
 import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
@@ -97,17 +97,20 @@ interface Retried {
 const ALREADY_RETRIED = "ALREADY_RETRIED";
 const OUT_OF_TIME = "OUT_OF_TIME";
 
-const actionOf = (jobId: string, { retryMode, reason, idempotencyKey }: RetryManyArguments): NamedAction => ({
+const actionOf = (
+  jobId: string,
+  { retryMode, reason, idempotencyKey }: RetryManyArguments,
+): CallerActionDescriptor => ({
   tool: RETRY,
   arguments: { jobId, retryMode, reason },
   traits: retryTraits,
-  explicitKey: idempotencyKey === undefined ? undefined : stepKey(idempotencyKey, jobId),
+  explicitKey: idempotencyKey === undefined ? undefined : deriveStepKey(idempotencyKey, jobId),
   isDerivedKey: true,
 });
 
 /** Why nothing is sent for this job; undefined if it is retried, or the journal has its retry. */
 async function whyNot(jobId: string, args: RetryManyArguments, ports: JobPorts): Promise<Retried | undefined> {
-  if (await ports.actions.findKnown(actionOf(jobId, args))) return undefined;
+  if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
   // A new key asks for another retry on purpose.
   const retry = args.idempotencyKey === undefined ? await knownRetry(jobId, ports) : undefined;
   if (!retry) return undefined;
@@ -166,7 +169,7 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
       const retryAfterSeconds = Math.ceil(Math.max(0, sharedRetryAfter.heldUntilAt - timing.now()) / 1_000);
       return { row: { jobId, outcome: "not sent", code: OUT_OF_TIME }, isWorthRepeating: true, retryAfterSeconds };
     }
-    const proposedKey = call.proposedKey === undefined ? undefined : stepKey(call.proposedKey, jobId);
+    const proposedKey = call.proposedKey === undefined ? undefined : deriveStepKey(call.proposedKey, jobId);
     try {
       const asOne: ToolCall = { ...call, tool: RETRY, context, proposedKey };
       const { explicitKey: idempotencyKey } = actionOf(jobId, args);
@@ -259,7 +262,7 @@ async function prepareRestartConfirmation(
   ports: JobPorts,
 ): Promise<PreparedQuestion | undefined> {
   const named = await eachOfMany(args.jobIds, async (jobId) => {
-    if (await ports.actions.findKnown(actionOf(jobId, args))) return undefined;
+    if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
     if (await whyNot(jobId, args, ports)) return undefined;
     const state = await stateSuffix(jobId, call, ports);
     return state === undefined ? undefined : `${formatToken(jobId)}${state}`;

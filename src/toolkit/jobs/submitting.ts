@@ -114,7 +114,7 @@ async function submittedBefore({ args, ports }: Run): Promise<readonly InputBind
     inputId === undefined ? { port, inputKind, referenceId } : { port, inputId },
   );
   const call = { tool: SUBMIT, arguments: { ...job, inputBindings }, traits: submitTraits, explicitKey };
-  const known = await ports.actions.findKnown(call);
+  const known = await ports.actions.findExisting(call);
   return known && createMicJob.body.shape.inputBindings.parse(known.arguments["inputBindings"]);
 }
 

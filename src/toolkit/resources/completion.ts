@@ -1,6 +1,6 @@
 // What a variable may be, as far as the server knows: for completion. Asked for briefly, lists kept briefly.
 import type { ListedAction } from "../../actions/listing.ts";
-import type { ServiceActions } from "../../actions/of-service.ts";
+import type { ServiceActions } from "../../actions/service-actions.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Candidate, CandidateKind } from "../candidate.ts";
 import type { Made, Tool } from "../define-tool.ts";

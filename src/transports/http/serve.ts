@@ -31,7 +31,7 @@ export function httpServiceOf(runtime: Runtime): HttpService {
     readiness: async () => ({
       journal: {
         engine: runtime.config.journalUrl === undefined ? "SQLite" : "PostgreSQL",
-        ...(await runtime.ports.actions.overview()),
+        ...(await runtime.ports.actions.countUnresolved()),
       },
     }),
     redact: createRedact(runtime.redactor),

@@ -51,26 +51,26 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "any owner counts as gone",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
+    code: "stored.owner === openedJournal.owner || isOwnerDead(stored.owner) || leases.isExpired(stored)",
     instead: "true",
     seenBy: machine("while its owner lives, another process waits and hears the same"),
   },
   {
     what: "a dead owner is not seen to be dead",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
-    instead: "stored.owner === open.owner || leases.isExpired(stored)",
+    code: "stored.owner === openedJournal.owner || isOwnerDead(stored.owner) || leases.isExpired(stored)",
+    instead: "stored.owner === openedJournal.owner || leases.isExpired(stored)",
     seenBy: machine("an owner that is known to be dead is followed at once"),
   },
   {
     what: "an owner that gives no sign of life holds its action for ever",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
-    instead: "stored.owner === open.owner || isGone(stored.owner)",
+    code: "stored.owner === openedJournal.owner || isOwnerDead(stored.owner) || leases.isExpired(stored)",
+    instead: "stored.owner === openedJournal.owner || isOwnerDead(stored.owner)",
     seenBy: machine("an owner that gives no sign of life is followed when its lease has stood still"),
   },
   {
     what: "a process does not take up what it could not write down itself",
-    code: "stored.owner === open.owner || isGone(stored.owner) || leases.isExpired(stored)",
-    instead: "isGone(stored.owner) || leases.isExpired(stored)",
+    code: "stored.owner === openedJournal.owner || isOwnerDead(stored.owner) || leases.isExpired(stored)",
+    instead: "isOwnerDead(stored.owner) || leases.isExpired(stored)",
     seenBy: machine("an end that could not be written is told, and found out again at once"),
   },
   {
@@ -93,8 +93,8 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "a process that works does not renew its leases",
-    code: "heartbeat().catch(onTrouble)",
-    instead: "Promise.resolve().catch(onTrouble)",
+    code: "heartbeat().catch(onError)",
+    instead: "Promise.resolve().catch(onError)",
     seenBy: machine("while an action is under way its lease moves"),
   },
   {
@@ -111,7 +111,7 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "a write whose answer was lost is taken for one that was not made",
-    code: "if (!isAnswerLost(error)) throw error;",
+    code: "if (!isResponseLost(error)) throw error;",
     instead: "throw error;",
     seenBy: lost("a new action is written and claimed, whatever was lost: its answer"),
   },
@@ -129,7 +129,7 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "a primary that was left behind by a failover gets writes",
-    code: 'if (timeline < youngest) throw new NoPrimary("it was the primary before a failover");',
+    code: 'if (timeline < latestTimeline) throw new NoPrimary("it was the primary before a failover");',
     instead: "",
     seenBy: failover("a primary that was left behind and comes back gets nothing"),
   },
@@ -147,20 +147,20 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "an end of an action leaves no row in the audit",
-    code: "const audited = auditor && auditedResolution(",
-    instead: "const audited = undefined && auditor && auditedResolution(",
+    code: "const audited = auditor && buildAuditedResolution(",
+    instead: "const audited = undefined && auditor && buildAuditedResolution(",
     seenBy: audit("has each end of an action, and who brought it about"),
   },
   {
     what: "a process takes over what it is working on itself",
-    code: "isFree && !open.inFlight.has(stored)",
-    instead: "isFree",
+    code: "isClaimable && !openedJournal.inFlight.has(stored)",
+    instead: "isClaimable",
     seenBy: machine("two calls at once under one key of their own send one request"),
   },
   {
     what: "two calls at once with one new key forget that one of them works on it",
-    code: "if (open.inFlight.has(action))\n      return await pause(",
-    instead: 'if (call.tool === "") return await pause(',
+    code: "if (openedJournal.inFlight.has(action))\n      return await waitBeforePoll(",
+    instead: 'if (call.tool === "") return await waitBeforePoll(',
     seenBy: machine("two calls at once under one key of their own send one request"),
   },
   {

@@ -26,8 +26,8 @@ export const fewCallsMutants: readonly Mutant[] = [
   },
   {
     what: "a tool of many actions asks nobody when one of them is in the journal",
-    code: "if ((await ports.actions.findKnown(action)) === undefined) return false;",
-    instead: "if ((await ports.actions.findKnown(action)) !== undefined) return true;",
+    code: "if ((await ports.actions.findExisting(action)) === undefined) return false;",
+    instead: "if ((await ports.actions.findExisting(action)) !== undefined) return true;",
     seenBy: retryJobs("RESTART asks the person once for all; declined, nothing is sent"),
   },
 ];

@@ -40,8 +40,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "whitespace in parameterValues does not count",
-    code: 'name === "parameterValues" ? value : normalized(value)',
-    instead: "normalized(value)",
+    code: 'name === "parameterValues" ? value : normalize(value)',
+    instead: "normalize(value)",
     seenBy: deduplication("blanks in parameterValues: another job"),
   },
   {
@@ -82,20 +82,20 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "an action with an unknown outcome is not live",
-    code: "OR (${row}.state = 'unknown' AND NOT ${isSuperseded(row)}) OR",
+    code: "OR (${row}.state = 'unknown' AND NOT ${supersededSql(row)}) OR",
     instead: "OR",
     seenBy: journal("an action that is unknown is the same call without a key, and no second one is inserted"),
   },
   {
     what: "an unknown action stays live after an identical success",
-    code: "OR (${row}.state = 'unknown' AND NOT ${isSuperseded(row)}) OR",
+    code: "OR (${row}.state = 'unknown' AND NOT ${supersededSql(row)}) OR",
     instead: "OR ${row}.state = 'unknown' OR",
     seenBy: journal("a later identical success supersedes an action that stayed unknown"),
   },
   {
     what: "a live action of another slot does not bar the insert: no NOT EXISTS",
-    code: "AND a.fingerprint = $6\n         AND ${isLive(",
-    instead: "AND a.fingerprint = $6 AND a.slot = 2\n         AND ${isLive(",
+    code: "AND a.fingerprint = $6\n         AND ${liveSql(",
+    instead: "AND a.fingerprint = $6 AND a.slot = 2\n         AND ${liveSql(",
     seenBy: journal("a live action under a key of its own bars the insert without a key"),
   },
   {
@@ -106,8 +106,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a mistyped key in mic-mcp's own format begins a new action",
-    code: "refuseMistypedKey(call);\n      const look",
-    instead: "const look",
+    code: "assertNotMistypedKey(call);\n      const findLive",
+    instead: "const findLive",
     seenBy: deduplication("a key in mic-mcp's own format with a digit that differs is refused, and nothing is sent"),
   },
   {
@@ -118,13 +118,13 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a mistyped key without other arguments is reported as missing arguments",
-    code: "if (!stored && isOwnKey(key)) throw unknownKey(key);",
+    code: "if (!stored && isGeneratedKey(key)) throw unknownKeyFailure(key);",
     instead: "",
     seenBy: deduplication("a key in mic-mcp's own format with a digit that differs is refused, and nothing is sent"),
   },
   {
     what: "a key is accepted for an action with other arguments",
-    code: "if (stored.fingerprint !== identity.fingerprint && stored.arguments !== identity.canonical)\n    throw otherArguments(stored, identity);",
+    code: "if (stored.fingerprint !== identity.fingerprint && stored.arguments !== identity.canonical)\n    throw otherArgumentsFailure(stored, identity);",
     instead: "",
     seenBy: unknownOutcome("the same key for another call is refused here"),
   },
@@ -148,8 +148,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "the key that the user agreed to is not the action's",
-    code: "call.explicitKey ?? call.proposedKey ?? makeKey()",
-    instead: "call.explicitKey ?? makeKey()",
+    code: "call.explicitKey ?? call.proposedKey ?? generateKey()",
+    instead: "call.explicitKey ?? generateKey()",
     seenBy: machine("an action has the key that the user agreed to"),
   },
   {
@@ -166,8 +166,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a caller without a name lists the actions of all callers",
-    code: "const listedName = caller === undefined ?",
-    instead: "const listedName = caller !== '' ?",
+    code: "const listedServiceName = caller === undefined ?",
+    instead: "const listedServiceName = caller !== '' ?",
     seenBy: callers("a caller who cannot be named lists nothing, where one person alone would see the whole journal"),
   },
 ];

@@ -15,9 +15,9 @@ const unknownOutcome = inProcessTest("test/actions/unknown-outcome.test.ts");
 export const sendingMutants: readonly Mutant[] = [
   {
     what: "the request leaves before the journal has it",
-    code: "const sent = await claimAndSend(open, action, call, () =>\n      open.insert(action)",
+    code: "const sent = await claimAndSend(openedJournal, action, call, () =>\n      openedJournal.insert(action)",
     instead:
-      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, action, call, () =>\n      open.insert(action)",
+      "await call.send(request, action.key, {}); const sent = await claimAndSend(openedJournal, action, call, () =>\n      openedJournal.insert(action)",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
   {
@@ -40,8 +40,8 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a journal whose WAL was removed under a running server is written to all the same",
-    code: "(identityOf(path) === identity && identityOf(wal) === walIdentity)",
-    instead: "identityOf(path) === identity",
+    code: "(fileIdentity(path) === identity && fileIdentity(wal) === walIdentity)",
+    instead: "fileIdentity(path) === identity",
     seenBy: sqlite("a journal with its WAL removed while it is open refuses every statement"),
   },
   {
@@ -114,9 +114,9 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a fault of our own while sending counts as nothing sent",
-    code: "error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcome(errorMessage(error))",
+    code: "error instanceof Failure\n          ? withCallerKey(error, upstreamKey, idempotencyKey)\n          : unknownOutcomeFailure(errorMessage(error))",
     instead:
-      'error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcome(errorMessage(error)).with({ sideEffect: "none" })',
+      'error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcomeFailure(errorMessage(error)).with({ sideEffect: "none" })',
     seenBy: machine("a fault of our own while sending leaves the outcome unknown"),
   },
   {

@@ -1,6 +1,6 @@
 // retry_jobs on a clock that the retries themselves move: what the time of one call does not reach is not sent, and named.
 import { expect, test } from "vitest";
-import type { ServiceActions } from "../../../src/actions/of-service.ts";
+import type { ServiceActions } from "../../../src/actions/service-actions.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../../src/api-client/attempts.ts";
 import { createService } from "../../../src/api-client/call.ts";
 import { retryMany } from "../../../src/toolkit/jobs/retrying.ts";
@@ -26,15 +26,15 @@ function slowService(retryMs: number) {
   };
   const sentAt: number[] = [];
   const actions: ServiceActions = {
-    findKnown: async () => undefined,
+    findExisting: async () => undefined,
     recordOutcome: unused,
-    unresolved: unused,
+    listUnresolved: unused,
     find: unused,
-    about: async () => [],
-    argumentsOf: async () => undefined,
-    recall: unused,
+    listByResource: async () => [],
+    findCreationArguments: async () => undefined,
+    findArguments: unused,
     list: unused,
-    overview: unused,
+    countUnresolved: unused,
     async perform({ arguments: { jobId } }) {
       sentAt.push(nowMs);
       nowMs += retryMs;

@@ -15,19 +15,19 @@ export interface JournalOptions {
   /** Actions that have not changed for so many milliseconds are deleted. */
   readonly retentionMs: number;
   /** Rows of the audit, where there is one. */
-  readonly auditMs?: number;
+  readonly auditRetentionMs?: number;
   readonly now: () => number;
   /** This process, as src/core/owner.ts names it. */
   readonly owner: string;
 }
 
 /** Old rows are deleted when the journal is opened, and every hour from then on. */
-const PRUNE_MS = 3_600_000;
+const PRUNE_INTERVAL_MS = 3_600_000;
 
-async function openOwn({ url, stateDir }: JournalOptions): Promise<Database> {
+async function openOwnDatabase({ url, stateDir }: JournalOptions): Promise<Database> {
   if (url === undefined) return await (await import("./store/sqlite.ts")).openSqlite(stateDir, sqliteFailure);
   const { openPostgres } = await import("./store/postgres.ts");
-  return await openPostgres(url, { explain: postgresFailure("MIC_JOURNAL_URL") });
+  return await openPostgres(url, { mapError: postgresFailure("MIC_JOURNAL_URL") });
 }
 
 export interface JournalHandle {
@@ -36,32 +36,32 @@ export interface JournalHandle {
   close(): Promise<void>;
 }
 
-export function createJournal(options: JournalOptions): JournalHandle {
+export function createJournalHandle(options: JournalOptions): JournalHandle {
   const journal = memoizeUntilFailure(() => start().catch((error: unknown) => Promise.reject(journalFailure(error))));
 
   let pruning: Promise<void> | undefined;
-  let hourly: NodeJS.Timeout | undefined;
+  let pruneTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
   /** One batch after the other; what cannot be deleted now is deleted in an hour. */
   async function prune(journal: Journal): Promise<void> {
-    const { retentionMs, auditMs } = options;
+    const { retentionMs, auditRetentionMs } = options;
     try {
       while (!isClosed && (await journal.prune(retentionMs)));
-      while (auditMs !== undefined && !isClosed && (await journal.pruneAudit(auditMs)));
+      while (auditRetentionMs !== undefined && !isClosed && (await journal.pruneAudit(auditRetentionMs)));
     } catch {}
   }
 
   async function start(): Promise<Journal> {
-    const database = await (options.database?.() ?? openOwn(options));
+    const database = await (options.database?.() ?? openOwnDatabase(options));
     try {
       const journal = await openJournal(database, options);
       // The first batch at once: if it fails, no action can be recorded either.
-      const isMore = await journal.prune(options.retentionMs);
-      if (isMore || options.auditMs !== undefined) pruning = prune(journal);
-      hourly = setInterval(() => {
+      const hasMore = await journal.prune(options.retentionMs);
+      if (hasMore || options.auditRetentionMs !== undefined) pruning = prune(journal);
+      pruneTimer = setInterval(() => {
         pruning = prune(journal);
-      }, PRUNE_MS).unref();
+      }, PRUNE_INTERVAL_MS).unref();
       return journal;
     } catch (error) {
       if (!options.database) await database.close().catch(() => undefined);
@@ -73,10 +73,10 @@ export function createJournal(options: JournalOptions): JournalHandle {
     open: journal.get,
     async close() {
       isClosed = true;
-      clearInterval(hourly);
-      const open = await journal.ifStarted()?.catch(() => undefined);
+      clearInterval(pruneTimer);
+      const openedJournal = await journal.ifStarted()?.catch(() => undefined);
       await pruning;
-      if (!options.database) await open?.close();
+      if (!options.database) await openedJournal?.close();
     },
   };
 }

@@ -8,10 +8,12 @@ export type ActionState = z.infer<typeof ActionState>;
 const AS_JSON = "\u001a";
 
 /** An id as a database can keep it: the contract allows ids that no database accepts, with NUL and lone surrogates. */
-export const keptId = (id: string): string =>
+export const toStoredId = (id: string): string =>
   id.startsWith(AS_JSON) || /[\0\p{Surrogate}]/u.test(id) ? AS_JSON + JSON.stringify(id) : id;
 
-const KeptId = z.string().transform((kept) => (kept.startsWith(AS_JSON) ? String(JSON.parse(kept.slice(1))) : kept));
+const StoredId = z
+  .string()
+  .transform((stored) => (stored.startsWith(AS_JSON) ? String(JSON.parse(stored.slice(1))) : stored));
 
 /**
  * One row of the journal. Times are milliseconds since 1970, by the database's clock if it has one.
@@ -23,14 +25,14 @@ const KeptId = z.string().transform((kept) => (kept.startsWith(AS_JSON) ? String
  * - `resolved_at`: when its success was recorded; null in other states.
  * - `looked_at`: when the row was read.
  */
-export const Stored = z.object({
+export const ActionRow = z.object({
   service: z.string(),
   key: z.string(),
   upstream_key: z.string(),
   tool: z.string(),
   arguments: z.string(),
   fingerprint: z.string(),
-  about: KeptId,
+  about: StoredId,
   path: z.string(),
   if_match: z.string(),
   body: z.string(),
@@ -40,14 +42,14 @@ export const Stored = z.object({
   owner: z.string(),
   lease_until: z.int(),
   outcome: z.string().nullable(),
-  resource_id: KeptId.nullable(),
+  resource_id: StoredId.nullable(),
   created_at: z.int(),
   first_sent_at: z.int(),
   updated_at: z.int(),
   resolved_at: z.int().nullable(),
   looked_at: z.int(),
 });
-export type StoredAction = z.infer<typeof Stored>;
+export type StoredAction = z.infer<typeof ActionRow>;
 
 export interface NewAction {
   readonly service: string;

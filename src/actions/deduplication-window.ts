@@ -1,5 +1,5 @@
 // The deduplication window: longer than a night, shorter than a day, so that a daily job without a key runs every day.
-import type { StoredAction } from "./store/stored.ts";
+import type { StoredAction } from "./store/action-row.ts";
 
 /**
  * For so long after its success, the same call is the same action. For so long after its first attempt, an action whose outcome is unknown
@@ -8,26 +8,26 @@ import type { StoredAction } from "./store/stored.ts";
 export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;
 
 /** SQL condition: `row`, an alias of `actions`, is within the window after its success at `now`. A clock may have been set back since. */
-const isRecentSuccess = (row: string, now: string): string =>
+const recentSuccessSql = (row: string, now: string): string =>
   `(${row}.state = 'succeeded' AND ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS})`;
 
 /** SQL after SELECT: identical actions (`later`) that were made after `row` and succeeded: a `row` that stayed unknown is superseded. */
-export const fromLaterSuccesses = (row: string): string =>
+export const laterSuccessesSql = (row: string): string =>
   `FROM actions AS later WHERE later.service = ${row}.service AND later.tool = ${row}.tool
      AND later.fingerprint = ${row}.fingerprint AND later.state = 'succeeded' AND later.created_at > ${row}.created_at`;
 
-const isSuperseded = (row: string): string => `EXISTS (SELECT 1 ${fromLaterSuccesses(row)})`;
+const supersededSql = (row: string): string => `EXISTS (SELECT 1 ${laterSuccessesSql(row)})`;
 
 /** SQL condition: a call without a key that has this row's fingerprint is this very action. */
-export const isLive = (row: string, now: string): string =>
-  `(${row}.state = 'in_progress' OR (${row}.state = 'unknown' AND NOT ${isSuperseded(row)}) OR ${isRecentSuccess(row, now)})`;
+export const liveSql = (row: string, now: string): string =>
+  `(${row}.state = 'in_progress' OR (${row}.state = 'unknown' AND NOT ${supersededSql(row)}) OR ${recentSuccessSql(row, now)})`;
 
 /** The API may have forgotten the key of this action, so it is not sent again. */
 export const isTooOldToResend = ({ first_sent_at }: Pick<StoredAction, "first_sent_at">, now: number): boolean =>
   now - first_sent_at > DEDUPLICATION_WINDOW_MS;
 
 /** "3 h": the largest unit in which it is at least 1; hours up to two days. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
