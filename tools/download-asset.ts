@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import type { SavedFile } from "../src/api-client/downloads.ts";
 import { fileNameSchema } from "../src/api-client/file-names.ts";
-import { previewOf } from "../src/api-client/file-preview.ts";
+import { readPreview } from "../src/api-client/file-preview.ts";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
 import { InputId } from "../src/contract/inputs.ts";
 import { Failure } from "../src/core/failure.ts";
@@ -48,7 +48,7 @@ async function saveHere(
   const summary = `Saved ${formatToken(file.fileName)} to the download folder.`;
   const saved = `${formatToken(file.path)}: ${file.bytes} bytes, ${formatToken(file.contentType)}, sha256 ${file.sha256}.`;
   if (!preview) return toolResult(call, { summary, ...file }, { summary, lines: [saved] });
-  const start = await previewOf(file);
+  const start = await readPreview(file);
   const data = { summary, ...file, preview: start ?? NO_PREVIEW };
   return toolResult(call, data, { summary, lines: [saved, previewText(start)] });
 }

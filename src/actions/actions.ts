@@ -1,7 +1,7 @@
 // Agent actions: each POST runs at most once, however often it is called, from anywhere and after any failure (docs/interface.md, "Deduplication").
 
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
-import type { Attempts } from "../api-client/call.ts";
+import type { AttemptOptions } from "../api-client/client.ts";
 import type { EncodedRequest } from "../api-client/encode.ts";
 import { errorMessage, Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
@@ -56,7 +56,7 @@ export interface ActionCall extends ActionDescriptor {
   readonly redact?: ((text: string) => string) | undefined;
   readonly hooks?: Hooks | undefined;
   /** Sends the request under its upstream key, and retries it. Throws Failure. */
-  send(request: EncodedRequest, key: string, attempts: Attempts): Promise<Reply>;
+  send(request: EncodedRequest, key: string, attempts: AttemptOptions): Promise<Reply>;
   /** The id of the resource that an answer is about. */
   resourceId(value: unknown): string | undefined;
   readonly context: CallContext;

@@ -1,7 +1,7 @@
 // How an action ended, as the journal keeps it: the answer, or the refusal, in a form that can be given again.
 import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
-import { readNumber } from "../api-client/decode.ts";
+import { parseNumber } from "../api-client/decode.ts";
 import { FieldError } from "../contract/problem.ts";
 import { FAILURE_KINDS, type Failure, type FailureFacts } from "../core/failure.ts";
 import type { Resolution } from "./store/action-row.ts";
@@ -32,7 +32,7 @@ export type ActionOutcome =
 export const stringifyOutcome = (outcome: ActionOutcome): string => stringify(outcome) ?? "";
 
 /** Throws if writeOutcome has not written the text. */
-export const parseOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, readNumber));
+export const parseOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, parseNumber));
 
 /** The state of an action after this failure. */
 export function stateAfterFailure({ facts }: Failure): Resolution["state"] {

@@ -16,8 +16,8 @@ const MIN_ATTEMPT_MS = 250;
 export const ANSWER_MARGIN_MS = 500;
 
 const MAX_ATTEMPTS = 6;
-const BASE_MS = 250;
-const CAP_MS = 5_000;
+const BACKOFF_BASE_MS = 250;
+const BACKOFF_CAP_MS = 5_000;
 
 /** An attempt that failed and is followed by another. */
 export interface FailedAttempt {
@@ -82,9 +82,9 @@ export async function waitBeforeRetry(
   const { retryAfterSeconds, status } = failure.facts;
   // The first request under this key is still being worked on: its answer is worth all the time there is.
   const inProgress = status === 409;
-  const backoffMs = timing.random() * Math.min(CAP_MS, BASE_MS * 2 ** attempt);
+  const backoffMs = timing.random() * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** attempt);
   const ownWaitMs =
-    retryAfterSeconds === undefined ? Math.max(backoffMs, inProgress ? BASE_MS : 0) : retryAfterSeconds * 1000;
+    retryAfterSeconds === undefined ? Math.max(backoffMs, inProgress ? BACKOFF_BASE_MS : 0) : retryAfterSeconds * 1000;
   const { sharedRetryAfter } = context;
   const now = timing.now();
   if (sharedRetryAfter && retryAfterSeconds !== undefined)

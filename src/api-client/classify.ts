@@ -6,39 +6,39 @@ import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError } from "../contract/problem.ts";
 import { errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
-import { refusalAdvice } from "./advice.ts";
 import { parseJson } from "./decode.ts";
 import type { EncodedRequest } from "./encode.ts";
-import type { AnswerTooLarge, TransportError, WireAnswer } from "./transport.ts";
+import { refusalAdvice } from "./refusal-advice.ts";
+import type { ResponseTooLarge, TransportError, WireResponse } from "./transport.ts";
 
 // An answer that the API need not have written: a proxy, a gateway or a sign-in page in between may have. It proves nothing.
 
-export const IN_BETWEEN =
+export const CHECK_BASE_URL_ADVICE =
   "Ask the user to check MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the service.";
 
 export const HTML_PAGE = "an HTML page where JSON was expected";
 const HTML_TYPE = /^(text\/html|application\/xhtml)/i;
 const HTML_BODY = /^\s*(<!doctype html|<html|<head|<body)/i;
 
-const isPage = ({ headers, body }: WireAnswer): boolean =>
+const isHtmlPage = ({ headers, body }: WireResponse): boolean =>
   HTML_TYPE.test(headers["content-type"] ?? "") || HTML_BODY.test(body.toString("latin1", 0, 200));
 
 /** The body as JSON, or why it is not JSON. */
-function parsed(answer: WireAnswer): { readonly value?: unknown; readonly reason?: string } {
+function tryParseJson(response: WireResponse): { readonly value?: unknown; readonly reason?: string } {
   try {
-    return { value: parseJson(answer.body) };
+    return { value: parseJson(response.body) };
   } catch (error) {
-    return { reason: isPage(answer) ? HTML_PAGE : errorMessage(error) };
+    return { reason: isHtmlPage(response) ? HTML_PAGE : errorMessage(error) };
   }
 }
 
 /** Why a body is not JSON; undefined if it is JSON of any kind. */
-export const notJson = (answer: WireAnswer): string | undefined => parsed(answer).reason;
+export const jsonErrorOf = (response: WireResponse): string | undefined => tryParseJson(response).reason;
 
 /** What every success of an action has (section 2.2); no other sender writes it by chance. */
 const Envelope = z.object({ data: z.looseObject({}), meta: z.object({ requestId: z.string() }) });
 
-const isEnvelope = (answer: WireAnswer): boolean => Envelope.safeParse(parsed(answer).value).success;
+const isEnvelope = (response: WireResponse): boolean => Envelope.safeParse(tryParseJson(response).value).success;
 
 // An error answer: a Problem bare or wrapped, the playground's {status}, or anything else (doubt 2).
 
@@ -54,7 +54,7 @@ export interface RefusalBody {
 const WRAPPERS = ["error", "problem", "failure", "data"];
 const MAX_QUOTED = 300;
 
-const textOf = (value: unknown): string | undefined =>
+const excerptOf = (value: unknown): string | undefined =>
   typeof value === "string" && value.trim() !== "" ? excerpt(value, MAX_QUOTED) : undefined;
 
 function fieldErrorsOf(value: unknown): readonly FieldError[] {
@@ -65,13 +65,13 @@ function fieldErrorsOf(value: unknown): readonly FieldError[] {
   });
 }
 
-function refusalOf(body: unknown): RefusalBody | undefined {
+function parseRefusal(body: unknown): RefusalBody | undefined {
   if (!isJsonObject(body)) return undefined;
-  const code = textOf(body["code"]);
+  const code = excerptOf(body["code"]);
   // RFC 9457 calls the longer text "detail"; OAuth-style gateways answer {error, error_description}.
-  const title = textOf(body["title"]) ?? textOf(body["detail"]) ?? textOf(body["message"]);
+  const title = excerptOf(body["title"]) ?? excerptOf(body["detail"]) ?? excerptOf(body["message"]);
   if (code === undefined && title === undefined) return undefined;
-  const requestId = textOf(body["requestId"]);
+  const requestId = excerptOf(body["requestId"]);
   const fieldErrors = fieldErrorsOf(body["fieldErrors"]);
   return {
     ...(title !== undefined && { title }),
@@ -82,23 +82,23 @@ function refusalOf(body: unknown): RefusalBody | undefined {
   };
 }
 
-export function readRefusal(endpoint: Endpoint, answer: WireAnswer): RefusalBody {
-  const body = parsed(answer).value;
+export function readRefusal(endpoint: Endpoint, response: WireResponse): RefusalBody {
+  const body = tryParseJson(response).value;
   if (endpoint.api === "playground") {
     const { data } = PlaygroundError.safeParse(body);
     if (data) return { code: data.status };
   }
-  const bare = refusalOf(body);
+  const bare = parseRefusal(body);
   if (bare) return bare;
   if (!isJsonObject(body)) return {};
   for (const name of WRAPPERS) {
-    const wrapped = refusalOf(body[name]);
+    const wrapped = parseRefusal(body[name]);
     if (wrapped) return wrapped;
   }
   return {};
 }
 
-const KINDS: Readonly<Record<number, FailureKind>> = {
+const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   401: "unauthorized",
   403: "forbidden",
   404: "not_found",
@@ -109,36 +109,41 @@ const KINDS: Readonly<Record<number, FailureKind>> = {
   429: "rate_limited",
 };
 
-export function kindOf(status: number, refusal: RefusalBody): FailureKind {
+export function failureKindOf(status: number, refusal: RefusalBody): FailureKind {
   // The playground keeps the upstream's HTTP status, whatever it is (section 7.1).
   if (refusal.code === "PLAYGROUND_UPSTREAM_UNAVAILABLE" || status >= 500) return "upstream_unavailable";
-  return KINDS[status] ?? "rejected";
+  return KIND_BY_STATUS[status] ?? "rejected";
 }
 
 // The three forms of an HTTP date (RFC 9110, 5.6.7); Date.parse alone would read a date into almost anything.
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d\d:\d\d:\d\d/;
 
 /** Milliseconds since 1970; NaN where it is not an HTTP date. */
-const parseDate = (text: string): number => (HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN);
+const parseHttpDate = (text: string): number => (HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN);
 
 /** When an answer was made, by the API's own clock; undefined where it has no valid Date. */
-export function dateOf({ date = "" }: Readonly<Record<string, string>>): number | undefined {
-  const at = parseDate(date);
+export function responseDate({ date = "" }: Readonly<Record<string, string>>): number | undefined {
+  const at = parseHttpDate(date);
   return Number.isNaN(at) ? undefined : at;
 }
 
 /** Seconds of a Retry-After header: an integer or an HTTP date. At least 1; undefined when there is none or it is nonsense. */
 export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const text = headers["retry-after"]?.trim() ?? "";
-  const stated = /^\d+$/.test(text) ? Number(text) : Math.ceil((parseDate(text) - now) / 1000);
+  const stated = /^\d+$/.test(text) ? Number(text) : Math.ceil((parseHttpDate(text) - now) / 1000);
   return Number.isNaN(stated) ? undefined : Math.min(Math.max(1, stated), Number.MAX_SAFE_INTEGER);
 }
 
 /** What the service's refusal means. `message` quotes the service's words as data. */
-export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: RefusalBody, now: number): FailureFacts {
-  const kind = kindOf(answer.status, refusal);
-  const waitSeconds = retryAfterSeconds(answer.headers, now);
-  const requestId = refusal.requestId ?? answer.headers["x-request-id"];
+export function refusalFacts(
+  endpoint: Endpoint,
+  response: WireResponse,
+  refusal: RefusalBody,
+  now: number,
+): FailureFacts {
+  const kind = failureKindOf(response.status, refusal);
+  const waitSeconds = retryAfterSeconds(response.headers, now);
+  const requestId = refusal.requestId ?? response.headers["x-request-id"];
   const problemText = [refusal.code && formatToken(refusal.code), refusal.title && quote(refusal.title)]
     .filter(Boolean)
     .join(" ");
@@ -146,7 +151,7 @@ export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Re
   const next = refusalAdvice({
     endpoint,
     kind,
-    status: answer.status,
+    status: response.status,
     code,
     retryable,
     fieldErrors,
@@ -154,8 +159,8 @@ export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Re
   });
   return {
     kind,
-    message: `The service answered ${endpoint.id} with HTTP ${answer.status}${problemText === "" ? "" : `: ${problemText}`}.`,
-    status: answer.status,
+    message: `The service answered ${endpoint.id} with HTTP ${response.status}${problemText === "" ? "" : `: ${problemText}`}.`,
+    status: response.status,
     retryable: refusal.retryable ?? (kind === "rate_limited" || kind === "upstream_unavailable"),
     sideEffect: "none",
     ...(refusal.code !== undefined && { code: refusal.code }),
@@ -189,7 +194,7 @@ export function transportFailure(endpoint: Endpoint, error: TransportError): Fai
   );
 }
 
-const MAY_HAVE = "The action may or may not have taken effect.";
+const MAY_HAVE_TAKEN_EFFECT = "The action may or may not have taken effect.";
 
 /** An answer that proves nothing: to an action it is as good as a lost one. */
 function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: string): Failure {
@@ -202,18 +207,18 @@ function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: s
       message,
       retryable: false,
       sideEffect: "none",
-      next: IN_BETWEEN,
+      next: CHECK_BASE_URL_ADVICE,
     });
   return new Failure({
     kind: "outcome_unknown",
     // What comes next is to repeat the call.
-    message: `${message} ${IN_BETWEEN} ${MAY_HAVE}`,
+    message: `${message} ${CHECK_BASE_URL_ADVICE} ${MAY_HAVE_TAKEN_EFFECT}`,
     retryable: true,
     sideEffect: "unknown",
   });
 }
 
-const violated = (endpoint: Endpoint, reason: string) =>
+const contractViolationFailure = (endpoint: Endpoint, reason: string) =>
   new Failure({
     kind: "contract_violation",
     message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
@@ -223,13 +228,13 @@ const violated = (endpoint: Endpoint, reason: string) =>
   });
 
 /** An answer with the success's status whose body breaks the contract; only the contract's envelope proves that an action took effect. */
-export function violation(endpoint: Endpoint, answer: WireAnswer, reason: string): Failure {
-  const isNot = notJson(answer);
-  if (isNot !== undefined) return unverifiedResponseFailure(endpoint, answer.status, isNot);
-  if (!isAction(endpoint)) return violated(endpoint, reason);
-  if (!isEnvelope(answer))
-    return unverifiedResponseFailure(endpoint, answer.status, "it has no data or no meta.requestId");
-  return violated(endpoint, reason).with({
+export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse, reason: string): Failure {
+  const jsonError = jsonErrorOf(response);
+  if (jsonError !== undefined) return unverifiedResponseFailure(endpoint, response.status, jsonError);
+  if (!isAction(endpoint)) return contractViolationFailure(endpoint, reason);
+  if (!isEnvelope(response))
+    return unverifiedResponseFailure(endpoint, response.status, "it has no data or no meta.requestId");
+  return contractViolationFailure(endpoint, reason).with({
     sideEffect: "done",
     next: "The action was accepted: do not repeat it under a new key; read its result with the get and list tools.",
   });
@@ -239,36 +244,41 @@ export function violation(endpoint: Endpoint, answer: WireAnswer, reason: string
 export const SMALLER_LIMIT = "Call again with a smaller limit.";
 
 /** Answers are read up to 16 MiB. The contract describes nothing so large, except for pages of many failed jobs (doubt 20). */
-export function tooLarge(endpoint: Endpoint, { path }: EncodedRequest, { message, answer }: AnswerTooLarge): Failure {
-  if (isAction(endpoint)) return unverifiedResponseFailure(endpoint, answer.status, message);
-  const isPage = "limit" in endpoint.query.shape && new URLSearchParams(path.split("?")[1]).get("limit") !== "1";
-  if (!isPage) return violated(endpoint, message);
+export function tooLargeFailure(
+  endpoint: Endpoint,
+  { path }: EncodedRequest,
+  { message, response }: ResponseTooLarge,
+): Failure {
+  if (isAction(endpoint)) return unverifiedResponseFailure(endpoint, response.status, message);
+  const isPagedResponse =
+    "limit" in endpoint.query.shape && new URLSearchParams(path.split("?")[1]).get("limit") !== "1";
+  if (!isPagedResponse) return contractViolationFailure(endpoint, message);
   const page = `The service's answer to ${endpoint.id} is too large to be read: ${message}.`;
-  return violated(endpoint, message).with({ message: page, next: SMALLER_LIMIT });
+  return contractViolationFailure(endpoint, message).with({ message: page, next: SMALLER_LIMIT });
 }
 
 /** An answer with another status than the contract's success. */
-export function refusal(endpoint: Endpoint, answer: WireAnswer, now: number): Failure {
-  const { status } = answer;
-  if (status >= 400) return new Failure(refusalFacts(endpoint, answer, readRefusal(endpoint, answer), now));
+export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: number): Failure {
+  const { status } = response;
+  if (status >= 400) return new Failure(refusalFacts(endpoint, response, readRefusal(endpoint, response), now));
   const stated = `HTTP status ${status}`;
   if (status < 300) {
-    const isNot = notJson(answer) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined);
-    if (isNot !== undefined) return unverifiedResponseFailure(endpoint, status, isNot);
-    return violated(endpoint, `${stated} is not ${endpoint.success.status}`);
+    const jsonError = jsonErrorOf(response) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined);
+    if (jsonError !== undefined) return unverifiedResponseFailure(endpoint, status, jsonError);
+    return contractViolationFailure(endpoint, `${stated} is not ${endpoint.success.status}`);
   }
-  return violated(endpoint, `${stated} is a redirect, which is not followed`).with({
+  return contractViolationFailure(endpoint, `${stated} is a redirect, which is not followed`).with({
     sideEffect: isAction(endpoint) ? "unknown" : "none",
     next: "Ask the user to check that MIC_BASE_URL points at the service itself.",
   });
 }
 
 /** `sent`: some attempt of it, of this call or an earlier one, may have reached the service. */
-export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boolean): Failure {
+export function cancelledFailure(endpoint: Endpoint, key: string | undefined, sent: boolean): Failure {
   const unknown = isAction(endpoint) && sent;
   return new Failure({
     kind: "cancelled",
-    message: `The call was cancelled by the client.${unknown ? ` ${MAY_HAVE}` : ""}`,
+    message: `The call was cancelled by the client.${unknown ? ` ${MAY_HAVE_TAKEN_EFFECT}` : ""}`,
     retryable: true,
     sideEffect: unknown ? "unknown" : "none",
     ...(key !== undefined && { idempotencyKey: key }),
@@ -286,7 +296,7 @@ export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boo
 // bytes and refused them, and had an earlier attempt been executed, its own answer would have come back under the key.
 // Every other refusal may have come before the key was looked at (no token, no permission, a proxy's page), or is what a
 // first execution left behind (a conflict, a stale version), and says nothing about it.
-const DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]);
+const CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]);
 
 /** The last word on a failed call. `lost`: an attempt, of this call or an earlier one, may have taken effect unseen. */
 export function finalFailure(
@@ -300,11 +310,11 @@ export function finalFailure(
   if (isTransient(endpoint, failure))
     return keyed.with({
       kind: "outcome_unknown",
-      message: `${failure.message} ${MAY_HAVE}`,
+      message: `${failure.message} ${MAY_HAVE_TAKEN_EFFECT}`,
       retryable: true,
       sideEffect: "unknown",
     });
-  if (DECIDES.has(failure.facts.kind) && failure.facts.code !== undefined) return keyed;
+  if (CONCLUSIVE_KINDS.has(failure.facts.kind) && failure.facts.code !== undefined) return keyed;
   return keyed.with({
     message: `${failure.message} An earlier attempt may have taken effect.`,
     sideEffect: "unknown",

@@ -30,19 +30,24 @@ async function awaitCooldown(cooldown: Cooldown, context: CallContext, timing: T
   }
 }
 
-interface Head {
+interface ResponseHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** The same sending, after the pause; an answer that asks for one is recorded for the others. */
 export const withCooldown =
-  <R, A extends Head>(cooldown: Cooldown, context: CallContext, timing: Timing, send: (request: R) => Promise<A>) =>
+  <R, A extends ResponseHead>(
+    cooldown: Cooldown,
+    context: CallContext,
+    timing: Timing,
+    send: (request: R) => Promise<A>,
+  ) =>
   async (request: R): Promise<A> => {
     await awaitCooldown(cooldown, context, timing);
-    const answer = await send(request);
-    const { status, headers } = answer;
+    const response = await send(request);
+    const { status, headers } = response;
     const seconds = status === TOO_MANY_REQUESTS ? retryAfterSeconds(headers, timing.now()) : undefined;
     if (seconds !== undefined) await cooldown.record(Math.min(seconds * 1000, MAX_COOLDOWN_MS));
-    return answer;
+    return response;
   };

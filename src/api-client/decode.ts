@@ -11,14 +11,14 @@ export class ContractViolation extends Error {
   override readonly name = "ContractViolation";
 }
 
-export interface Decoded<T> {
+export interface DecodedBody<T> {
   readonly value: T;
   /** JSON pointers: of fields that the contract does not know (doubt 10), and with words, of contradictions (doubt 17). */
   readonly drift: readonly string[];
 }
 
 const INTEGER = /^-?\d+$/;
-export const readNumber = (text: string): number | bigint => {
+export const parseNumber = (text: string): number | bigint => {
   const number = Number(text);
   return INTEGER.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
 };
@@ -26,27 +26,27 @@ export const readNumber = (text: string): number | bigint => {
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Whether a parsed value holds a number that may have been another one: none that is exact is that large. */
-function holdsRounded(value: unknown): boolean {
+function hasRoundedNumber(value: unknown): boolean {
   if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER;
-  if (Array.isArray(value)) return value.some(holdsRounded);
+  if (Array.isArray(value)) return value.some(hasRoundedNumber);
   if (isJsonObject(value))
     // What JSON makes inherits no field, and this makes no list of them.
-    for (const name in value) if (holdsRounded(value[name])) return true;
+    for (const name in value) if (hasRoundedNumber(value[name])) return true;
   return false;
 }
 
 /** The platform's parser, where it says the same as the lossless one: it rounds long integers. */
-function parsePlain(text: string): unknown {
+function parseIfExact(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return holdsRounded(value) ? undefined : value;
+    return hasRoundedNumber(value) ? undefined : value;
   } catch {
     return undefined;
   }
 }
 
 /** Of two fields of one name the last is read, by either parser: no rule of the contract speaks of them. */
-const LOSSLESS: ParseOptions = { parseNumber: readNumber, onDuplicateKey: ({ newValue }) => newValue };
+const LOSSLESS: ParseOptions = { parseNumber, onDuplicateKey: ({ newValue }) => newValue };
 
 /** Parses JSON; integers beyond 2^53-1 become bigint. Throws ContractViolation. */
 export function parseJson(bytes: Buffer): unknown {
@@ -57,7 +57,7 @@ export function parseJson(bytes: Buffer): unknown {
     throw new ContractViolation("the body is not valid UTF-8");
   }
   if (text.trim() === "") throw new ContractViolation("the body is empty where JSON was expected");
-  const plain = parsePlain(text);
+  const plain = parseIfExact(text);
   if (plain !== undefined) return plain;
   try {
     return parseLossless(text, null, LOSSLESS);
@@ -73,7 +73,7 @@ function dropField(root: unknown, path: readonly PropertyKey[], key: string): vo
   if (typeof at === "object" && at !== null) Reflect.deleteProperty(at, key);
 }
 
-const MAX_NAMED = 5;
+const MAX_LISTED_ISSUES = 5;
 
 /** The generated validator of each schema: made on first use, in 1.5 to 3 ms. */
 const validators = new WeakMap<z.ZodType, z.ZodType>();
@@ -82,16 +82,16 @@ const validators = new WeakMap<z.ZodType, z.ZodType>();
  * Whether a body matches the schema. It is then passed on unchanged, with its fields in the API's order: no schema of an answer
  * transforms anything.
  */
-function matches<S extends z.ZodType>(schema: S, body: unknown): body is z.output<S> {
+function matchesSchema<S extends z.ZodType>(schema: S, body: unknown): body is z.output<S> {
   const validator = validators.get(schema) ?? z.compile(schema);
   validators.set(schema, validator);
   return z.validate(validator, body);
 }
 
 /** Checks a parsed body. Fields unknown to the contract are removed from `body` (in place) and reported as drift. */
-export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Decoded<z.output<S>> {
+export function validateBody<S extends z.ZodType>(schema: S, body: unknown): DecodedBody<z.output<S>> {
   const drift: string[] = [];
-  if (matches(schema, body)) return { value: body, drift };
+  if (matchesSchema(schema, body)) return { value: body, drift };
   for (const issue of schema.safeParse(body).error?.issues ?? []) {
     if (issue.code !== "unrecognized_keys") continue;
     for (const key of issue.keys) {
@@ -99,17 +99,20 @@ export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Dec
       dropField(body, issue.path, key);
     }
   }
-  if (drift.length > 0 && matches(schema, body)) return { value: body, drift };
+  if (drift.length > 0 && matchesSchema(schema, body)) return { value: body, drift };
   const issues = schema.safeParse(body).error?.issues ?? [];
   const named = issues
-    .slice(0, MAX_NAMED)
+    .slice(0, MAX_LISTED_ISSUES)
     .map(({ path, message }) => `${path.length === 0 ? "the body" : formatToken(jsonPointer(path))}: ${message}`);
   const more = issues.length - named.length;
   throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
 }
 
 /** Checks the body of a success, and looks for what contradicts the contract's words. */
-export function checkSuccess<S extends z.ZodType>({ success }: JsonEndpoint<S>, body: unknown): Decoded<z.output<S>> {
-  const { value, drift } = checkAgainst(success.body, body);
+export function validateSuccess<S extends z.ZodType>(
+  { success }: JsonEndpoint<S>,
+  body: unknown,
+): DecodedBody<z.output<S>> {
+  const { value, drift } = validateBody(success.body, body);
   return { value, drift: [...drift, ...(success.contradictions?.(value) ?? [])] };
 }

@@ -5,14 +5,14 @@ import type { FileHandle } from "node:fs/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { withTimeout } from "../core/async.ts";
 import { Failure } from "../core/failure.ts";
+import { contentTypeOf, withAssetStream } from "./asset-stream.ts";
 import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
-import type { Service } from "./call.ts";
-import { cancelled } from "./classify.ts";
+import { cancelledFailure } from "./classify.ts";
+import type { ApiClient } from "./client.ts";
 import type { CallRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
-import { diskFailure, makeFile, prepareFolder, refuseTaken } from "./new-file.ts";
-import { typeOf, withOpenFile } from "./open-file.ts";
-import { type OpenAnswer, TransportError } from "./transport.ts";
+import { assertNameFree, createFile, diskFailure, prepareFolder } from "./new-file.ts";
+import { type StreamedResponse, TransportError } from "./transport.ts";
 
 export interface SavedFile {
   readonly path: string;
@@ -32,10 +32,10 @@ interface DownloadTarget {
 }
 
 /** Streams a 200's body into `file`. Throws TransportError when the body breaks off, the file's own error when the disk does. */
-async function pour(answer: OpenAnswer, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
+async function streamToFile(response: StreamedResponse, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
   const hash = createHash("sha256");
   let bytes = 0;
-  for await (const chunk of answer.body) {
+  for await (const chunk of response.body) {
     hash.update(chunk);
     await file.writeFile(chunk);
     bytes += chunk.length;
@@ -45,15 +45,19 @@ async function pour(answer: OpenAnswer, file: FileHandle, onBytes: DownloadTarge
 }
 
 /** One attempt. Throws TransportError (may be tried again) or Failure. */
-async function save(answer: OpenAnswer, target: DownloadTarget, { signal }: CallContext): Promise<SavedFile> {
+async function saveResponse(
+  response: StreamedResponse,
+  target: DownloadTarget,
+  { signal }: CallContext,
+): Promise<SavedFile> {
   const { folder, fileName: argument, fallbackName, onBytes } = target;
-  const name = argument ?? nameFromHeader(answer.headers["content-disposition"], fallbackName);
+  const name = argument ?? nameFromHeader(response.headers["content-disposition"], fallbackName);
   const newFile = { folder, name, argument: argument === undefined ? undefined : "fileName" };
   try {
-    const { written, path, fileName } = await makeFile(newFile, (file) => pour(answer, file, onBytes));
-    return { path, ...written, contentType: typeOf(answer), fileName };
+    const { written, path, fileName } = await createFile(newFile, (file) => streamToFile(response, file, onBytes));
+    return { path, ...written, contentType: contentTypeOf(response), fileName };
   } catch (error) {
-    answer.body.destroy();
+    response.body.destroy();
     if (error instanceof TransportError || error instanceof Failure || signal.aborted) throw error;
     throw diskFailure(folder, error);
   }
@@ -64,26 +68,28 @@ async function save(answer: OpenAnswer, target: DownloadTarget, { signal }: Call
  * leaves no file behind.
  */
 async function downloadFile(
-  service: Service,
+  service: ApiClient,
   endpoint: Endpoint,
   request: CallRequest,
   target: DownloadTarget,
   context: CallContext,
 ): Promise<SavedFile> {
   await prepareFolder(target.folder);
-  if (target.fileName !== undefined) await refuseTaken(target.folder, target.fileName, "fileName");
-  return await withOpenFile(service, endpoint, request, context, (answer) => save(answer, target, context));
+  if (target.fileName !== undefined) await assertNameFree(target.folder, target.fileName, "fileName");
+  return await withAssetStream(service, endpoint, request, context, (response) =>
+    saveResponse(response, target, context),
+  );
 }
 
-interface Running {
+interface RunningDownload {
   readonly done: Promise<SavedFile>;
-  readonly stop: AbortController;
+  readonly abortController: AbortController;
   bytes: number;
-  waiting: number;
+  waiterCount: number;
   isFinished: boolean;
 }
 
-const stillRunning = (bytes: number): Failure =>
+const incompleteDownloadFailure = (bytes: number): Failure =>
   new Failure({
     kind: "timeout",
     message: `The download is not complete yet: ${bytes} bytes so far. It goes on in the background.`,
@@ -94,10 +100,10 @@ const stillRunning = (bytes: number): Failure =>
 
 export type Downloads = ReturnType<typeof createDownloads>;
 
-export function createDownloads(service: Service) {
-  const running = new Map<string, Running>();
+export function createDownloads(service: ApiClient) {
+  const running = new Map<string, RunningDownload>();
   /** Those that were given up, too: each still has a partial file to remove. */
-  const unfinished = new Set<Running>();
+  const unfinished = new Set<RunningDownload>();
 
   function start(
     key: string,
@@ -105,15 +111,15 @@ export function createDownloads(service: Service) {
     request: CallRequest,
     target: DownloadTarget,
     deadlineAt: number,
-  ): Running {
-    const stop = new AbortController();
+  ): RunningDownload {
+    const abortController = new AbortController();
     // The deadline bounds the attempts to begin; a stream that has begun continues until it ends.
-    const context = { signal: stop.signal, deadlineAt };
-    const count = (bytes: number) => {
+    const context = { signal: abortController.signal, deadlineAt };
+    const updateBytes = (bytes: number) => {
       download.bytes = bytes;
     };
-    const done = downloadFile(service, endpoint, request, { ...target, onBytes: count }, context);
-    const download: Running = { done, stop, bytes: 0, waiting: 0, isFinished: false };
+    const done = downloadFile(service, endpoint, request, { ...target, onBytes: updateBytes }, context);
+    const download: RunningDownload = { done, abortController, bytes: 0, waiterCount: 0, isFinished: false };
     running.set(key, download);
     unfinished.add(download);
     // Finished while no call waits: kept for the call that comes back for it.
@@ -136,32 +142,32 @@ export function createDownloads(service: Service) {
     ): Promise<SavedFile> {
       const key = JSON.stringify([request.path, target.folder, target.fileName]);
       const download = running.get(key) ?? start(key, endpoint, request, target, context.deadlineAt);
-      download.waiting++;
+      download.waiterCount++;
       const timeoutMs = timeLeftMs(context, service.timing) - ANSWER_MARGIN_MS;
-      const ticker = setInterval(() => onBytes(download.bytes), 1000);
+      const progressTimer = setInterval(() => onBytes(download.bytes), 1000);
       try {
-        const timeoutError = () => stillRunning(download.bytes);
+        const timeoutError = () => incompleteDownloadFailure(download.bytes);
         return await withTimeout(download.done, { signal: context.signal, timeoutMs, timeoutError });
       } catch (error) {
-        throw context.signal.aborted ? cancelled(endpoint, undefined, false) : error;
+        throw context.signal.aborted ? cancelledFailure(endpoint, undefined, false) : error;
       } finally {
-        clearInterval(ticker);
-        download.waiting--;
+        clearInterval(progressTimer);
+        download.waiterCount--;
         if (download.isFinished) running.delete(key);
         // A cancelled call takes its download with it, unless another call waits for the same one.
-        if (context.signal.aborted && download.waiting === 0) {
+        if (context.signal.aborted && download.waiterCount === 0) {
           running.delete(key);
-          download.stop.abort();
+          download.abortController.abort();
         }
       }
     },
     /** Ends every download; no partial file stays. */
     async close(): Promise<void> {
-      const ending = [...unfinished].map(({ done, stop }) => {
-        stop.abort();
+      const stoppedDownloads = [...unfinished].map(({ done, abortController }) => {
+        abortController.abort();
         return done.catch(() => undefined);
       });
-      await Promise.all(ending);
+      await Promise.all(stoppedDownloads);
     },
   };
 }

@@ -13,19 +13,19 @@ export interface CallRequest {
   readonly ifMatch?: string;
 }
 
-const unsendable = (name: string, code: string, message: string): Failure =>
+const unsendableFailure = (name: string, code: string, message: string): Failure =>
   invalidArguments(`${name} cannot be sent as it is.`, [{ pointer: `/${name}`, code, message }]);
 
 /** A lone surrogate has no UTF-8: sent on, it would be another value. */
-function wellFormed(name: string, value: string): string {
+function requireWellFormed(name: string, value: string): string {
   if (isWellFormed(value)) return value;
-  throw unsendable(name, "INVALID_UNICODE", "must be valid Unicode (it has a lone surrogate)");
+  throw unsendableFailure(name, "INVALID_UNICODE", "must be valid Unicode (it has a lone surrogate)");
 }
 
 /** One path segment. "." and ".." would reach another endpoint, percent-encoded or not. */
-function pathSegment(name: string, value: string): string {
-  if (value === "." || value === "..") throw unsendable(name, "DOT_SEGMENT", 'must not be "." or ".."');
-  return encodeURIComponent(wellFormed(name, value));
+function encodePathSegment(name: string, value: string): string {
+  if (value === "." || value === "..") throw unsendableFailure(name, "DOT_SEGMENT", 'must not be "." or ".."');
+  return encodeURIComponent(requireWellFormed(name, value));
 }
 
 /** A request's bytes but for the token: what an action keeps, so that every attempt sends the same. */
@@ -38,13 +38,13 @@ export interface EncodedRequest {
   readonly body: string;
 }
 
-const pathOf = ({ api, path }: Endpoint, values: CallRequest["path"] = {}): string =>
-  API_PREFIX[api] + path.replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(name, values[name] ?? ""));
+const buildPath = ({ api, path }: Endpoint, values: CallRequest["path"] = {}): string =>
+  API_PREFIX[api] + path.replace(/\{(\w+)\}/g, (_, name: string) => encodePathSegment(name, values[name] ?? ""));
 
-function queryOf(values: NonNullable<CallRequest["query"]>): string {
+function buildQuery(values: NonNullable<CallRequest["query"]>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values))
-    if (value !== undefined) query.append(name, wellFormed(name, String(value)));
+    if (value !== undefined) query.append(name, requireWellFormed(name, String(value)));
   return query.size === 0 ? "" : `?${query}`;
 }
 
@@ -52,22 +52,22 @@ export const encodeRequest = (
   endpoint: Endpoint,
   { path, query, body, ifMatch = "" }: CallRequest,
 ): EncodedRequest => ({
-  path: pathOf(endpoint, path) + (query ? queryOf(query) : ""),
+  path: buildPath(endpoint, path) + (query ? buildQuery(query) : ""),
   ifMatch,
   body: body === undefined ? "" : JSON.stringify(body),
 });
 
 /** Where a request goes. `path`: below {base_url}, percent-encoded, with its query; it is sent as it is. */
-export function wireTarget(baseUrl: string, path: string): Pick<WireRequest, "origin" | "path"> {
+export function toWireTarget(baseUrl: string, path: string): Pick<WireRequest, "origin" | "path"> {
   const { origin, pathname } = new URL(baseUrl);
   return { origin, path: pathname.replace(/\/+$/, "") + path };
 }
 
-export function wireRequest(baseUrl: string, endpoint: Endpoint, encoded: EncodedRequest, key?: string): WireRequest {
+export function toWireRequest(baseUrl: string, endpoint: Endpoint, encoded: EncodedRequest, key?: string): WireRequest {
   const hasBody = encoded.body !== "";
   return {
     method: endpoint.method,
-    ...wireTarget(baseUrl, encoded.path),
+    ...toWireTarget(baseUrl, encoded.path),
     headers: {
       accept: endpoint.success.body === "binary" ? "application/octet-stream" : "application/json",
       ...(hasBody && { "content-type": "application/json" }),

@@ -24,7 +24,7 @@ async function readStart(path: string): Promise<Buffer> {
 const mayBeText = (contentType: string): boolean => MAY_BE_TEXT.test(contentType.split(";")[0]?.trim() ?? "");
 
 /** UTF-8, without a character that the end of a part cuts; undefined where it is something else. */
-function decoded(bytes: Buffer, isComplete: boolean): string | undefined {
+function decodeText(bytes: Buffer, isComplete: boolean): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: isComplete }).decode(bytes, {
       stream: !isComplete,
@@ -36,20 +36,20 @@ function decoded(bytes: Buffer, isComplete: boolean): string | undefined {
 }
 
 /** Cut behind a whole line, or else behind a whole value: a secret that lay across the cut would not be recognized any more. */
-function cutEnd(text: string): string {
+function cutAtBoundary(text: string): string {
   const end = text.lastIndexOf("\n") + 1 || text.search(/[\s,;:[\]{}][^\s,;:[\]{}]*$/) + 1;
   return text.slice(0, end);
 }
 
 /** A whole file as text; undefined where it is none. */
-export const textOf = (bytes: Buffer, contentType: string): string | undefined =>
-  mayBeText(contentType) ? decoded(bytes, true) : undefined;
+export const decodeTextFile = (bytes: Buffer, contentType: string): string | undefined =>
+  mayBeText(contentType) ? decodeText(bytes, true) : undefined;
 
 /** Of a file's first bytes at most 20 lines and 2,048 bytes; undefined where it is no text (UTF-8). */
-export function previewOfStart(start: Buffer, isComplete: boolean, contentType: string): string | undefined {
-  const text = mayBeText(contentType) ? decoded(start.subarray(0, PREVIEW_BYTES), false) : undefined;
+export function previewFromStart(start: Buffer, isComplete: boolean, contentType: string): string | undefined {
+  const text = mayBeText(contentType) ? decodeText(start.subarray(0, PREVIEW_BYTES), false) : undefined;
   if (text === undefined) return undefined;
-  const preview = isComplete && start.length <= PREVIEW_BYTES ? text : cutEnd(text);
+  const preview = isComplete && start.length <= PREVIEW_BYTES ? text : cutAtBoundary(text);
   return preview
     .split(/(?<=\n)/)
     .slice(0, MAX_LINES)
@@ -57,7 +57,7 @@ export function previewOfStart(start: Buffer, isComplete: boolean, contentType: 
 }
 
 /** The same of a file on disk. */
-export async function previewOf({ path, bytes, contentType }: SavedFile): Promise<string | undefined> {
+export async function readPreview({ path, bytes, contentType }: SavedFile): Promise<string | undefined> {
   if (!mayBeText(contentType)) return undefined;
-  return previewOfStart(await readStart(path), bytes <= PREVIEW_BYTES, contentType);
+  return previewFromStart(await readStart(path), bytes <= PREVIEW_BYTES, contentType);
 }

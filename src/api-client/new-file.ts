@@ -6,7 +6,7 @@ import { errorCode, errorMessage, Failure, invalidArguments } from "../core/fail
 import { formatToken, quote } from "../core/untrusted-text.ts";
 
 /** `argument`: the one that named the file. */
-const nameTaken = (name: string, argument: string): Failure =>
+const nameTakenFailure = (name: string, argument: string): Failure =>
   invalidArguments(
     `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
     [{ pointer: `/${argument}`, code: "ALREADY_EXISTS", message: "must not exist yet" }],
@@ -34,9 +34,9 @@ export async function prepareFolder(folder: string): Promise<void> {
 }
 
 /** Throws Failure where there is something of that name, whatever it is. */
-export async function refuseTaken(folder: string, name: string, argument: string): Promise<void> {
+export async function assertNameFree(folder: string, name: string, argument: string): Promise<void> {
   const found = await lstat(join(folder, name)).catch(() => undefined);
-  if (found) throw nameTaken(name, argument);
+  if (found) throw nameTakenFailure(name, argument);
 }
 
 /** Gives `part` its final name without ever replacing a file. False when the name is taken. */
@@ -78,21 +78,21 @@ async function claimFreeName(part: string, { folder, name, argument }: NewFile):
     const fileName = n === 1 ? name : `${stem} (${n})${ext}`;
     if (await claimName(part, join(folder, fileName))) return fileName;
   }
-  throw nameTaken(name, argument ?? "fileName");
+  throw nameTakenFailure(name, argument ?? "fileName");
 }
 
 /**
  * Makes the file with what `write` writes, synced to disk. Throws the error of `write` or of the file system, and Failure if the
  * name is taken; then nothing partial stays.
  */
-export async function makeFile<T>(
+export async function createFile<T>(
   newFile: NewFile,
   write: (file: FileHandle) => Promise<T>,
 ): Promise<{ readonly fileName: string; readonly path: string; readonly written: T }> {
   const { folder } = newFile;
-  const own = await mkdtemp(join(folder, PREFIX));
+  const partFolder = await mkdtemp(join(folder, PREFIX));
   try {
-    const part = join(own, FILE);
+    const part = join(partFolder, FILE);
     const file = await open(part, "wx", 0o600);
     let written: T;
     try {
@@ -106,7 +106,7 @@ export async function makeFile<T>(
     const fileName = await claimFreeName(part, newFile);
     return { fileName, path: join(folder, fileName), written };
   } finally {
-    await rm(own, { recursive: true, force: true }).catch(() => undefined);
+    await rm(partFolder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
@@ -114,10 +114,12 @@ export async function makeFile<T>(
 export async function removeAbandonedFiles(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(PREFIX)) continue;
-    const own = join(folder, name);
-    const isFolder = (await lstat(own).catch(() => undefined))?.isDirectory() === true;
-    const written = isFolder ? await lstat(join(own, FILE)).catch(() => lstat(own).catch(() => undefined)) : undefined;
+    const partFolder = join(folder, name);
+    const isFolder = (await lstat(partFolder).catch(() => undefined))?.isDirectory() === true;
+    const written = isFolder
+      ? await lstat(join(partFolder, FILE)).catch(() => lstat(partFolder).catch(() => undefined))
+      : undefined;
     if (written !== undefined && Date.now() - written.mtimeMs > ABANDONED_MS)
-      await rm(own, { recursive: true, force: true }).catch(() => undefined);
+      await rm(partFolder, { recursive: true, force: true }).catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
 // What telemetry learns of requests to the service: one exchange for each that is sent, its trace context beside it.
 import { type Endpoint, TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import type { Telemetry } from "../telemetry/port.ts";
-import { AnswerTooLarge, type Transport, TransportError, type WireRequest } from "./transport.ts";
+import { ResponseTooLarge, type Transport, TransportError, type WireRequest } from "./transport.ts";
 
 /** How often one call has sent. */
 export interface SendCounter {
@@ -11,7 +11,7 @@ export interface SendCounter {
 /** Never the error's own text: it may quote anybody. */
 function errorType(error: unknown): string {
   if (error instanceof TransportError) return error.timedOut ? "timeout" : "connection";
-  return error instanceof AnswerTooLarge ? "too_large" : "aborted";
+  return error instanceof ResponseTooLarge ? "too_large" : "aborted";
 }
 
 /** The same sending, told to telemetry (doubt 39). Key and body stay the same bytes at every attempt; the trace context does not. */

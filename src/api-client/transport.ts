@@ -13,14 +13,14 @@ export interface WireRequest {
   readonly body?: Buffer;
 }
 
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 /** A response whose body is still to be read; it fails with a TransportError when it breaks off. */
-export interface OpenAnswer {
+export interface StreamedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable;
@@ -39,13 +39,13 @@ export class TransportError extends Error {
   }
 }
 
-export class AnswerTooLarge extends Error {
+export class ResponseTooLarge extends Error {
   override readonly name = "AnswerTooLarge";
-  readonly answer: Omit<OpenAnswer, "body">;
+  readonly response: Omit<StreamedResponse, "body">;
 
-  constructor(maxBytes: number, { status, headers }: Omit<OpenAnswer, "body">) {
+  constructor(maxBytes: number, { status, headers }: Omit<StreamedResponse, "body">) {
     super(`the answer is larger than ${maxBytes} bytes`);
-    this.answer = { status, headers };
+    this.response = { status, headers };
   }
 }
 
@@ -62,9 +62,9 @@ export interface ExchangeLimits extends SendLimits {
 /** Both send once, and throw TransportError or, if the request may have been sent, the signal's reason. */
 export interface Transport {
   /** Reads the whole body within the time. Throws AnswerTooLarge, too. */
-  exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireAnswer>;
+  exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireResponse>;
   /** Waits for the head within the time. The caller reads the body; the signal ends it. */
-  open(request: WireRequest, limits: SendLimits): Promise<OpenAnswer>;
+  openStream(request: WireRequest, limits: SendLimits): Promise<StreamedResponse>;
   close(): Promise<void>;
 }
 
@@ -90,23 +90,23 @@ function wasSent(error: unknown): boolean {
   return !UNSENT.has(code) && !isTlsRefusal(code) && !refusedByProxy;
 }
 
-function describe(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(describe).join("; ");
+function describeError(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(describeError).join("; ");
   const code = errorCode(error);
   const reason = errorMessage(error);
   return code === "" || reason.includes(code) ? reason : `${reason} (${code})`;
 }
 
 /** What came is not HTTP. undici gives its parser's errors no code, and its class answers to instanceof by a trait of its own. */
-const isNoHttp = (error: unknown): boolean => error instanceof Error && error.name === "HTTPParserError";
+const isHttpParserError = (error: unknown): boolean => error instanceof Error && error.name === "HTTPParserError";
 
 /** An error of the network or of undici, as a TransportError; anything else is a fault of our own and stays what it is. */
-function transportError<E>(error: E): E | TransportError {
-  if (errorCode(error) === "" && !isNoHttp(error)) return error;
-  return new TransportError(describe(error), { sent: wasSent(error) }, { cause: error });
+function toTransportError<E>(error: E): E | TransportError {
+  if (errorCode(error) === "" && !isHttpParserError(error)) return error;
+  return new TransportError(describeError(error), { sent: wasSent(error) }, { cause: error });
 }
 
-function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+function flattenHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const flat: Record<string, string> = {};
   for (const name of Object.keys(headers)) {
     const value = headers[name];
@@ -123,7 +123,7 @@ async function send<T>(
   dispatcher: Dispatcher,
   { method, origin, path, headers, body: content }: WireRequest,
   { timeoutMs, signal }: SendLimits,
-  read: (answer: OpenAnswer) => Promise<T>,
+  read: (response: StreamedResponse) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   try {
@@ -133,19 +133,19 @@ async function send<T>(
       let isComplete = false;
       let broken: TransportError | undefined;
 
-      function end(error: unknown): void {
+      function failWith(error: unknown): void {
         clearTimeout(timer);
         signal.removeEventListener("abort", onAbort);
         reject(error);
       }
       function giveUp(message: string, timedOut: boolean): void {
         broken = new TransportError(message, { sent: controller !== undefined, timedOut });
-        end(broken);
+        failWith(broken);
         controller?.abort(broken);
       }
       const onAbort = () => giveUp("it was given up", false);
-      const tooLate = `no complete answer in time (this try had ${Math.round(timeoutMs / 100) / 10} s)`;
-      const timer = setTimeout(() => giveUp(tooLate, true), timeoutMs);
+      const timeoutMessage = `no complete answer in time (this try had ${Math.round(timeoutMs / 100) / 10} s)`;
+      const timer = setTimeout(() => giveUp(timeoutMessage, true), timeoutMs);
       signal.addEventListener("abort", onAbort, { once: true });
 
       dispatcher.dispatch(
@@ -157,7 +157,7 @@ async function send<T>(
           },
           onResponseStart(started, status, fields) {
             if (status < 200) return;
-            const arriving = new Readable({
+            const bodyStream = new Readable({
               read: () => started.resume(),
               destroy(error, done) {
                 if (!isComplete) started.abort(error ?? new Error("the rest is not wanted"));
@@ -165,11 +165,11 @@ async function send<T>(
               },
             });
             // A reader gets the error; it may come before there is a reader.
-            arriving.on("error", () => undefined);
-            arriving.once("close", () => signal.removeEventListener("abort", onAbort));
-            body = arriving;
-            read({ status, headers: flatHeaders(fields), body: arriving })
-              .then(resolve, end)
+            bodyStream.on("error", () => undefined);
+            bodyStream.once("close", () => signal.removeEventListener("abort", onAbort));
+            body = bodyStream;
+            read({ status, headers: flattenHeaders(fields), body: bodyStream })
+              .then(resolve, failWith)
               .finally(() => clearTimeout(timer));
           },
           onResponseData(started, chunk) {
@@ -180,26 +180,26 @@ async function send<T>(
             body?.push(null);
           },
           onResponseError(_, error) {
-            if (body) body.destroy(transportError(error));
-            else end(error);
+            if (body) body.destroy(toTransportError(error));
+            else failWith(error);
           },
         },
       );
     });
   } catch (error) {
     if (!(error instanceof TransportError) || error.sent) signal.throwIfAborted();
-    throw transportError(error);
+    throw toTransportError(error);
   }
 }
 
 const bufferResponse =
   (maxBytes: number) =>
-  async ({ status, headers, body }: OpenAnswer): Promise<WireAnswer> => {
+  async ({ status, headers, body }: StreamedResponse): Promise<WireResponse> => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of body) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw new AnswerTooLarge(maxBytes, { status, headers });
+      if (bytes > maxBytes) throw new ResponseTooLarge(maxBytes, { status, headers });
       chunks.push(chunk);
     }
     return { status, headers, body: Buffer.concat(chunks, bytes) };
@@ -212,7 +212,7 @@ const hasProxy = (): boolean =>
 /** Per origin: 1,600 reads a second of a service that is 20 ms away, more than one process makes; 8 would bring 400. */
 export const CONNECTIONS = 32;
 /** Of files that are streamed: more than leave at once, so that a file can be looked at while many are read. */
-const STREAMS = 128;
+const STREAM_CONNECTIONS = 128;
 
 interface TransportOptions {
   /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */
@@ -225,18 +225,18 @@ interface TransportOptions {
 export function createTransport(
   { proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true },
 ): Transport {
-  async function create(atOnce: number): Promise<Dispatcher> {
+  async function create(maxConnections: number): Promise<Dispatcher> {
     const { Agent, EnvHttpProxyAgent } = await import("./undici.ts");
-    return new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections: atOnce, pipelining: 1 });
+    return new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections: maxConnections, pipelining: 1 });
   }
   const calls = memoizeUntilFailure(() => create(connections));
   /** Files have connections of their own: however slowly one is read, no call waits for it. */
-  const files = memoizeUntilFailure(() => create(STREAMS));
+  const files = memoizeUntilFailure(() => create(STREAM_CONNECTIONS));
 
   return {
     exchange: async (request, limits) =>
       await send(await calls.get(), request, limits, bufferResponse(limits.maxBytes)),
-    open: async (request, limits) => await send(await files.get(), request, limits, async (answer) => answer),
+    openStream: async (request, limits) => await send(await files.get(), request, limits, async (response) => response),
     async close() {
       for (const started of [calls.ifStarted(), files.ifStarted()]) await (await started)?.destroy();
     },

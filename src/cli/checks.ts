@@ -4,8 +4,8 @@ import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { JournalHandle } from "../actions/journal-handle.ts";
-import type { Service } from "../api-client/call.ts";
-import { wireTarget } from "../api-client/encode.ts";
+import type { ApiClient } from "../api-client/client.ts";
+import { toWireTarget } from "../api-client/encode.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
@@ -90,14 +90,14 @@ export const checkToken = (identity: Identity, tokens: Tokens): Promise<Check> =
     return `the token endpoint accepts client ${clientId}`;
   });
 
-export const checkPlayground = (service: Service): Promise<Check> =>
+export const checkPlayground = (service: ApiClient): Promise<Check> =>
   attempt("geography API", async () => {
     const { value } = await service.call(listPlaygroundStates, {}, context());
     return `answers with ${value.states.length} states`;
   });
 
 /** With a default workspace the capabilities of it; without one, any answer to a token of ours shows that the API works. */
-export const checkJobApi = (service: Service, identity: Identity): Promise<Check> =>
+export const checkJobApi = (service: ApiClient, identity: Identity): Promise<Check> =>
   attempt("job API", async () => {
     const workspaceId = await identity.workspaceId();
     if (workspaceId !== undefined) {
@@ -116,9 +116,9 @@ export const checkJobApi = (service: Service, identity: Identity): Promise<Check
 const MAX_SKEW_SECONDS = 60;
 
 /** Compares our clock with the API's Date header: token lifetimes and `expiresAt` depend on it. */
-export async function checkClock(service: Service): Promise<Check> {
+export async function checkClock(service: ApiClient): Promise<Check> {
   try {
-    const target = wireTarget(await service.baseUrl(), (listPlaygroundStates satisfies Endpoint).path);
+    const target = toWireTarget(await service.baseUrl(), (listPlaygroundStates satisfies Endpoint).path);
     const limits = { maxBytes: 1 << 20, timeoutMs: LIMIT_MS, signal: new AbortController().signal };
     const { headers } = await service.transport.exchange({ method: "GET", ...target, headers: {} }, limits);
     const theirs = Date.parse(headers["date"] ?? "");

@@ -6,7 +6,7 @@ import type { JournalHandle } from "../actions/journal-handle.ts";
 import type { ListedAction } from "../actions/listing.ts";
 import { withActionTelemetry } from "../actions/service-actions.ts";
 import { systemTiming } from "../api-client/attempts.ts";
-import { createService } from "../api-client/call.ts";
+import { createApiClient } from "../api-client/client.ts";
 import { withTokenTelemetry } from "../api-client/request-telemetry.ts";
 import type { Transport } from "../api-client/transport.ts";
 import type { Config } from "../core/config.ts";
@@ -79,7 +79,7 @@ export function createClient(
 ) {
   const tokenTransport = telemetry ? withTokenTelemetry(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
-  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, hooks, telemetry });
+  const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing, hooks, telemetry });
   return { identity, redactor, tokens, service, watching: createWatching({ timing }) };
 }
 export type Client = ReturnType<typeof createClient>;

@@ -1,7 +1,7 @@
 // `mic-mcp watch JOB`: follows a job through its stages until it has ended, as a drawing on a terminal or as lines.
 import { parseArgs } from "node:util";
 import { ATTEMPT_LIMIT_MS } from "../api-client/attempts.ts";
-import type { Service } from "../api-client/call.ts";
+import type { ApiClient } from "../api-client/client.ts";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
 import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
 import { UsageError } from "../core/config.ts";
@@ -129,7 +129,7 @@ const PAUSE_SECONDS = 5;
 /** Reads a job until it has ended. Rejects with a Failure if it cannot be read, with the signal's reason when it is aborted. */
 async function followJob(
   jobId: string,
-  { service, signal }: { readonly service: Service; readonly signal: AbortSignal },
+  { service, signal }: { readonly service: ApiClient; readonly signal: AbortSignal },
   onJob: (job: Job) => void,
   onRetry: (failure: Failure) => void,
 ): Promise<Job> {

@@ -1,9 +1,9 @@
 // The token endpoint, docs/contract.md, 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
 import * as z from "zod/v4";
-import { HTML_PAGE, IN_BETWEEN, notJson, retryAfterSeconds } from "../api-client/classify.ts";
-import { ContractViolation, checkAgainst, parseJson } from "../api-client/decode.ts";
-import { wireTarget } from "../api-client/encode.ts";
-import type { WireAnswer, WireRequest } from "../api-client/transport.ts";
+import { CHECK_BASE_URL_ADVICE, HTML_PAGE, jsonErrorOf, retryAfterSeconds } from "../api-client/classify.ts";
+import { ContractViolation, parseJson, validateBody } from "../api-client/decode.ts";
+import { toWireTarget } from "../api-client/encode.ts";
+import type { WireRequest, WireResponse } from "../api-client/transport.ts";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
@@ -43,7 +43,7 @@ export function tokenRequest(
   const form = new URLSearchParams({ grant_type: "client_credentials", scope: scopes.join(" ") });
   return {
     method: "POST",
-    ...wireTarget(baseUrl, TOKEN_PATH),
+    ...toWireTarget(baseUrl, TOKEN_PATH),
     headers: {
       accept: "application/json",
       authorization: basicHeader(credentials, basicForm),
@@ -78,7 +78,7 @@ function kindOf(status: number, code: string | undefined): FailureKind {
 }
 
 function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: boolean): string {
-  if (isPage && (kind === "forbidden" || kind === "unauthorized")) return IN_BETWEEN;
+  if (isPage && (kind === "forbidden" || kind === "unauthorized")) return CHECK_BASE_URL_ADVICE;
   switch (kind) {
     case "forbidden":
       return "Ask the user to have the application's owner grant it this scope.";
@@ -92,7 +92,7 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
 }
 
 /** The error of an RFC 6749 answer, if it is one. */
-function readError(answer: WireAnswer): { code: string; description?: string } | undefined {
+function readError(answer: WireResponse): { code: string; description?: string } | undefined {
   try {
     const parsed = OAuthError.safeParse(parseJson(answer.body));
     if (!parsed.success) return undefined;
@@ -104,15 +104,15 @@ function readError(answer: WireAnswer): { code: string; description?: string } |
 }
 
 /** Whether the answer says that it does not know this client; RFC 6749, 5.2, allows both statuses. */
-export const isClientRefused = (answer: WireAnswer): boolean =>
+export const isClientRefused = (answer: WireResponse): boolean =>
   answer.status === 401 || (answer.status === 400 && readError(answer)?.code === "invalid_client");
 
-function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
+function refused(answer: WireResponse, scopes: readonly string[]): Failure {
   const { code, description } = readError(answer) ?? {};
   const details = [code && formatToken(code), description && quote(description, 200)].filter(Boolean).join(" ");
   const kind = kindOf(answer.status, code);
   const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
-  const page = notJson(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
+  const page = jsonErrorOf(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
   return new Failure({
     kind,
     message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${page}${details && `: ${details}`}.`,
@@ -138,15 +138,15 @@ export const noToken = (
   });
 
 /** Throws Failure when the answer is no token. */
-export function readTokenAnswer(answer: WireAnswer, scopes: readonly string[]): Token {
+export function readTokenAnswer(answer: WireResponse, scopes: readonly string[]): Token {
   if (answer.status < 200 || answer.status > 299) throw refused(answer, scopes);
   try {
     // Checked as it came, then read: a lifetime in digits becomes a number, one that makes no sense is left out.
-    const { access_token, expires_in } = TokenAnswer.parse(checkAgainst(TokenAnswer, parseJson(answer.body)).value);
+    const { access_token, expires_in } = TokenAnswer.parse(validateBody(TokenAnswer, parseJson(answer.body)).value);
     return { value: access_token, ...(expires_in !== undefined && { expiresInSeconds: expires_in }) };
   } catch (error) {
     if (!(error instanceof ContractViolation)) throw error;
-    const isNot = notJson(answer);
-    throw isNot === undefined ? noToken(error.message) : noToken(isNot, IN_BETWEEN);
+    const isNot = jsonErrorOf(answer);
+    throw isNot === undefined ? noToken(error.message) : noToken(isNot, CHECK_BASE_URL_ADVICE);
   }
 }

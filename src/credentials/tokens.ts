@@ -2,8 +2,8 @@
 // kept until it expires or is refused.
 
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../api-client/attempts.ts";
-import type { TokenSource } from "../api-client/call.ts";
-import { AnswerTooLarge, type Transport, TransportError } from "../api-client/transport.ts";
+import type { TokenSource } from "../api-client/client.ts";
+import { ResponseTooLarge, type Transport, TransportError } from "../api-client/transport.ts";
 import { withTimeout } from "../core/async.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { Failure } from "../core/failure.ts";
@@ -107,7 +107,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     } catch (error) {
       if (error instanceof Failure && error.facts.kind === "unauthorized") identity.recheckLogin();
       if (error instanceof TransportError) throw unreachable(error);
-      throw error instanceof AnswerTooLarge ? noToken(error.message) : error;
+      throw error instanceof ResponseTooLarge ? noToken(error.message) : error;
     }
   }
 
@@ -174,7 +174,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       if (login) await inTime(context, confirmed(login));
       return token;
     },
-    mayHaveEnded(scopes, token) {
+    mayHaveExpired(scopes, token) {
       const known = held.get(scopeKey(scopes));
       return known?.value === token && timing.now() - known.obtainedAt > FRESH_MS;
     },

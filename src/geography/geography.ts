@@ -1,7 +1,7 @@
 // What the geography tools and resources of this process read: the playground's endpoints, and the country as a whole.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../api-client/attempts.ts";
-import type { Service } from "../api-client/call.ts";
+import type { ApiClient } from "../api-client/client.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
 import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { type Country, type Gathered, type Needs, NOT_READ_YET } from "./country.ts";
@@ -50,7 +50,7 @@ export interface Geography {
 }
 
 export interface GeographyOptions {
-  readonly service: Pick<Service, "call">;
+  readonly service: Pick<ApiClient, "call">;
   /** Requests that the prefetch may send in a minute. Direct calls may send two more, as far as the API's limit allows. */
   readonly perMinute: number;
   readonly timing?: Timing;

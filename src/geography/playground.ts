@@ -1,7 +1,7 @@
 // The playground's three endpoints: each request within the rate limit and sent once, the lists from the cache if they are fresh.
 import type * as z from "zod/v4";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../api-client/attempts.ts";
-import type { Service } from "../api-client/call.ts";
+import type { ApiClient } from "../api-client/client.ts";
 import type { CallRequest } from "../api-client/encode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import {
@@ -23,7 +23,7 @@ const MARGIN_MS = 250;
 const PEER_LOOK_MS = 150;
 
 export interface PlaygroundParts {
-  readonly service: Pick<Service, "call">;
+  readonly service: Pick<ApiClient, "call">;
   readonly limiter: Limiter;
   readonly cache: CatalogueCache;
   readonly store: GeographyStore;

@@ -1,8 +1,8 @@
 // Composes a deployment: from its settings to the runtime of each caller, which has the team's credentials or, without a team, only geography.
 import { countUnresolved } from "../actions/listing.ts";
 import { createServiceActions } from "../actions/service-actions.ts";
-import { createService } from "../api-client/call.ts";
-import { shareOf } from "../api-client/share.ts";
+import { createApiClient } from "../api-client/client.ts";
+import { withConcurrencyLimit } from "../api-client/concurrency-limit.ts";
 import { createTransport } from "../api-client/transport.ts";
 import { logOf } from "../cli/log.ts";
 import { type Client, createClient, createLogging, createProcess, createRuntime } from "../cli/parts.ts";
@@ -78,7 +78,7 @@ export function composeTeams(deployment: Deployment) {
   }
   const withoutCredentials = noTokens(notConfigured("Geography has no credentials.", "Call a tool of the jobs."));
   const geography = createGeography({
-    service: createService({ baseUrl: geographyUrl, tokens: withoutCredentials, transport, timing, telemetry }),
+    service: createApiClient({ baseUrl: geographyUrl, tokens: withoutCredentials, transport, timing, telemetry }),
     perMinute: config.geographyRate,
     shared: geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget }),
   });
@@ -121,7 +121,7 @@ export function composeTeams(deployment: Deployment) {
     openTeam(team) {
       const own = createRedactor(redactor);
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
-      const share = shareOf(transport, TEAM_CONNECTIONS);
+      const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
       const hooks = { checkRequest: checkWorkspace(team.workspaceId), cooldown: cooldowns.of(team.name) };
       const client = createClient(
         { identity, redactor: own, store: noTokenStore, transport: share, hooks },
@@ -153,7 +153,7 @@ export function composeTeams(deployment: Deployment) {
 
     withoutTeam(caller, why) {
       const failure = noTeamFailure(why, `${publicOrigin}/mcp`);
-      const service = createService({ baseUrl: geographyUrl, tokens: noTokens(failure), transport, timing });
+      const service = createApiClient({ baseUrl: geographyUrl, tokens: noTokens(failure), transport, timing });
       const client = {
         identity: noIdentity(failure, geographyUrl),
         service,

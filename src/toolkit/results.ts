@@ -1,7 +1,7 @@
 // The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, shorter, as text.
 import type * as z from "zod/v4";
 import type { EarlierAction } from "../actions/actions.ts";
-import type { Decoded } from "../api-client/decode.ts";
+import type { DecodedBody } from "../api-client/decode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
@@ -198,7 +198,7 @@ export interface Envelope<T> {
 export type ResourceEndpoint<T> = JsonEndpoint<z.ZodType<Envelope<T>>>;
 
 /** The API's answer, and when it was read. */
-export interface ReadAnswer<T> extends Decoded<Envelope<T>> {
+export interface ReadAnswer<T> extends DecodedBody<Envelope<T>> {
   readonly at?: number;
 }
 

@@ -1,7 +1,7 @@
 // Rows saved as CSV (RFC 4180): in the download folder with a download's care, a new file, whole or not there at all; for a caller
 // elsewhere under a link.
 import { createHash } from "node:crypto";
-import { diskFailure, makeFile, prepareFolder, refuseTaken } from "../api-client/new-file.ts";
+import { assertNameFree, createFile, diskFailure, prepareFolder } from "../api-client/new-file.ts";
 import { Failure } from "../core/failure.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import { plural } from "../geography/format.ts";
@@ -44,7 +44,7 @@ interface Saving {
 
 /** Before anything is read for it. Throws Failure where the name is taken. */
 export async function checkSaveAs({ files }: Saving, fileName: string): Promise<void> {
-  if (files.kind === "folder") await refuseTaken(files.folder, fileName, "saveAs");
+  if (files.kind === "folder") await assertNameFree(files.folder, fileName, "saveAs");
 }
 
 interface Table {
@@ -72,9 +72,9 @@ export async function saveRows(
 
 async function saveFile(folder: string, name: string, bytes: Buffer): Promise<string> {
   await prepareFolder(folder);
-  await refuseTaken(folder, name, "saveAs");
+  await assertNameFree(folder, name, "saveAs");
   try {
-    const { path } = await makeFile({ folder, name, argument: "saveAs" }, (file) => file.writeFile(bytes));
+    const { path } = await createFile({ folder, name, argument: "saveAs" }, (file) => file.writeFile(bytes));
     return path;
   } catch (error) {
     throw error instanceof Failure ? error : diskFailure(folder, error);

@@ -1,7 +1,7 @@
 // What a tool works with: the ports that it is created with, and what belongs to one call.
 import type { ServiceActions } from "../actions/service-actions.ts";
 import type { CallContext } from "../api-client/attempts.ts";
-import type { Service } from "../api-client/call.ts";
+import type { ApiClient } from "../api-client/client.ts";
 import type { Downloads } from "../api-client/downloads.ts";
 import { Failure } from "../core/failure.ts";
 import type { Geography } from "../geography/geography.ts";
@@ -17,7 +17,7 @@ export interface FolderFiles extends Pick<Downloads, "save"> {
 
 /** Each tool names the few that it works with. */
 export interface Ports {
-  readonly service: Service;
+  readonly service: ApiClient;
   readonly actions: ServiceActions;
   /** Every playground request goes through it. */
   readonly geography: Geography;

@@ -1,7 +1,7 @@
 // The client's inside without MCP around it, on the real transport: for properties that need many runs or an own clock.
 import { expect, onTestFinished } from "vitest";
 import { type CallContext, systemTiming, type Timing } from "../../src/api-client/attempts.ts";
-import { createService, type Service } from "../../src/api-client/call.ts";
+import { type ApiClient, createApiClient } from "../../src/api-client/client.ts";
 import { createDownloads } from "../../src/api-client/downloads.ts";
 import { encodeRequest } from "../../src/api-client/encode.ts";
 import { createTransport, type Transport } from "../../src/api-client/transport.ts";
@@ -53,7 +53,7 @@ export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
   const given = { baseUrl, credentials: options.credentials ?? credentials, workspaceId: undefined };
   const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: timing.now });
   const tokens = createTokens({ identity, store: noTokenStore, transport, timing, redactor });
-  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
+  const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing });
   const downloads = createDownloads(service);
   onTestFinished(() => downloads.close());
   return { service, tokens, downloads, redactor };
@@ -67,16 +67,16 @@ export const within = (ms: number, signal: AbortSignal = new AbortController().s
 
 export const KEY = "test-key-0001";
 
-export const readJob = (service: Service, context = within(10_000), jobId = "job-1") =>
+export const readJob = (service: ApiClient, context = within(10_000), jobId = "job-1") =>
   service.call(getMicJob, { path: { jobId } }, context);
 
-export const readJobs = (service: Service, context = within(10_000)) =>
+export const readJobs = (service: ApiClient, context = within(10_000)) =>
   service.call(listMicJobs, { query: { workspaceId: "micws_1" } }, context);
 
-export const submitJob = (service: Service, context = within(10_000)) =>
+export const submitJob = (service: ApiClient, context = within(10_000)) =>
   service.send(createMicJob, encodeRequest(createMicJob, { body: createJob }), KEY, context);
 
-export const requestProcessing = (service: Service, context = within(10_000)) =>
+export const requestProcessing = (service: ApiClient, context = within(10_000)) =>
   service.send(
     requestMicSharedFileProcessing,
     encodeRequest(requestMicSharedFileProcessing, { body: createProcessingRequest }),

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { parse as parseLossless } from "lossless-json";
 import { describe, expect, test } from "vitest";
-import { ContractViolation, checkAgainst, parseJson, readNumber } from "../../src/api-client/decode.ts";
+import { ContractViolation, parseJson, parseNumber, validateBody } from "../../src/api-client/decode.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { runs } from "../support/thorough.ts";
@@ -12,7 +12,7 @@ import { runs } from "../support/thorough.ts";
 function lossless(text: string): unknown {
   try {
     return {
-      value: parseLossless(text, null, { parseNumber: readNumber, onDuplicateKey: ({ newValue }) => newValue }),
+      value: parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }),
     };
   } catch {
     return "refused";
@@ -95,7 +95,7 @@ describe("parseJson", () => {
 test("what matches is passed on as it came, its fields in the API's order, and nothing of it is drift", () => {
   const { id, ...rest } = job;
   const body = enveloped({ ...rest, id });
-  const { value, drift } = checkAgainst(getMicJob.success.body, body);
+  const { value, drift } = validateBody(getMicJob.success.body, body);
   expect(value).toBe(body);
   expect(drift).toEqual([]);
 });

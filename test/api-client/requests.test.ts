@@ -1,7 +1,7 @@
 // What goes over the wire: exactly the endpoint that was meant, its bytes and headers, on connections that are kept.
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { encodeRequest, wireRequest } from "../../src/api-client/encode.ts";
+import { encodeRequest, toWireRequest } from "../../src/api-client/encode.ts";
 import {
   cancelMicJob,
   getMicJob,
@@ -61,7 +61,7 @@ describe("an id in a path", () => {
           [getMicPublicInput, "inputId", "/base/sandbox/v1/mic/inputs/", ""],
           [getMicPublicOperation, "operationId", "/base/sandbox/v1/mic/operations/", ""],
         ] as const) {
-          const { origin, path } = wireRequest(
+          const { origin, path } = toWireRequest(
             "https://service.example/base/",
             endpoint,
             encodeRequest(endpoint, { path: { [name]: id } }),

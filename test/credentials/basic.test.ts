@@ -2,7 +2,7 @@
 // configured.
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { Service } from "../../src/api-client/call.ts";
+import type { ApiClient } from "../../src/api-client/client.ts";
 import { getMicPublicOperation } from "../../src/contract/endpoints/job-processing.ts";
 import { basicHeader, type ClientCredentials } from "../../src/credentials/oauth.ts";
 import { clientForTest, failureOf, readJob, within } from "../api-client/client.ts";
@@ -87,7 +87,7 @@ async function serviceThat(reading: Reading, known: ClientCredentials, refusal: 
 }
 
 const clientOf = ({ baseUrl }: Stub, credentials: ClientCredentials) => clientForTest(baseUrl, { credentials }).service;
-const readOperation = (service: Service) =>
+const readOperation = (service: ApiClient) =>
   service.call(getMicPublicOperation, { path: { operationId: operation.id } }, within(10_000));
 
 for (const [description, refusal] of Object.entries(REFUSALS))

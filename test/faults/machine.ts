@@ -8,14 +8,14 @@ import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { createServiceActions } from "../../src/actions/service-actions.ts";
 import type { Database } from "../../src/actions/store/database.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../src/api-client/attempts.ts";
-import { createService } from "../../src/api-client/call.ts";
+import { createApiClient } from "../../src/api-client/client.ts";
 import { createDownloads } from "../../src/api-client/downloads.ts";
 import {
   createTransport,
   type Transport,
   TransportError,
-  type WireAnswer,
   type WireRequest,
+  type WireResponse,
 } from "../../src/api-client/transport.ts";
 import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 import { createIdentity } from "../../src/credentials/identity.ts";
@@ -31,13 +31,13 @@ import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
 import type { ManualClock } from "../support/emulator.ts";
 
-const refusal = (status: number, code: string, retryable: boolean, headers = {}): WireAnswer => ({
+const refusal = (status: number, code: string, retryable: boolean, headers = {}): WireResponse => ({
   status,
   headers: { "content-type": "application/problem+json", ...headers },
   body: Buffer.from(JSON.stringify({ ...problem, status, code, retryable })),
 });
 /** From something in between. */
-const page: WireAnswer = { status: 200, headers: { "content-type": "text/html" }, body: Buffer.from("<html>") };
+const page: WireResponse = { status: 200, headers: { "content-type": "text/html" }, body: Buffer.from("<html>") };
 const down = refusal(503, "DOWN", true);
 const lost = (message: string): TransportError => new TransportError(message, { sent: true });
 
@@ -46,7 +46,7 @@ interface StrikeRule {
   /** The API executes it. */
   readonly commits?: true;
   /** What comes back instead of the API's answer. */
-  readonly end?: WireAnswer | TransportError | "timeout" | "cancel" | "crash";
+  readonly end?: WireResponse | TransportError | "timeout" | "cancel" | "crash";
   /** So do all further requests of the call. */
   readonly isOutage?: true;
   /** The API answers so. */
@@ -291,7 +291,7 @@ export class Machine {
     };
 
     const transport = { ...world.transport, exchange };
-    const service = createService({
+    const service = createApiClient({
       baseUrl: world.service.baseUrl,
       tokens: this.#tokens,
       transport,

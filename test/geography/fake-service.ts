@@ -1,6 +1,6 @@
 // A fake of the playground in virtual time: a catalogue that a test can change, and a limit.
 import type { Timing } from "../../src/api-client/attempts.ts";
-import type { Service } from "../../src/api-client/call.ts";
+import type { ApiClient } from "../../src/api-client/client.ts";
 import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { type District, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
@@ -27,7 +27,7 @@ export interface Request {
 export type Limit = (now: number) => number | undefined;
 
 export interface FakePlayground {
-  readonly service: Pick<Service, "call">;
+  readonly service: Pick<ApiClient, "call">;
   readonly requests: Request[];
   states: readonly FakeState[];
   /** By state code; "" for the states list. */
@@ -99,7 +99,7 @@ export function fakePlayground(states: readonly FakeState[], timing: Timing): Fa
           await timing.sleep(LATENCY_MS, signal);
           if (failure) throw failure;
           const value = endpoint.success.body.parse(bodyOf(endpoint, state));
-          return { value, drift: [], attempts: 1, replayed: false, at: timing.now() };
+          return { value, drift: [], attempts: 1, replayed: false, respondedAt: timing.now() };
         } catch (error) {
           request.status = error instanceof Failure ? (error.facts.status ?? 0) : 0;
           throw error;

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { systemTiming, type Timing } from "../../src/api-client/attempts.ts";
-import { createService } from "../../src/api-client/call.ts";
+import { createApiClient } from "../../src/api-client/client.ts";
 import { createTransport } from "../../src/api-client/transport.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import type { Notices } from "../../src/teams/notices.ts";
@@ -52,9 +52,9 @@ describeWithPostgres("instances that share a database", (postgres) => {
     /** Reads a job once, with this many seconds for it. */
     function instance(team: string, timing: Timing = systemTiming, notices?: Pick<Notices, "send" | "on">) {
       const cooldowns = createCooldowns({ database, now: timing.now, ...(notices && { notices }) });
-      const service = createService({
+      const service = createApiClient({
         baseUrl: async () => stub.baseUrl,
-        tokens: { get: async () => "token", mayHaveEnded: () => false, discard: () => undefined },
+        tokens: { get: async () => "token", mayHaveExpired: () => false, discard: () => undefined },
         transport,
         timing,
         hooks: { cooldown: cooldowns.of(team) },

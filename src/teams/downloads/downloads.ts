@@ -1,8 +1,8 @@
 // Redeems links to files: GET /downloads/{ticket} streams an asset from the API with a new token of the team, or makes rows again. Nothing is
 // stored. The path is never logged, because anybody who has it may read the file.
 import type { AuditEvent } from "../../actions/audit.ts";
+import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-client/asset-stream.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { errorMessage, Failure, type FailureKind } from "../../core/failure.ts";
 import type { Auditor } from "../../core/hooks.ts";
@@ -132,9 +132,9 @@ async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSigna
   const { service } = ports;
   const context = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
   const request = { path: { assetId } };
-  return await withOpenFile(service, getMicPublicAssetContent, request, context, async (answer) => {
-    const length = lengthOf(answer);
-    return { contentType: plainType(typeOf(answer)), length, pieces: withLength(length, answer.body) };
+  return await withAssetStream(service, getMicPublicAssetContent, request, context, async (answer) => {
+    const length = contentLengthOf(answer);
+    return { contentType: plainType(contentTypeOf(answer)), length, pieces: withLength(length, answer.body) };
   });
 }
 

@@ -2,13 +2,13 @@
 // encrypted: no server stores it, and any instance redeems it.
 import { createHash } from "node:crypto";
 import * as z from "zod/v4";
+import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-client/asset-stream.ts";
 import type { CallContext } from "../../api-client/attempts.ts";
-import type { Service } from "../../api-client/call.ts";
+import type { ApiClient } from "../../api-client/client.ts";
 import type { CallRequest } from "../../api-client/encode.ts";
 import { nameFromHeader } from "../../api-client/file-names.ts";
-import { PREVIEW_BYTES, previewOfStart, textOf } from "../../api-client/file-preview.ts";
-import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
-import type { OpenAnswer } from "../../api-client/transport.ts";
+import { decodeTextFile, PREVIEW_BYTES, previewFromStart } from "../../api-client/file-preview.ts";
+import type { StreamedResponse } from "../../api-client/transport.ts";
 import type { Endpoint } from "../../contract/endpoints/endpoint.ts";
 import { Failure } from "../../core/failure.ts";
 import type { Content, Link, LinkedFiles, WantedAsset } from "../../toolkit/linked-files.ts";
@@ -87,7 +87,7 @@ async function makeLink(
 }
 
 export interface LinkedFilesOptions extends LinkMaker {
-  readonly service: Service;
+  readonly service: ApiClient;
   /** Text and images up to this size are in the answer. */
   readonly inlineBytes: number;
 }
@@ -103,7 +103,7 @@ export const plainType = (type: string): string => (TYPE.test(type) ? type : "ap
 
 /** The first `max` bytes. It does not read more. */
 async function startOf(
-  answer: OpenAnswer,
+  answer: StreamedResponse,
   max: number,
 ): Promise<{ readonly start: Buffer; readonly isComplete: boolean }> {
   const chunks: Buffer[] = [];
@@ -119,16 +119,16 @@ async function startOf(
 /** Undefined if it is neither text nor an image. */
 function contentOf(bytes: Buffer, contentType: string): Content | undefined {
   if (IMAGE.test(contentType)) return { blob: bytes.toString("base64") };
-  const text = textOf(bytes, contentType);
+  const text = decodeTextFile(bytes, contentType);
   return text === undefined ? undefined : { text };
 }
 
 export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFilesOptions): LinkedFiles {
   async function look(endpoint: Endpoint, { assetId, fileName, preview }: WantedAsset, context: CallContext) {
     const request: CallRequest = { path: { assetId } };
-    return await withOpenFile(service, endpoint, request, context, async (answer) => {
-      const contentType = plainType(typeOf(answer));
-      const length = lengthOf(answer);
+    return await withAssetStream(service, endpoint, request, context, async (answer) => {
+      const contentType = plainType(contentTypeOf(answer));
+      const length = contentLengthOf(answer);
       const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);
       const isSmall = length === undefined || length <= inlineBytes;
       const { start, isComplete } = await startOf(answer, isSmall ? inlineBytes : preview ? PREVIEW_BYTES : 0);
@@ -138,7 +138,7 @@ export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFile
         contentType,
         ...(isComplete ? { bytes: start.length } : length !== undefined && { bytes: length }),
         ...(content && { content, sha256: sha256(start) }),
-        preview: preview ? previewOfStart(start, isComplete, contentType) : undefined,
+        preview: preview ? previewFromStart(start, isComplete, contentType) : undefined,
       };
     });
   }

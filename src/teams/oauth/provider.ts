@@ -1,6 +1,6 @@
 // The organization's identity provider: its metadata, requests to it, and the errors of a token that cannot be accepted.
 import * as z from "zod/v4";
-import { AnswerTooLarge, type Transport, TransportError } from "../../api-client/transport.ts";
+import { ResponseTooLarge, type Transport, TransportError } from "../../api-client/transport.ts";
 import { memoizeUntilFailure } from "../../core/async.ts";
 import { errorMessage } from "../../core/failure.ts";
 import { isSecureUrl } from "../../core/loopback.ts";
@@ -122,7 +122,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
         return metadata;
       } catch (error) {
         const isTheirs =
-          error instanceof ProviderUnavailable || error instanceof TransportError || error instanceof AnswerTooLarge;
+          error instanceof ProviderUnavailable || error instanceof TransportError || error instanceof ResponseTooLarge;
         if (!isTheirs) throw error;
         reasons.push(errorMessage(error));
       }

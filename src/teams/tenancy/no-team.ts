@@ -1,6 +1,6 @@
 // The runtime of a caller without a team: geography works, and calls that need the team's credentials say whom to ask.
 import type { ServiceActions } from "../../actions/service-actions.ts";
-import type { TokenSource } from "../../api-client/call.ts";
+import type { TokenSource } from "../../api-client/client.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { Identity } from "../../credentials/identity.ts";
@@ -56,7 +56,7 @@ export const noTokens = (failure: Failure): TokenSource => ({
   get: async () => {
     throw failure;
   },
-  mayHaveEnded: () => false,
+  mayHaveExpired: () => false,
   discard: () => undefined,
 });
 

@@ -2,7 +2,7 @@
 // its envelope, so a tool can read everything that a resource shows.
 
 import type { CallContext } from "../../api-client/attempts.ts";
-import type { Service } from "../../api-client/call.ts";
+import type { ApiClient } from "../../api-client/client.ts";
 import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts";
 import { invalidArguments } from "../../core/failure.ts";
 import { formatJson } from "../../core/untrusted-text.ts";
@@ -40,7 +40,7 @@ export interface SeenVersion {
   readonly ended: boolean;
 }
 
-export type ReadVersion = (variables: UriVariables, service: Service, context: CallContext) => Promise<SeenVersion>;
+export type ReadVersion = (variables: UriVariables, service: ApiClient, context: CallContext) => Promise<SeenVersion>;
 
 export interface Resource {
   /** `mic://…`, with `{name}` for each variable. */

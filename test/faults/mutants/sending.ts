@@ -127,20 +127,20 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a server error leaves no doubt",
-    code: "mayHaveTakenEffect ||= answer.status >= 500;",
+    code: "mayHaveTakenEffect ||= response.status >= 500;",
     instead: "",
     seenBy: outcomes("has an unknown outcome: HTTP 503"),
   },
   {
     what: "a page with the contract's status proves that it took effect",
-    code: "if (isNot !== undefined) return unverifiedResponseFailure(endpoint, answer.status, isNot);",
-    instead: 'if (isNot !== undefined) return violated(endpoint, isNot).with({ sideEffect: "done" });',
+    code: "if (jsonError !== undefined) return unverifiedResponseFailure(endpoint, response.status, jsonError);",
+    instead: 'if (jsonError !== undefined) return violated(endpoint, jsonError).with({ sideEffect: "done" });',
     seenBy: outcomes("and has an unknown outcome when nothing else comes: a page with the contract's status"),
   },
   {
     what: "a JSON without the contract's envelope proves that it took effect",
-    code: "if (!isEnvelope(answer))\n    return unverifiedResponseFailure(",
-    instead: "if (answer.status === 0)\n    return unverifiedResponseFailure(",
+    code: "if (!isEnvelope(response))\n    return unverifiedResponseFailure(",
+    instead: "if (response.status === 0)\n    return unverifiedResponseFailure(",
     seenBy: outcomes("and has an unknown outcome when nothing else comes: no requestId"),
   },
   {
@@ -157,8 +157,8 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a page that refuses decides about what was lost before",
-    code: "DECIDES.has(failure.facts.kind) && failure.facts.code !== undefined",
-    instead: "DECIDES.has(failure.facts.kind)",
+    code: "CONCLUSIVE_KINDS.has(failure.facts.kind) && failure.facts.code !== undefined",
+    instead: "CONCLUSIVE_KINDS.has(failure.facts.kind)",
     seenBy: outcomes("is refused for certain by a Problem alone"),
   },
   {
@@ -181,26 +181,26 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a conflict decides about what was lost before",
-    code: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
-    instead: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "conflict"]',
+    code: 'CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
+    instead: 'CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "conflict"]',
     seenBy: outcomes("may have taken effect: a conflict"),
   },
   {
     what: "a refused token decides about what was lost before",
-    code: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
-    instead: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "unauthorized"]',
+    code: 'CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
+    instead: 'CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "unauthorized"]',
     seenBy: outcomes("may have taken effect: unauthorized, by a Problem"),
   },
   {
     what: "a stale version decides about what was lost before",
-    code: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
-    instead: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "precondition_failed"]',
+    code: 'CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
+    instead: 'CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "precondition_failed"]',
     seenBy: outcomes("may have taken effect: a version that has moved on"),
   },
   {
     what: "nothing decides after a lost answer, not even the service's judgement of these bytes",
-    code: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
-    instead: "DECIDES: ReadonlySet<FailureKind> = new Set<FailureKind>([]",
+    code: 'CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
+    instead: "CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set<FailureKind>([]",
     seenBy: outcomes("changed nothing when its own bytes are refused"),
   },
   {

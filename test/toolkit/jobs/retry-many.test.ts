@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { ServiceActions } from "../../../src/actions/service-actions.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../../src/api-client/attempts.ts";
-import { createService } from "../../../src/api-client/call.ts";
+import { createApiClient } from "../../../src/api-client/client.ts";
 import { retryMany } from "../../../src/toolkit/jobs/retrying.ts";
 import { createOffers, createRetries } from "../../../src/toolkit/remembered.ts";
 import type { ToolCall } from "../../../src/toolkit/tool-call.ts";
@@ -43,10 +43,10 @@ function slowService(retryMs: number) {
       return { value, drift: [], replayed: false, attempts: 1, idempotencyKey: `key of ${jobId}`, origin: "new" };
     },
   };
-  const service = createService({
+  const service = createApiClient({
     baseUrl: unused,
-    tokens: { get: unused, mayHaveEnded: unused, discard: unused },
-    transport: { exchange: unused, open: unused, close: unused },
+    tokens: { get: unused, mayHaveExpired: unused, discard: unused },
+    transport: { exchange: unused, openStream: unused, close: unused },
     timing,
   });
   return { sentAt, timing, ports: { service, actions, offers: createOffers(), retries: createRetries() } };

@@ -3,7 +3,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { FieldError } from "../contract/problem.ts";
 import type { FailureKind } from "../core/failure.ts";
 
-export interface Refused {
+export interface RefusalContext {
   readonly endpoint: Endpoint;
   readonly kind: FailureKind;
   readonly status: number;
@@ -13,7 +13,7 @@ export interface Refused {
   readonly retryAfterSeconds: number | undefined;
 }
 
-const has = (fields: Endpoint["query"] | undefined, name: string): boolean =>
+const hasField = (fields: Endpoint["query"] | undefined, name: string): boolean =>
   fields !== undefined && Object.hasOwn(fields.shape, name);
 
 /** A pointer that names an argument: into the body (RFC 6901), or, as some services write it, with its place in front. */
@@ -21,17 +21,17 @@ function namesArgument({ body, query }: Endpoint, { pointer }: FieldError): bool
   if (pointer === "") return body !== undefined;
   const [, first = "", second = ""] = pointer.split("/");
   const name = first === "body" || first === "query" ? second : first;
-  return has(body, name) || has(query, name);
+  return hasField(body, name) || hasField(query, name);
 }
 
-const canCorrect = ({ endpoint, status, fieldErrors }: Refused): boolean =>
+const canCorrect = ({ endpoint, status, fieldErrors }: RefusalContext): boolean =>
   (status === 400 || status === 422) && fieldErrors.some((error) => namesArgument(endpoint, error));
 
-const AGAIN = "Try again in a little while.";
-const REFUSED = "Ask the user to contact the service's operator: the same call will be refused again.";
+const TRY_AGAIN_ADVICE = "Try again in a little while.";
+const CONTACT_OPERATOR_ADVICE = "Ask the user to contact the service's operator: the same call will be refused again.";
 
 /** By the path's parameter. */
-const NOT_FOUND: Readonly<Record<string, string>> = {
+const NOT_FOUND_ADVICE: Readonly<Record<string, string>> = {
   jobId: "Check jobId; list_jobs shows the workspace's jobs.",
   versionId: "Check versionId; list_recipes shows what is offered.",
   inputId: "Check inputId; list_actions shows the inputs registered from here.",
@@ -40,20 +40,20 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   assetId: "Check assetId: it names an original file, not an input, a job or a dataset version.",
 };
 
-function notFound({ endpoint }: Refused): string {
+function notFoundAdvice({ endpoint }: RefusalContext): string {
   const [parameter = ""] = Object.keys(endpoint.pathParameters.shape);
-  const named = NOT_FOUND[parameter];
+  const named = NOT_FOUND_ADVICE[parameter];
   if (named !== undefined) return named;
   const ids = endpoint.body
     ? "Check the ids: list_recipes shows recipe versions, list_actions the inputs registered from here. If they are right, ask"
-    : has(endpoint.query, "workspaceId")
+    : hasField(endpoint.query, "workspaceId")
       ? "Check workspaceId. If it is right, ask"
       : "Ask";
   return `${ids} the user to check that MIC_BASE_URL points at the service itself.`;
 }
 
 /** By operation. */
-const CONFLICT: Readonly<Record<string, string>> = {
+const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
   cancelMicJob: "get_job shows how the job stands.",
   retryMicJob: "get_job shows how the job stands.",
   createMicJob: "get_input shows how each input stands; a job needs them READY.",
@@ -61,11 +61,11 @@ const CONFLICT: Readonly<Record<string, string>> = {
   getMicPublicAssetContent: "The file is not handed out as it stands now; get_input shows an input's scan.",
 };
 
-function forbidden({ endpoint }: Refused): string {
+function forbiddenAdvice({ endpoint }: RefusalContext): string {
   if (endpoint.api === "playground")
     return "Ask the user to contact the playground's operator: its policy denies this.";
   const ask =
-    has(endpoint.query, "workspaceId") || has(endpoint.body, "workspaceId")
+    hasField(endpoint.query, "workspaceId") || hasField(endpoint.body, "workspaceId")
       ? "Check workspaceId. If it is right, ask"
       : "Ask";
   const permission =
@@ -73,34 +73,34 @@ function forbidden({ endpoint }: Refused): string {
   return `${ask} the user to have the application's owner grant it the scope or permission.${permission}`;
 }
 
-function rejected(refused: Refused): string {
+function rejectedAdvice(refused: RefusalContext): string {
   switch (refused.endpoint.id) {
     case "createMicJob":
       return "get_recipe shows what the recipe asks for, get_capabilities what this workspace may do.";
     case "listPlaygroundDistricts":
       return "list_states has the codes in use.";
     default:
-      return REFUSED;
+      return CONTACT_OPERATOR_ADVICE;
   }
 }
 
 // The contract shows no codes; a capability is its own word (2.2).
-const isCapability = ({ code = "" }: Refused): boolean => /capability/i.test(code);
+const isCapability = ({ code = "" }: RefusalContext): boolean => /capability/i.test(code);
 
 /** In one or two sentences. */
-export function refusalAdvice(refused: Refused): string {
+export function refusalAdvice(refused: RefusalContext): string {
   const { kind, retryable, retryAfterSeconds } = refused;
   if (kind === "rate_limited") return `Wait ${retryAfterSeconds ?? 60} s, then repeat the call.`;
   if (kind === "unauthorized")
     return "Ask the user to correct the client id and secret (mic-mcp doctor checks them); repeating the call does not help before that.";
-  if (kind === "upstream_unavailable") return AGAIN;
-  if (kind === "not_found") return notFound(refused);
+  if (kind === "upstream_unavailable") return TRY_AGAIN_ADVICE;
+  if (kind === "not_found") return notFoundAdvice(refused);
   if (isCapability(refused))
     return "get_capabilities shows what this workspace may do, and how much of it; for more, ask the user to contact the service's operator.";
   if (canCorrect(refused)) return "Correct the fields named above and call again.";
-  if (retryable === true) return AGAIN;
-  if (kind === "forbidden") return forbidden(refused);
-  if (kind === "conflict") return CONFLICT[refused.endpoint.id] ?? REFUSED;
+  if (retryable === true) return TRY_AGAIN_ADVICE;
+  if (kind === "forbidden") return forbiddenAdvice(refused);
+  if (kind === "conflict") return CONFLICT_ADVICE[refused.endpoint.id] ?? CONTACT_OPERATOR_ADVICE;
   if (kind === "precondition_failed") return "get_job shows the job's current resourceVersion.";
-  return rejected(refused);
+  return rejectedAdvice(refused);
 }

@@ -6,24 +6,32 @@ import { Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { attemptLimitMs, type CallContext, type Timing, withRetries } from "./attempts.ts";
-import { cancelled, dateOf, finalFailure, refusal, tooLarge, transportFailure, violation } from "./classify.ts";
+import {
+  bodyViolationFailure,
+  cancelledFailure,
+  finalFailure,
+  refusalFailure,
+  responseDate,
+  tooLargeFailure,
+  transportFailure,
+} from "./classify.ts";
 import { withCooldown } from "./cooldown.ts";
-import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
-import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
+import { ContractViolation, type DecodedBody, parseJson, validateSuccess } from "./decode.ts";
+import { type CallRequest, type EncodedRequest, encodeRequest, toWireRequest } from "./encode.ts";
 import { type SendCounter, withSendTelemetry } from "./request-telemetry.ts";
-import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
+import { ResponseTooLarge, type Transport, TransportError, type WireRequest, type WireResponse } from "./transport.ts";
 
 /** Where Bearer tokens come from; src/credentials/ has one. */
 export interface TokenSource {
   /** A token for exactly these scopes. Throws Failure. */
   get(scopes: readonly string[], context: CallContext): Promise<string>;
   /** Whether the token is old enough that a refusal without a reason may mean its end. */
-  mayHaveEnded(scopes: readonly string[], token: string): boolean;
+  mayHaveExpired(scopes: readonly string[], token: string): boolean;
   /** The service refused this token: never hand it out again. */
   discard(scopes: readonly string[], token: string): void;
 }
 
-export interface ServiceOptions {
+export interface ApiClientOptions {
   /** The contract's {base_url}. Throws Failure `not_configured` when there is none. */
   readonly baseUrl: () => Promise<string>;
   readonly tokens: TokenSource;
@@ -34,58 +42,61 @@ export interface ServiceOptions {
 }
 
 /** What is known of a request's earlier attempts, and who hears of the next. */
-export interface Attempts {
+export interface AttemptOptions {
   /** An earlier one, of another call, may have taken effect unseen. */
   readonly mayHaveTakenEffect?: boolean;
   readonly onAttempt?: () => void;
 }
 
-export interface ServiceAnswer<T> extends Decoded<T> {
+export interface ApiResponse<T> extends DecodedBody<T> {
   /** Requests sent, token renewals not counted. */
   readonly attempts: number;
   /** The service said that this is the stored answer of an earlier request with the same key. */
   readonly replayed: boolean;
   /** When the service answered, in milliseconds since 1970: by its own clock, where its answer has a Date. */
-  readonly at: number;
+  readonly respondedAt: number;
 }
 
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** A refusal is judged by its status, however much it says. */
-function refusedAtLength(error: unknown): WireAnswer {
-  if (error instanceof AnswerTooLarge && error.answer.status >= 400) return { ...error.answer, body: Buffer.alloc(0) };
+function withoutOversizedErrorBody(error: unknown): WireResponse {
+  if (error instanceof ResponseTooLarge && error.response.status >= 400)
+    return { ...error.response, body: Buffer.alloc(0) };
   throw error;
 }
 
-export type Service = ReturnType<typeof createService>;
+export type ApiClient = ReturnType<typeof createApiClient>;
 
-export function createService({ baseUrl, tokens, transport, timing, hooks, telemetry }: ServiceOptions) {
+export function createApiClient({ baseUrl, tokens, transport, timing, hooks, telemetry }: ApiClientOptions) {
   /**
    * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
    * `sends` counts what one call sends.
    */
-  async function authorized<A extends { status: number; headers: WireAnswer["headers"]; body: Buffer | Readable }>(
+  async function sendAuthorized<
+    A extends { status: number; headers: WireResponse["headers"]; body: Buffer | Readable },
+  >(
     endpoint: Endpoint,
     wire: WireRequest,
     context: CallContext,
     sendOnce: (wire: WireRequest) => Promise<A>,
     sendCounter: SendCounter,
   ): Promise<A> {
-    const sendIt = telemetry ? withSendTelemetry(telemetry, endpoint, sendOnce, sendCounter) : sendOnce;
+    const sendObserved = telemetry ? withSendTelemetry(telemetry, endpoint, sendOnce, sendCounter) : sendOnce;
     const scopes = endpoint.scopesToRequest;
-    if (scopes.length === 0) return await sendIt(wire);
-    const send = hooks?.cooldown ? withCooldown(hooks.cooldown, context, timing, sendIt) : sendIt;
+    if (scopes.length === 0) return await sendObserved(wire);
+    const send = hooks?.cooldown ? withCooldown(hooks.cooldown, context, timing, sendObserved) : sendObserved;
     const withToken = (token: string): WireRequest => ({
       ...wire,
       headers: { ...wire.headers, authorization: `Bearer ${token}` },
     });
     const token = await tokens.get(scopes, context);
-    const answer = await send(withToken(token));
+    const response = await send(withToken(token));
     // How the service reports an ended token is not shown (doubt 27).
-    const isRefused = answer.status === 401 || (answer.status === 403 && tokens.mayHaveEnded(scopes, token));
-    if (!isRefused) return answer;
+    const isRefused = response.status === 401 || (response.status === 403 && tokens.mayHaveExpired(scopes, token));
+    if (!isRefused) return response;
     // No caller reads it.
-    if (answer.body instanceof Readable) answer.body.destroy();
+    if (response.body instanceof Readable) response.body.destroy();
     tokens.discard(scopes, token);
     const renewed = await tokens.get(scopes, context);
     const second = await send(withToken(renewed));
@@ -94,19 +105,19 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
   }
 
   /** What a success says. Throws Failure: what else was answered. */
-  function read<S extends z.ZodType>(
+  function readSuccess<S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
-    answer: WireAnswer,
+    response: WireResponse,
     attempts: number,
-  ): ServiceAnswer<z.output<S>> {
-    if (answer.status !== endpoint.success.status) throw refusal(endpoint, answer, timing.now());
+  ): ApiResponse<z.output<S>> {
+    if (response.status !== endpoint.success.status) throw refusalFailure(endpoint, response, timing.now());
     try {
-      const { value, drift } = checkSuccess(endpoint, parseJson(answer.body));
-      const replayed = answer.headers["idempotent-replayed"] === "true";
-      return { value, drift, replayed, at: dateOf(answer.headers) ?? timing.now(), attempts };
+      const { value, drift } = validateSuccess(endpoint, parseJson(response.body));
+      const replayed = response.headers["idempotent-replayed"] === "true";
+      return { value, drift, replayed, respondedAt: responseDate(response.headers) ?? timing.now(), attempts };
     } catch (error) {
       if (!(error instanceof ContractViolation)) throw error;
-      throw violation(endpoint, answer, error.message);
+      throw bodyViolationFailure(endpoint, response, error.message);
     }
   }
 
@@ -119,27 +130,27 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
     encoded: EncodedRequest,
     key: string | undefined,
     context: CallContext,
-    { mayHaveTakenEffect: mayHaveTakenEffectBefore = false, onAttempt }: Attempts = {},
-  ): Promise<ServiceAnswer<z.output<S>>> {
+    { mayHaveTakenEffect: mayHaveTakenEffectBefore = false, onAttempt }: AttemptOptions = {},
+  ): Promise<ApiResponse<z.output<S>>> {
     let sent = mayHaveTakenEffectBefore;
     let mayHaveTakenEffect = mayHaveTakenEffectBefore;
     const sendCounter = { count: 0 };
 
-    function sendOnce(wire: WireRequest): Promise<WireAnswer> {
+    function sendOnce(wire: WireRequest): Promise<WireResponse> {
       sent = true;
       const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
-      return transport.exchange(wire, { ...limits, maxBytes: MAX_ANSWER_BYTES }).catch(refusedAtLength);
+      return transport.exchange(wire, { ...limits, maxBytes: MAX_RESPONSE_BYTES }).catch(withoutOversizedErrorBody);
     }
 
-    async function attempt(): Promise<WireAnswer> {
+    async function attempt(): Promise<WireResponse> {
       const sentBefore = sent;
       try {
-        const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
-        const answer = await authorized(endpoint, wire, context, sendOnce, sendCounter);
-        mayHaveTakenEffect ||= answer.status >= 500;
-        return answer;
+        const wire = toWireRequest(await baseUrl(), endpoint, encoded, key);
+        const response = await sendAuthorized(endpoint, wire, context, sendOnce, sendCounter);
+        mayHaveTakenEffect ||= response.status >= 500;
+        return response;
       } catch (error) {
-        if (error instanceof AnswerTooLarge) throw tooLarge(endpoint, encoded, error);
+        if (error instanceof ResponseTooLarge) throw tooLargeFailure(endpoint, encoded, error);
         if (!(error instanceof TransportError)) throw error;
         sent = sentBefore || error.sent;
         mayHaveTakenEffect ||= error.sent;
@@ -152,14 +163,14 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
       return await withRetries({ endpoint, context, timing }, async (attempts) => {
         onAttempt?.();
         try {
-          return read(endpoint, await attempt(), attempts);
+          return readSuccess(endpoint, await attempt(), attempts);
         } catch (error) {
           mayHaveTakenEffect ||= error instanceof Failure && error.facts.sideEffect === "unknown";
           throw error;
         }
       });
     } catch (error) {
-      if (context.signal.aborted) throw cancelled(endpoint, key, sent);
+      if (context.signal.aborted) throw cancelledFailure(endpoint, key, sent);
       throw error instanceof Failure ? finalFailure(endpoint, error, key, mayHaveTakenEffect) : error;
     }
   }
@@ -168,5 +179,5 @@ export function createService({ baseUrl, tokens, transport, timing, hooks, telem
   const call = async <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>
     await send(endpoint, encodeRequest(endpoint, request), undefined, context);
 
-  return { call, send, authorized, baseUrl, transport, timing };
+  return { call, send, authorized: sendAuthorized, baseUrl, transport, timing };
 }

@@ -1,16 +1,16 @@
 // A share of a transport's connections: one of several teams that use it never takes them all.
 import pLimit from "p-limit";
-import { type Transport, TransportError, type WireAnswer } from "./transport.ts";
+import { type Transport, TransportError, type WireResponse } from "./transport.ts";
 
 /** At most `max` exchanges at once; the others wait, and their wait is part of their time. What is streamed is not counted. */
-export function shareOf(transport: Transport, max: number): Transport {
+export function withConcurrencyLimit(transport: Transport, max: number): Transport {
   const limit = pLimit(max);
   return {
     async exchange(request, limits) {
       const { timeoutMs, signal } = limits;
       signal.throwIfAborted();
       const since = performance.now();
-      return await new Promise<WireAnswer>((resolve, reject) => {
+      return await new Promise<WireResponse>((resolve, reject) => {
         let isWaiting = true;
         function giveUp(message: string, timedOut: boolean): void {
           if (isWaiting) reject(new TransportError(message, { sent: false, timedOut }));
@@ -27,7 +27,7 @@ export function shareOf(transport: Transport, max: number): Transport {
         }).catch(reject);
       });
     },
-    open: transport.open,
+    openStream: transport.openStream,
     close: async () => undefined,
   };
 }
