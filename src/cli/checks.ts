@@ -75,8 +75,7 @@ export async function checkKeychain(keychain: Keychain | undefined, { keychain: 
     return wrong("keychain", failure.message, failure.fix);
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
-    if (error.trouble === "absent" && mode === "auto")
-      return good("keychain", `${error.message}; tokens stay in memory`);
+    if (error.kind === "absent" && mode === "auto") return good("keychain", `${error.message}; tokens stay in memory`);
     return wrong("keychain", error.message, error.fix);
   }
 }

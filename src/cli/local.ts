@@ -6,7 +6,7 @@ import type { Config } from "../core/config.ts";
 import { createIdentity } from "../credentials/identity.ts";
 import { openKeychain } from "../credentials/keychain/keychain.ts";
 import { createSignedIdCodec } from "../credentials/signed-ids.ts";
-import { keychainTokens, noTokenStore } from "../credentials/token-store.ts";
+import { createKeychainTokenStore, noTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { Candidate } from "../toolkit/candidate.ts";
@@ -43,11 +43,11 @@ export function compose(
 
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
-  const identity = createIdentity({ given: config, keychain, required, redactor, now: timing.now });
+  const identity = createIdentity({ settings: config, keychain, required, redactor, now: timing.now });
   const store = keychain
-    ? keychainTokens(keychain, timing.now, ({ trouble, message, detail }) => {
-        log.info({ trouble }, `tokens stay in memory: ${message}`);
-        log.debug({ trouble, detail }, "keychain");
+    ? createKeychainTokenStore(keychain, timing.now, ({ kind, message, detail }) => {
+        log.info({ trouble: kind }, `tokens stay in memory: ${message}`);
+        log.debug({ trouble: kind, detail }, "keychain");
       })
     : noTokenStore;
   const client = createClient({ identity, redactor, store, transport }, process);

@@ -30,7 +30,7 @@ export function logOf(log: Log, redactor: Redactor, facts: Readonly<Record<strin
   const clean = (entry: object): object => {
     const all = { ...facts, ...entry };
     const text = JSON.stringify(all);
-    const redacted: object = redactor.finds(text) ? JSON.parse(redactor.redact(text)) : all;
+    const redacted: object = redactor.hasSecret(text) ? JSON.parse(redactor.redact(text)) : all;
     return redacted;
   };
   return {

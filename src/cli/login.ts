@@ -14,7 +14,14 @@ import { Failure } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { createIdentity } from "../credentials/identity.ts";
 import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
-import { fitsLogin, readLogin, removeAll, type StoredLogin, scopeSets, storeLogin } from "../credentials/login.ts";
+import {
+  canStoreLogin,
+  readLogin,
+  removeAllEntries,
+  type StoredLogin,
+  scopeSets,
+  storeLogin,
+} from "../credentials/login.ts";
 import { createRedactor } from "../credentials/redaction.ts";
 import { noTokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
@@ -27,8 +34,8 @@ export async function verifyCredentials({ baseUrl, workspaceId, ...credentials }
   const redactor = createRedactor();
   redactor.add(credentials.clientSecret);
   const transport = createTransport();
-  const given = { baseUrl, workspaceId, credentials };
-  const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: Date.now });
+  const settings = { baseUrl, workspaceId, credentials };
+  const identity = createIdentity({ settings, keychain: undefined, required: false, redactor, now: Date.now });
   const tokens = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
   const context = { signal: new AbortController().signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
   try {
@@ -151,7 +158,8 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     // A keychain that cannot be used is reported before the user types a secret.
     const stored = await readLogin(keychain);
     const entered = await collect(flags, stored ?? {});
-    if (!fitsLogin(entered)) throw new UsageError("This system's keychain has no room for a client secret that long.");
+    if (!canStoreLogin(entered))
+      throw new UsageError("This system's keychain has no room for a client secret that long.");
     await verifyCredentials(entered);
     await storeLogin(keychain, entered);
     const { baseUrl, clientId, workspaceId } = entered;
@@ -167,7 +175,7 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
   const config = readConfig(environment);
   return await withKeychain(config, "there is no keychain to remove anything from.", async (keychain) => {
     const stored = await readLogin(keychain);
-    const removed = await removeAll(keychain);
+    const removed = await removeAllEntries(keychain);
     const of = stored ? ` of ${stored.baseUrl}` : "";
     const parts = [
       ...(removed.login ? ["credentials"] : []),

@@ -65,7 +65,7 @@ async function readKeychain(config: Config): Promise<KeychainContent> {
     };
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
-    return { tokens: [], state: error.trouble, detail: error.message };
+    return { tokens: [], state: error.kind, detail: error.message };
   } finally {
     keychain.close();
   }

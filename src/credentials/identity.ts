@@ -8,7 +8,7 @@ import type { ClientCredentials } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
 
 /** What the environment and the flags say. */
-export interface Given {
+export interface IdentitySettings {
   readonly baseUrl: string | undefined;
   readonly credentials: ClientCredentials | undefined;
   readonly workspaceId: string | undefined;
@@ -23,29 +23,29 @@ export interface Identity {
    * Undefined while that is known: most calls are not to wait for it. Else settles when it is, and throws Failure when the
    * login is gone.
    */
-  stillLoggedIn(): Promise<unknown> | undefined;
+  verifyLogin(): Promise<unknown> | undefined;
   /** The default workspace, when there is one. Throws Failure when the keychain that may hold one cannot be read. */
   workspaceId(): Promise<string | undefined>;
   /** The service refused the credentials: a stored login is read again before its next use; `mic-mcp login` may have replaced it. */
-  recheckLogin(): void;
+  invalidateCachedLogin(): void;
   /** Whose Idempotency-Keys are meant: the service keeps them by application. Throws Failure `not_configured`. */
   serviceName(): Promise<string>;
 }
 
 const SET_VARIABLES = "set MIC_BASE_URL, MIC_CLIENT_ID and MIC_CLIENT_SECRET (mic-mcp doctor reports what is missing)";
-const WITHOUT = `Ask the user to ${SET_VARIABLES}.`;
+const ASK_FOR_VARIABLES = `Ask the user to ${SET_VARIABLES}.`;
 
-const NEXT: Readonly<Record<KeychainError["trouble"], string>> = {
-  absent: WITHOUT,
+const NEXT_STEPS: Readonly<Record<KeychainError["kind"], string>> = {
+  absent: ASK_FOR_VARIABLES,
   unusable: `Ask the user to install mic-mcp again with its optional packages, or ${SET_VARIABLES}.`,
-  silent: WITHOUT,
+  silent: ASK_FOR_VARIABLES,
   locked:
     "Ask the user to unlock the keychain (log in to the desktop, or run gnome-keyring-daemon --unlock) or set MIC_CLIENT_ID and MIC_CLIENT_SECRET, then call again.",
   failed: `Call again. If it fails again, ask the user to ${SET_VARIABLES}.`,
 };
 
-const troubleFacts = (error: KeychainError): Failure =>
-  notConfigured(`The credentials could not be read: ${error.message}.`, NEXT[error.trouble]);
+const toKeychainFailure = (error: KeychainError): Failure =>
+  notConfigured(`The credentials could not be read: ${error.message}.`, NEXT_STEPS[error.kind]);
 
 /** Credentials travel over TLS, or do not leave the machine. Throws Failure. */
 export function refusePlainHttp(baseUrl: string): void {
@@ -58,7 +58,7 @@ export function refusePlainHttp(baseUrl: string): void {
 }
 
 export interface IdentityOptions {
-  readonly given: Given;
+  readonly settings: IdentitySettings;
   /** Undefined with MIC_KEYCHAIN=off. */
   readonly keychain: Keychain | undefined;
   /** MIC_KEYCHAIN=require: credentials of the environment are refused too while there is no keychain that works. */
@@ -68,7 +68,7 @@ export interface IdentityOptions {
 }
 
 /** A login is read again after this time: within it, a logout or another login is noticed. */
-export const LOOK_AGAIN_MS = 3_000;
+export const LOGIN_CACHE_MS = 3_000;
 /** A silent keychain costs seconds each time, and a login that is known goes on without it. */
 const KEYCHAIN_COOLDOWN_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000, known: 60_000 };
 
@@ -80,9 +80,9 @@ const changedLogin = (): Failure =>
   );
 
 export function createIdentity(options: IdentityOptions): Identity {
-  const { given, keychain, required, redactor, now } = options;
+  const { settings, keychain, required, redactor, now } = options;
   /** Nobody can log in or out of the environment. */
-  const isGiven = given.credentials !== undefined && !required;
+  const isFromEnvironment = settings.credentials !== undefined && !required;
   let reading: Promise<StoredLogin | undefined> | undefined;
   let readAgainAt = 0;
   /** The first login: who this process is. */
@@ -90,10 +90,10 @@ export function createIdentity(options: IdentityOptions): Identity {
   /** What the keychain said last. */
   let last: StoredLogin | undefined;
   /** Why there is no keychain, once that is known. */
-  let without = keychain ? undefined : "MIC_KEYCHAIN is off";
+  let noKeychainReason = keychain ? undefined : "MIC_KEYCHAIN is off";
 
-  function accepted(login: StoredLogin | undefined): StoredLogin | undefined {
-    without = undefined;
+  function acceptLogin(login: StoredLogin | undefined): StoredLogin | undefined {
+    noKeychainReason = undefined;
     last = undefined;
     if (!login) return undefined;
     redactor.add(login.clientSecret);
@@ -106,15 +106,15 @@ export function createIdentity(options: IdentityOptions): Identity {
   async function read(from: Keychain): Promise<StoredLogin | undefined> {
     let delayMs = 0;
     try {
-      const login = accepted(await readLogin(from));
+      const login = acceptLogin(await readLogin(from));
       // Without a login each call looks for one: the next call after `mic-mcp login` finds it.
-      if (login) delayMs = LOOK_AGAIN_MS;
+      if (login) delayMs = LOGIN_CACHE_MS;
       return login;
     } catch (error) {
-      delayMs = LOOK_AGAIN_MS;
+      delayMs = LOGIN_CACHE_MS;
       if (!(error instanceof KeychainError)) throw error;
       if (last) delayMs = KEYCHAIN_COOLDOWN_MS.known;
-      else if (error.trouble === "silent") delayMs = KEYCHAIN_COOLDOWN_MS.unknown;
+      else if (error.kind === "silent") delayMs = KEYCHAIN_COOLDOWN_MS.unknown;
       // That it cannot be read now is no logout.
       if (last) return last;
       throw error;
@@ -123,7 +123,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     }
   }
 
-  function stored(): Promise<StoredLogin | undefined> {
+  function getStoredLogin(): Promise<StoredLogin | undefined> {
     if (!keychain) return Promise.resolve(undefined);
     if (reading && now() < readAgainAt) return reading;
     // One reads for all who ask meanwhile.
@@ -133,49 +133,53 @@ export function createIdentity(options: IdentityOptions): Identity {
   }
 
   /** The stored login, or undefined where there is none to be had; a locked or silent keychain is a failure of its own. */
-  async function storedOrFail(): Promise<StoredLogin | undefined> {
+  async function getStoredLoginOrThrow(): Promise<StoredLogin | undefined> {
     try {
-      return await stored();
+      return await getStoredLogin();
     } catch (error) {
       if (!(error instanceof KeychainError)) throw error;
-      const isMissing = error.trouble === "absent" || error.trouble === "unusable";
-      if (!isMissing || required) throw troubleFacts(error);
-      without = error.trouble === "absent" ? "there is no OS keychain here that could hold a login" : error.message;
+      const isMissing = error.kind === "absent" || error.kind === "unusable";
+      if (!isMissing || required) throw toKeychainFailure(error);
+      noKeychainReason =
+        error.kind === "absent" ? "there is no OS keychain here that could hold a login" : error.message;
       return undefined;
     }
   }
 
   /** `login` helps only where there is a keychain. */
-  function missing(what: string, variables: string): Failure {
-    return without === undefined
+  function missingSettingFailure(what: string, variables: string): Failure {
+    return noKeychainReason === undefined
       ? notConfigured(
           `${what}.`,
           `Ask the user to run mic-mcp login, set ${variables}, or start the server with --emulator.`,
         )
       : notConfigured(
-          `${what}, and ${without}.`,
+          `${what}, and ${noKeychainReason}.`,
           `Ask the user to set ${variables}, or start the server with --emulator.`,
         );
   }
 
   async function baseUrl(): Promise<string> {
-    const url = given.baseUrl ?? (await storedOrFail())?.baseUrl;
+    const url = settings.baseUrl ?? (await getStoredLoginOrThrow())?.baseUrl;
     if (url !== undefined) return url;
-    throw missing("No service is configured: there is no MIC_BASE_URL and no stored login", "MIC_BASE_URL");
+    throw missingSettingFailure(
+      "No service is configured: there is no MIC_BASE_URL and no stored login",
+      "MIC_BASE_URL",
+    );
   }
 
   async function credentials(): Promise<ClientCredentials> {
-    const login = isGiven ? undefined : await storedOrFail();
-    const credentials = given.credentials ?? login;
+    const login = isFromEnvironment ? undefined : await getStoredLoginOrThrow();
+    const credentials = settings.credentials ?? login;
     if (!credentials)
-      throw missing(
+      throw missingSettingFailure(
         "This operation needs an access token, and no client credentials are configured",
         "MIC_CLIENT_ID and MIC_CLIENT_SECRET",
       );
     // A stored secret goes nowhere but to the service that it was stored for.
-    if (!given.credentials && login && given.baseUrl !== undefined && given.baseUrl !== login.baseUrl)
+    if (!settings.credentials && login && settings.baseUrl !== undefined && settings.baseUrl !== login.baseUrl)
       throw notConfigured(
-        `The stored login is for ${login.baseUrl}, but MIC_BASE_URL is ${given.baseUrl}.`,
+        `The stored login is for ${login.baseUrl}, but MIC_BASE_URL is ${settings.baseUrl}.`,
         "Ask the user to run mic-mcp login for that service, set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or unset MIC_BASE_URL.",
       );
     refusePlainHttp(await baseUrl());
@@ -185,8 +189,8 @@ export function createIdentity(options: IdentityOptions): Identity {
   return {
     baseUrl,
     credentials,
-    stillLoggedIn() {
-      if (isGiven) return undefined;
+    verifyLogin() {
+      if (isFromEnvironment) return undefined;
       // The keychain was asked a moment ago.
       const isRecent = last !== undefined && readAgainAt < Number.POSITIVE_INFINITY && now() < readAgainAt;
       return isRecent ? undefined : credentials();
@@ -196,13 +200,13 @@ export function createIdentity(options: IdentityOptions): Identity {
       return JSON.stringify([await baseUrl(), clientId]);
     },
     async workspaceId() {
-      if (given.workspaceId !== undefined) return given.workspaceId;
+      if (settings.workspaceId !== undefined) return settings.workspaceId;
       // Everything else given: the stored login has no part in this process.
-      if (given.baseUrl !== undefined && given.credentials) return undefined;
-      const login = await storedOrFail();
-      return given.baseUrl === undefined || given.baseUrl === login?.baseUrl ? login?.workspaceId : undefined;
+      if (settings.baseUrl !== undefined && settings.credentials) return undefined;
+      const login = await getStoredLoginOrThrow();
+      return settings.baseUrl === undefined || settings.baseUrl === login?.baseUrl ? login?.workspaceId : undefined;
     },
-    recheckLogin() {
+    invalidateCachedLogin() {
       readAgainAt = 0;
     },
   };

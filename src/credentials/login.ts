@@ -47,25 +47,25 @@ export const scopeSets: readonly (readonly string[])[] = [
 ].filter((scopes) => scopes.length > 0);
 
 /** Every account of ours. Where a keychain cannot list them, those that the stored login leads to. */
-async function ourAccounts(keychain: Keychain): Promise<ReadonlySet<string>> {
+async function listOwnAccounts(keychain: Keychain): Promise<ReadonlySet<string>> {
   try {
     return new Set([ACCOUNT, ...(await keychain.listAccounts())]);
   } catch (error) {
-    if (!(error instanceof KeychainError && error.trouble === "failed")) throw error;
+    if (!(error instanceof KeychainError && error.kind === "failed")) throw error;
     const login = await readLogin(keychain);
     return new Set([ACCOUNT, ...(login ? scopeSets.map((scopes) => tokenAccount(login, scopes)) : [])]);
   }
 }
 
-export interface Removed {
+export interface RemovedEntries {
   readonly login: boolean;
   readonly tokens: number;
 }
 
 /** Removes every entry of ours, the tokens of all clients included. Throws KeychainError. */
-export async function removeAll(keychain: Keychain): Promise<Removed> {
+export async function removeAllEntries(keychain: Keychain): Promise<RemovedEntries> {
   const removed = { login: false, tokens: 0 };
-  for (const account of await ourAccounts(keychain)) {
+  for (const account of await listOwnAccounts(keychain)) {
     if (!(await keychain.deletePassword(account))) continue;
     if (account === ACCOUNT) removed.login = true;
     else removed.tokens += 1;
@@ -75,9 +75,9 @@ export async function removeAll(keychain: Keychain): Promise<Removed> {
 
 /** Replaces the login that was there; its tokens go with it. Throws KeychainError. */
 export async function storeLogin(keychain: Keychain, login: StoredLogin): Promise<void> {
-  const before = await ourAccounts(keychain);
+  const before = await listOwnAccounts(keychain);
   await keychain.setPassword(ACCOUNT, JSON.stringify(login));
   for (const account of before) if (account !== ACCOUNT) await keychain.deletePassword(account);
 }
 
-export const fitsLogin = (login: StoredLogin): boolean => fitsKeychain(JSON.stringify(login));
+export const canStoreLogin = (login: StoredLogin): boolean => fitsKeychain(JSON.stringify(login));

@@ -24,8 +24,8 @@ export type BasicForm = "encoded" | "raw";
 
 /** Encoded, any character survives and unreserved ones stay as they are. */
 export function basicHeader({ clientId, clientSecret }: ClientCredentials, form: BasicForm = "encoded"): string {
-  const written = form === "encoded" ? encodeURIComponent : (part: string): string => part;
-  return `Basic ${Buffer.from(`${written(clientId)}:${written(clientSecret)}`).toString("base64")}`;
+  const encodePart = form === "encoded" ? encodeURIComponent : (part: string): string => part;
+  return `Basic ${Buffer.from(`${encodePart(clientId)}:${encodePart(clientSecret)}`).toString("base64")}`;
 }
 
 /** The forms to try, in this order; one where both are the same. Raw, an id with a colon would end at it (RFC 7617, section 2). */
@@ -58,7 +58,7 @@ export const accessToken = z.string().regex(/^[\x21-\x7e]+$/, { error: "must be 
 
 // Only access_token is promised. A lifetime is read where it makes sense; a token_type changes nothing, as the contract says
 // how the token is sent.
-const TokenAnswer = z.looseObject({
+const TokenResponse = z.looseObject({
   access_token: accessToken,
   expires_in: z
     .union([z.int().positive(), z.string().regex(/^[1-9]\d{0,9}$/)])
@@ -70,7 +70,7 @@ const TokenAnswer = z.looseObject({
 const OAuthError = z.looseObject({ error: z.string().max(100), error_description: z.string().optional() });
 
 /** What the token endpoint's refusal means (RFC 6749, 5.2). */
-function kindOf(status: number, code: string | undefined): FailureKind {
+function toFailureKind(status: number, code: string | undefined): FailureKind {
   if (status === 429) return "rate_limited";
   if (status >= 500) return "upstream_unavailable";
   if (code === "invalid_scope" || status === 403) return "forbidden";
@@ -107,10 +107,10 @@ function readError(answer: WireResponse): { code: string; description?: string }
 export const isClientRefused = (answer: WireResponse): boolean =>
   answer.status === 401 || (answer.status === 400 && readError(answer)?.code === "invalid_client");
 
-function refused(answer: WireResponse, scopes: readonly string[]): Failure {
+function failureFromResponse(answer: WireResponse, scopes: readonly string[]): Failure {
   const { code, description } = readError(answer) ?? {};
   const details = [code && formatToken(code), description && quote(description, 200)].filter(Boolean).join(" ");
-  const kind = kindOf(answer.status, code);
+  const kind = toFailureKind(answer.status, code);
   const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
   const page = jsonErrorOf(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
   return new Failure({
@@ -125,7 +125,7 @@ function refused(answer: WireResponse, scopes: readonly string[]): Failure {
   });
 }
 
-export const noToken = (
+export const invalidTokenResponse = (
   reason: string,
   next = "Ask the user to check that MIC_BASE_URL points at the service itself.",
 ): Failure =>
@@ -138,15 +138,17 @@ export const noToken = (
   });
 
 /** Throws Failure when the answer is no token. */
-export function readTokenAnswer(answer: WireResponse, scopes: readonly string[]): Token {
-  if (answer.status < 200 || answer.status > 299) throw refused(answer, scopes);
+export function parseTokenResponse(answer: WireResponse, scopes: readonly string[]): Token {
+  if (answer.status < 200 || answer.status > 299) throw failureFromResponse(answer, scopes);
   try {
     // Checked as it came, then read: a lifetime in digits becomes a number, one that makes no sense is left out.
-    const { access_token, expires_in } = TokenAnswer.parse(validateBody(TokenAnswer, parseJson(answer.body)).value);
+    const { access_token, expires_in } = TokenResponse.parse(validateBody(TokenResponse, parseJson(answer.body)).value);
     return { value: access_token, ...(expires_in !== undefined && { expiresInSeconds: expires_in }) };
   } catch (error) {
     if (!(error instanceof ContractViolation)) throw error;
-    const isNot = jsonErrorOf(answer);
-    throw isNot === undefined ? noToken(error.message) : noToken(isNot, CHECK_BASE_URL_ADVICE);
+    const notJsonReason = jsonErrorOf(answer);
+    throw notJsonReason === undefined
+      ? invalidTokenResponse(error.message)
+      : invalidTokenResponse(notJsonReason, CHECK_BASE_URL_ADVICE);
   }
 }

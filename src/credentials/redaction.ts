@@ -4,7 +4,7 @@ export interface Redactor {
   add(secret: string): void;
   redact(text: string): string;
   /** Whether there is anything to redact. */
-  finds(text: string): boolean;
+  hasSecret(text: string): boolean;
 }
 
 const MIN_LENGTH = 6;
@@ -37,6 +37,6 @@ export function createRedactor(shared?: Omit<Redactor, "add">): Redactor {
       for (const form of forms) if (clean.includes(form)) clean = clean.replaceAll(form, "[redacted]");
       return clean;
     },
-    finds: (text) => shared?.finds(text) === true || forms.some((form) => text.includes(form)),
+    hasSecret: (text) => shared?.hasSecret(text) === true || forms.some((form) => text.includes(form)),
   };
 }

@@ -14,14 +14,14 @@ const KEY_BYTES = 32;
  * has it, and nothing is stored. A client secret that is replaced ends it. Throws Failure `not_configured`.
  */
 function createSigningKeyProvider({ baseUrl, credentials }: Identity): () => Promise<Buffer> {
-  let made: { readonly from: string; readonly key: Promise<Buffer> } | undefined;
+  let cached: { readonly from: string; readonly key: Promise<Buffer> } | undefined;
   return async () => {
     const { clientId, clientSecret } = await credentials();
     const salt = JSON.stringify(["mic-mcp sealed for clients", await baseUrl(), clientId]);
     const from = JSON.stringify([salt, clientSecret]);
     // Slow on purpose: an attacker who holds a signed id must not be able to try out secrets on it.
-    if (made?.from !== from) made = { from, key: derive(clientSecret, salt, KEY_BYTES) };
-    return await made.key;
+    if (cached?.from !== from) cached = { from, key: derive(clientSecret, salt, KEY_BYTES) };
+    return await cached.key;
   };
 }
 
@@ -50,9 +50,9 @@ export function createSignedIdCodec<T>(schema: z.ZodType<T>, identity: Identity)
       if (id.length > MAX_CHARS) return undefined;
       const [text = "", signature = "", ...more] = id.split(".");
       const expected = (await sign(text)).toString("base64url");
-      const same =
+      const isAuthentic =
         signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected));
-      if (more.length > 0 || !same) return undefined;
+      if (more.length > 0 || !isAuthentic) return undefined;
       return schema.safeParse(JSON.parse(Buffer.from(text, "base64url").toString())).data;
     },
   };

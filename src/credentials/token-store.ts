@@ -39,10 +39,10 @@ export async function readToken(
 const COOLDOWN_MS = 60_000;
 
 /** `onTrouble` hears of a failing keychain; nothing here throws, since a token can always be fetched anew. */
-export function keychainTokens(
+export function createKeychainTokenStore(
   keychain: Keychain,
   now: () => number,
-  onTrouble: (error: KeychainError) => void,
+  onError: (error: KeychainError) => void,
 ): TokenStore {
   let cooldownUntil = 0;
 
@@ -53,7 +53,7 @@ export function keychainTokens(
     } catch (error) {
       if (!(error instanceof KeychainError)) throw error;
       cooldownUntil = now() + COOLDOWN_MS;
-      onTrouble(error);
+      onError(error);
       return undefined;
     }
   }

@@ -14,9 +14,9 @@ import {
   basicForms,
   basicHeader,
   type ClientCredentials,
+  invalidTokenResponse,
   isClientRefused,
-  noToken,
-  readTokenAnswer,
+  parseTokenResponse,
   tokenRequest,
 } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
@@ -39,7 +39,7 @@ const FRESH_MS = 60_000;
 const CLOCK_STEP_MS = 60_000;
 
 /** A token without a stated lifetime is good until it is refused; a stated one is renewed 60 s before its end, or at nine tenths of a shorter life. */
-function isGood({ obtainedAt, expiresAt }: StoredToken, now: number): boolean {
+function isUnexpired({ obtainedAt, expiresAt }: StoredToken, now: number): boolean {
   if (expiresAt === undefined) return true;
   return now >= obtainedAt - CLOCK_STEP_MS && now < expiresAt - Math.min(60_000, (expiresAt - obtainedAt) / 10);
 }
@@ -72,15 +72,15 @@ export interface Tokens extends TokenSource {
 }
 
 export function createTokens({ identity, store, transport, timing, redactor }: TokenOptions): Tokens {
-  const held = new Map<string, StoredToken>();
-  const underway = new Map<string, Promise<string>>();
+  const cached = new Map<string, StoredToken>();
+  const inFlight = new Map<string, Promise<string>>();
   const refused = new BoundedMap<string, true>(MAX_REFUSED);
   /** The form that this service has given a token for: the other one is never tried again. */
   let acceptedForm: BasicForm | undefined;
   let writes = Promise.resolve();
 
   /** Keychain writes are nobody's to wait for, and happen in order. */
-  function inBackground(write: () => Promise<void>): void {
+  function runInBackground(write: () => Promise<void>): void {
     writes = writes.then(write).catch(() => undefined);
   }
 
@@ -90,7 +90,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   }
 
   async function fetchToken(baseUrl: string, credentials: ClientCredentials, scopes: readonly string[]) {
-    const ask = (form: BasicForm) =>
+    const requestToken = (form: BasicForm) =>
       transport.exchange(tokenRequest(baseUrl, credentials, form, scopes), {
         maxBytes: MAX_TOKEN_BYTES,
         timeoutMs: ATTEMPT_LIMIT_MS,
@@ -99,21 +99,21 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       });
     const [first, second] = formsToTry(credentials);
     try {
-      const firstAnswer = await ask(first);
-      const again = second !== undefined && isClientRefused(firstAnswer);
-      const token = readTokenAnswer(again ? await ask(second) : firstAnswer, scopes);
-      if (second !== undefined) acceptedForm = again ? second : first;
+      const firstAnswer = await requestToken(first);
+      const shouldRetry = second !== undefined && isClientRefused(firstAnswer);
+      const token = parseTokenResponse(shouldRetry ? await requestToken(second) : firstAnswer, scopes);
+      if (second !== undefined) acceptedForm = shouldRetry ? second : first;
       return token;
     } catch (error) {
-      if (error instanceof Failure && error.facts.kind === "unauthorized") identity.recheckLogin();
+      if (error instanceof Failure && error.facts.kind === "unauthorized") identity.invalidateCachedLogin();
       if (error instanceof TransportError) throw unreachable(error);
-      throw error instanceof ResponseTooLarge ? noToken(error.message) : error;
+      throw error instanceof ResponseTooLarge ? invalidTokenResponse(error.message) : error;
     }
   }
 
-  function hold(scopes: readonly string[], token: StoredToken): string {
+  function cacheToken(scopes: readonly string[], token: StoredToken): string {
     redactor.add(token.value);
-    held.set(scopeKey(scopes), token);
+    cached.set(scopeKey(scopes), token);
     return token.value;
   }
 
@@ -123,7 +123,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     for (const form of basicForms(credentials)) redactor.add(basicHeader(credentials, form).slice("Basic ".length));
     const owner = { baseUrl: await identity.baseUrl(), clientId: credentials.clientId };
     const stored = await store.load(owner, scopes);
-    if (stored && !refused.has(stored.value) && isGood(stored, timing.now())) return hold(scopes, stored);
+    if (stored && !refused.has(stored.value) && isUnexpired(stored, timing.now())) return cacheToken(scopes, stored);
     const { value, expiresInSeconds } = await fetchToken(owner.baseUrl, credentials, scopes);
     const obtainedAt = timing.now();
     const token: StoredToken = {
@@ -131,58 +131,58 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       obtainedAt,
       ...(expiresInSeconds !== undefined && { expiresAt: obtainedAt + expiresInSeconds * 1000 }),
     };
-    inBackground(() => store.save(owner, scopes, token));
-    return hold(scopes, token);
+    runInBackground(() => store.save(owner, scopes, token));
+    return cacheToken(scopes, token);
   }
 
-  function shared(scopes: readonly string[]): Promise<string> {
+  function obtainShared(scopes: readonly string[]): Promise<string> {
     const key = scopeKey(scopes);
-    const running = underway.get(key);
+    const running = inFlight.get(key);
     if (running) return running;
-    const started = obtain(scopes).finally(() => underway.delete(key));
-    underway.set(key, started);
+    const started = obtain(scopes).finally(() => inFlight.delete(key));
+    inFlight.set(key, started);
     return started;
   }
 
-  async function forget(scopes: readonly string[], token: string): Promise<void> {
+  async function removeFromStore(scopes: readonly string[], token: string): Promise<void> {
     const { clientId } = await identity.credentials();
     await store.remove({ baseUrl: await identity.baseUrl(), clientId }, scopes, token);
   }
 
   /** After a logout, cached tokens must not be used. */
-  async function confirmed(login: Promise<unknown>): Promise<void> {
+  async function confirmLogin(login: Promise<unknown>): Promise<void> {
     try {
       await login;
     } catch (error) {
-      held.clear();
+      cached.clear();
       throw error;
     }
   }
 
   /** Waits within the call's own limits; the request itself goes on for the other callers. */
-  const inTime = <T>({ signal, deadlineAt }: CallContext, promise: Promise<T>): Promise<T> =>
+  const withCallDeadline = <T>({ signal, deadlineAt }: CallContext, promise: Promise<T>): Promise<T> =>
     withTimeout(promise, { signal, timeoutMs: deadlineAt - timing.now(), timeoutError });
 
   return {
     async get(scopes, context) {
       context.signal.throwIfAborted();
-      const known = held.get(scopeKey(scopes));
-      const isKnown = known !== undefined && isGood(known, timing.now());
-      const token = isKnown ? known.value : await inTime(context, shared(scopes));
+      const known = cached.get(scopeKey(scopes));
+      const isKnown = known !== undefined && isUnexpired(known, timing.now());
+      const token = isKnown ? known.value : await withCallDeadline(context, obtainShared(scopes));
       // A token that others waited for too may have been asked for before a logout.
-      const login = identity.stillLoggedIn();
-      if (login) await inTime(context, confirmed(login));
+      const login = identity.verifyLogin();
+      if (login) await withCallDeadline(context, confirmLogin(login));
       return token;
     },
     mayHaveExpired(scopes, token) {
-      const known = held.get(scopeKey(scopes));
+      const known = cached.get(scopeKey(scopes));
       return known?.value === token && timing.now() - known.obtainedAt > FRESH_MS;
     },
     discard(scopes, token) {
       refused.set(token, true);
       const key = scopeKey(scopes);
-      if (held.get(key)?.value === token) held.delete(key);
-      inBackground(() => forget(scopes, token));
+      if (cached.get(key)?.value === token) cached.delete(key);
+      runInBackground(() => removeFromStore(scopes, token));
     },
     async close() {
       await writes;

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { fitsKeychain, type Keychain } from "../../src/credentials/keychain/keychain.ts";
 import { readLogin } from "../../src/credentials/login.ts";
-import { keychainTokens } from "../../src/credentials/token-store.ts";
+import { createKeychainTokenStore } from "../../src/credentials/token-store.ts";
 
 test.each([
   ["win32", 2_560],
@@ -31,7 +31,7 @@ const scopes = ["mic.jobs:read"];
 test("a token that does not fit stays in memory, and is no trouble", async () => {
   const written: string[] = [];
   const troubles: unknown[] = [];
-  const store = keychainTokens(holding(undefined, written), Date.now, (error) => troubles.push(error));
+  const store = createKeychainTokenStore(holding(undefined, written), Date.now, (error) => troubles.push(error));
   await store.save(owner, scopes, { value: "x".repeat(70_000), obtainedAt: Date.now() });
   await store.save(owner, scopes, { value: "small", obtainedAt: Date.now() });
   expect(written.map((text) => JSON.parse(text).value)).toEqual(["small"]);
@@ -57,7 +57,7 @@ test("a token is read as it was stored; one that is broken or foreign is none, a
   const now = Date.now();
   const troubles: unknown[] = [];
   const read = (text: string) =>
-    keychainTokens(
+    createKeychainTokenStore(
       holding(text),
       () => now,
       (error) => troubles.push(error),

@@ -126,7 +126,7 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
     database,
     transport,
     service: createIdentity({
-      given: { baseUrl, credentials: { clientId, clientSecret }, workspaceId: undefined },
+      settings: { baseUrl, credentials: { clientId, clientSecret }, workspaceId: undefined },
       keychain: undefined,
       required: false,
       redactor: createRedactor(),

@@ -15,15 +15,15 @@ export const KeychainRequest = z.object({
 export type KeychainRequest = z.infer<typeof KeychainRequest>;
 
 /** Why a keychain gave no answer that can be used. */
-export const KeychainTrouble = z.enum(["absent", "unusable", "locked", "silent", "failed"]);
-export type KeychainTrouble = z.infer<typeof KeychainTrouble>;
+export const KeychainErrorKind = z.enum(["absent", "unusable", "locked", "silent", "failed"]);
+export type KeychainErrorKind = z.infer<typeof KeychainErrorKind>;
 
 export const KeychainReply = z.object({
   id: z.int(),
   password: z.string().optional(),
   existed: z.boolean().optional(),
   accounts: z.array(z.string()).optional(),
-  trouble: KeychainTrouble.optional(),
+  kind: KeychainErrorKind.optional(),
   /** In the words of the addon or of D-Bus: not for users. */
   message: z.string().optional(),
 });
@@ -31,20 +31,20 @@ export type KeychainReply = z.infer<typeof KeychainReply>;
 
 export class KeychainError extends Error {
   override readonly name = "KeychainError";
-  readonly trouble: KeychainTrouble;
+  readonly kind: KeychainErrorKind;
   /** What the keychain itself said, for debugging: a user can do nothing with it. */
   readonly detail: string | undefined;
 
   /** `message`: for users. */
-  constructor(trouble: KeychainTrouble, message: string, detail?: string) {
+  constructor(kind: KeychainErrorKind, message: string, detail?: string) {
     super(message);
-    this.trouble = trouble;
+    this.kind = kind;
     this.detail = detail;
   }
 
   /** What to do about it. */
   get fix(): string {
-    return FIXES[this.trouble];
+    return FIXES[this.kind];
   }
 }
 
@@ -71,7 +71,7 @@ const maxBytes = (platform: NodeJS.Platform): number => (platform === "win32" ? 
 export const fitsKeychain = (password: string, platform: NodeJS.Platform = process.platform): boolean =>
   Buffer.byteLength(password) <= maxBytes(platform);
 
-const TROUBLES: Readonly<Record<KeychainTrouble, string>> = {
+const ERROR_MESSAGES: Readonly<Record<KeychainErrorKind, string>> = {
   absent: "there is no OS keychain here",
   unusable: "the OS keychain cannot be used",
   locked: "the OS keychain is locked",
@@ -86,12 +86,12 @@ const REASONS: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/not provided/i, "nobody offers the Secret Service"],
 ];
 
-function troubleText(trouble: KeychainTrouble, detail = ""): string {
+function toErrorMessage(kind: KeychainErrorKind, detail = ""): string {
   const why = REASONS.find(([pattern]) => pattern.test(detail))?.[1];
-  return why === undefined ? TROUBLES[trouble] : `${TROUBLES[trouble]} (${why})`;
+  return why === undefined ? ERROR_MESSAGES[kind] : `${ERROR_MESSAGES[kind]} (${why})`;
 }
 
-const FIXES: Readonly<Record<KeychainTrouble, string>> = {
+const FIXES: Readonly<Record<KeychainErrorKind, string>> = {
   absent:
     "Install one (on Debian: apt install gnome-keyring dbus), or set MIC_KEYCHAIN=off and credentials in the environment.",
   unusable:
@@ -103,7 +103,7 @@ const FIXES: Readonly<Record<KeychainTrouble, string>> = {
 };
 
 /** MCP clients strip the environment: without the bus address the Secret Service cannot be found. */
-function busAddress(environment: NodeJS.ProcessEnv): string | undefined {
+function findBusAddress(environment: NodeJS.ProcessEnv): string | undefined {
   const given = environment["DBUS_SESSION_BUS_ADDRESS"];
   const uid = process.getuid?.();
   if (given || process.platform !== "linux" || uid === undefined) return given;
@@ -115,15 +115,15 @@ function busAddress(environment: NodeJS.ProcessEnv): string | undefined {
 /** What the desktop needs. Ours stays out: one of our variables may hold the secret. */
 function workerEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(environment).filter(([name]) => !name.startsWith("MIC_"));
-  const address = busAddress(environment);
+  const address = findBusAddress(environment);
   return { ...Object.fromEntries(others), ...(address !== undefined && { DBUS_SESSION_BUS_ADDRESS: address }) };
 }
 
 function startWorker(environment: NodeJS.ProcessEnv): ChildProcess {
-  const source = import.meta.url.endsWith(".ts");
-  const file = fileURLToPath(new URL(source ? "./worker.ts" : "./keychain-worker.js", import.meta.url));
+  const isSource = import.meta.url.endsWith(".ts");
+  const file = fileURLToPath(new URL(isSource ? "./worker.ts" : "./keychain-worker.js", import.meta.url));
   return fork(file, {
-    execArgv: source ? ["--import", import.meta.resolve("tsx")] : [],
+    execArgv: isSource ? ["--import", import.meta.resolve("tsx")] : [],
     env: workerEnvironment(environment),
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
@@ -141,23 +141,23 @@ interface KeychainOptions {
 export function openKeychain(limitMs: number, options: KeychainOptions = {}): Keychain {
   const { idleMs = IDLE_MS, environment = process.env } = options;
   let worker: ChildProcess | undefined;
-  let idle: NodeJS.Timeout | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
   let lastId = 0;
   const pending = new Map<number, (reply: KeychainReply | KeychainError) => void>();
 
   /** Ends the worker; the calls it owes an answer fail. */
-  function stop(trouble: KeychainTrouble, why: string): void {
-    clearTimeout(idle);
+  function stop(kind: KeychainErrorKind, reason: string): void {
+    clearTimeout(idleTimer);
     const stopped = worker;
     worker = undefined;
     stopped?.removeAllListeners();
     stopped?.on("error", () => undefined);
     stopped?.kill("SIGKILL");
     for (const resolvePending of pending.values())
-      resolvePending(new KeychainError(trouble, `${TROUBLES[trouble]} (${why})`));
+      resolvePending(new KeychainError(kind, `${ERROR_MESSAGES[kind]} (${reason})`));
   }
 
-  function running(): ChildProcess {
+  function getOrStartWorker(): ChildProcess {
     if (worker) return worker;
     const started = startWorker(environment);
     started.on("message", (message) => {
@@ -171,8 +171,8 @@ export function openKeychain(limitMs: number, options: KeychainOptions = {}): Ke
   }
 
   // A waiting call keeps this process alive; an idle worker does not.
-  function hold(child: ChildProcess, held: boolean): void {
-    if (held) {
+  function setReferenced(child: ChildProcess, isReferenced: boolean): void {
+    if (isReferenced) {
       child.ref();
       child.channel?.ref();
     } else {
@@ -181,16 +181,16 @@ export function openKeychain(limitMs: number, options: KeychainOptions = {}): Ke
     }
   }
 
-  async function ask(request: Omit<KeychainRequest, "id">): Promise<KeychainReply> {
-    const child = running();
-    clearTimeout(idle);
-    hold(child, true);
+  async function sendRequest(request: Omit<KeychainRequest, "id">): Promise<KeychainReply> {
+    const child = getOrStartWorker();
+    clearTimeout(idleTimer);
+    setReferenced(child, true);
     const id = ++lastId;
     const reply = await new Promise<KeychainReply | KeychainError>((resolve) => {
-      const alarm = setTimeout(() => stop("silent", `nothing within ${limitMs / 1000} s`), limitMs);
+      const timer = setTimeout(() => stop("silent", `nothing within ${limitMs / 1000} s`), limitMs);
       pending.set(id, (result) => {
         pending.delete(id);
-        clearTimeout(alarm);
+        clearTimeout(timer);
         resolve(result);
       });
       child.send({ ...request, id }, (error) => {
@@ -198,23 +198,23 @@ export function openKeychain(limitMs: number, options: KeychainOptions = {}): Ke
       });
     });
     if (pending.size === 0 && worker) {
-      hold(worker, false);
-      idle = setTimeout(() => stop("failed", "closed"), idleMs).unref();
+      setReferenced(worker, false);
+      idleTimer = setTimeout(() => stop("failed", "closed"), idleMs).unref();
     }
     if (reply instanceof KeychainError) throw reply;
-    if (reply.trouble) throw new KeychainError(reply.trouble, troubleText(reply.trouble, reply.message), reply.message);
+    if (reply.kind) throw new KeychainError(reply.kind, toErrorMessage(reply.kind, reply.message), reply.message);
     return reply;
   }
 
   return {
-    getPassword: async (account) => (await ask({ operation: "get", account })).password,
+    getPassword: async (account) => (await sendRequest({ operation: "get", account })).password,
     async setPassword(account, password) {
       if (!fitsKeychain(password))
         throw new KeychainError("failed", `a keychain entry holds at most ${maxBytes(process.platform)} bytes`);
-      await ask({ operation: "set", account, password });
+      await sendRequest({ operation: "set", account, password });
     },
-    deletePassword: async (account) => (await ask({ operation: "delete", account })).existed ?? false,
-    listAccounts: async () => (await ask({ operation: "list" })).accounts ?? [],
+    deletePassword: async (account) => (await sendRequest({ operation: "delete", account })).existed ?? false,
+    listAccounts: async () => (await sendRequest({ operation: "list" })).accounts ?? [],
     close: () => stop("failed", "closed"),
   };
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { AsyncEntry } from "@napi-rs/keyring";
 import { errorMessage } from "../../core/failure.ts";
-import { type KeychainReply, KeychainRequest, type KeychainTrouble } from "./keychain.ts";
+import { type KeychainErrorKind, type KeychainReply, KeychainRequest } from "./keychain.ts";
 
 const SERVICE = "mic-mcp";
 // Linux: the Secret Service, never the kernel's keyutils, which forgets at reboot. Other systems have one store.
@@ -43,7 +43,7 @@ async function perform({ id, operation, account = "", password = "" }: KeychainR
 }
 
 // The texts of the addon and of D-Bus. The silent one first: it speaks of a "blocked" reply.
-function troubleOf(reason: string): KeychainTrouble {
+function toErrorKind(reason: string): KeychainErrorKind {
   if (/did not receive a reply|timeout was reached|timed? ?out/i.test(reason)) return "silent";
   if (/\blocked\b|prompt was dismissed|no result found|interaction is not allowed/i.test(reason)) return "locked";
   if (/native binding|cannot find (?:module|package)/i.test(reason)) return "unusable";
@@ -57,19 +57,24 @@ function troubleOf(reason: string): KeychainTrouble {
 }
 
 // What was found was gone before it could be used: another process removed it, or the Secret Service restarted.
-const GONE = /no ?such (?:interface|object|method|session)|does not exist at path|unknown(?:object|interface|method)/i;
-const PAUSES_MS = [20, 50, 100, 200, 400];
+const STALE_REFERENCE =
+  /no ?such (?:interface|object|method|session)|does not exist at path|unknown(?:object|interface|method)/i;
+const RETRY_DELAYS_MS = [20, 50, 100, 200, 400];
 
 /** Each operation may be done twice without harm. */
-async function answer(request: KeychainRequest, [pauseMs, ...pauses] = PAUSES_MS): Promise<KeychainReply> {
+async function performWithRetry(
+  request: KeychainRequest,
+  [retryDelayMs, ...laterDelays] = RETRY_DELAYS_MS,
+): Promise<KeychainReply> {
   try {
     return await perform(request);
   } catch (error) {
     const message = errorMessage(error);
-    if (pauseMs === undefined || !GONE.test(message)) return { id: request.id, trouble: troubleOf(message), message };
+    if (retryDelayMs === undefined || !STALE_REFERENCE.test(message))
+      return { id: request.id, kind: toErrorKind(message), message };
     // Two that met are not to meet again.
-    await sleep(pauseMs * (0.5 + Math.random()));
-    return await answer(request, pauses);
+    await sleep(retryDelayMs * (0.5 + Math.random()));
+    return await performWithRetry(request, laterDelays);
   }
 }
 
@@ -83,5 +88,5 @@ new Worker(watchdog, { eval: true }).unref();
 process.on("SIGINT", () => undefined);
 process.on("message", async (message) => {
   const request = KeychainRequest.safeParse(message);
-  if (request.success) process.send?.(await answer(request.data));
+  if (request.success) process.send?.(await performWithRetry(request.data));
 });

@@ -13,7 +13,7 @@ export function createRedact(redactor: Redactor): Redact {
   /** Also redacts the names of members. */
   function clean(_name: string, value: unknown): unknown {
     if (typeof value === "string") return redactor.redact(value);
-    if (!isJsonObject(value) || !Object.keys(value).some(redactor.finds)) return value;
+    if (!isJsonObject(value) || !Object.keys(value).some(redactor.hasSecret)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [redactor.redact(name), part]));
   }
 
@@ -27,7 +27,7 @@ export function createRedact(redactor: Redactor): Redact {
     return Object.fromEntries(parts);
   }
 
-  return (json) => (redactor.finds(json) ? JSON.stringify(cleanMessage(JSON.parse(json))) : json);
+  return (json) => (redactor.hasSecret(json) ? JSON.stringify(cleanMessage(JSON.parse(json))) : json);
 }
 
 /** Does the same for each event in a piece of an event stream. */

@@ -62,8 +62,8 @@ export function createTeamIdentity({ team, find, secrets, redactor }: Parts): Te
       redactor.add(clientSecret);
       return { clientId, clientSecret };
     },
-    stillLoggedIn: () => (hasEnded ? Promise.reject(removed(name)) : undefined),
-    recheckLogin: () => undefined,
+    verifyLogin: () => (hasEnded ? Promise.reject(removed(name)) : undefined),
+    invalidateCachedLogin: () => undefined,
     end() {
       hasEnded = true;
     },

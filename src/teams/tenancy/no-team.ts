@@ -47,8 +47,8 @@ export function noIdentity(failure: Failure, baseUrl: () => Promise<string>): Id
     serviceName: refuse,
     // This is called before the arguments are checked, so the error names the missing team instead of an argument.
     workspaceId: refuse,
-    stillLoggedIn: () => undefined,
-    recheckLogin: () => undefined,
+    verifyLogin: () => undefined,
+    invalidateCachedLogin: () => undefined,
   };
 }
 

@@ -1,7 +1,7 @@
 // A server with nothing in its environment: everything it needs comes from the login, and goes nowhere but where it belongs.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { LOOK_AGAIN_MS } from "../../../src/credentials/identity.ts";
+import { LOGIN_CACHE_MS } from "../../../src/credentials/identity.ts";
 import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { jobList, statesResponse } from "../../contract/samples.ts";
 import { run } from "../../mcp/stdio/child.ts";
@@ -111,7 +111,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     const calls = [connection.callTool("list_jobs"), connection.callTool("list_jobs", { limit: 1 })];
     await expect.poll(() => stub.tokenRequests.length).toBe(requestsBefore + 1);
     expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
-    await sleep(LOOK_AGAIN_MS);
+    await sleep(LOGIN_CACHE_MS);
     calls.push(connection.callTool("list_jobs", { workspaceId: "micws_1" }));
     release();
     for (const { error } of await Promise.all(calls)) expect(error).toMatchObject({ kind: "not_configured" });
@@ -131,7 +131,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     }
     const [locked, robbed] = await Promise.all([atWork(), atWork()]);
     // Longer than a login is believed without another look.
-    const waited = sleep(LOOK_AGAIN_MS + 200);
+    const waited = sleep(LOGIN_CACHE_MS + 200);
     await locked.session.lock();
     // By another program, which leaves no sign of it.
     await putEntry(robbed.session, "login", "gone");
