@@ -43,7 +43,7 @@ const LOAD: Readonly<Record<CommandName, () => Promise<Run>>> = {
   resolve: async () => (await import("./actions.ts")).resolve,
   demo: async () => async (args) => {
     parseArgs({ args: [...args], options: COMMANDS.demo.flags });
-    return await (await import("../demo/demo.ts")).demo();
+    return await (await import("../demo/demo.ts")).runDemo();
   },
   login: async () => (await import("./login.ts")).login,
   logout: async () => (await import("./login.ts")).logout,

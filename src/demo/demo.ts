@@ -12,7 +12,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import * as z from "zod/v4";
 
 /** Returns the exit code: 0 if every step had the expected result. */
-export async function demo(): Promise<number> {
+export async function runDemo(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-demo-"));
   // The rate limit of 30 requests a minute does not matter for an emulator that only this demo uses.
   const emulator = await startEmulator(["--requests-per-minute", "6000"]);
@@ -30,17 +30,17 @@ export async function demo(): Promise<number> {
   };
   let server = await startServer(environment);
   try {
-    heading("Run a job from a file");
-    const recipes = read(Recipes, await call(server, "list_recipes", {})).data;
+    printHeading("Run a job from a file");
+    const recipes = readResult(Recipes, await call(server, "list_recipes", {})).data;
     const job = {
       recipeVersionId: recipes.find(({ name }) => name.startsWith("Normalize"))?.versionId,
       inputs: [{ port: "divisions", referenceId: fileIds[0] }],
       parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
     };
     const first = await call(server, "run_job", job);
-    check(read(JobResult, first).data.state === "SUCCEEDED", "The job succeeded.");
+    check(readResult(JobResult, first).data.state === "SUCCEEDED", "The job succeeded.");
 
-    heading("Lose an answer: kill the server while it waits for the API");
+    printHeading("Lose an answer: kill the server while it waits for the API");
     const nextJob = { ...job, parameterValues: { level: "DISTRICT", vintage: "2026-10-31" } };
     await emulator.hangAfterNextJob();
     const lost = call(server, "run_job", nextJob).catch(() => undefined);
@@ -49,25 +49,25 @@ export async function demo(): Promise<number> {
     check((await lost) === undefined, "The API created the job, its answer is lost, and the server is dead (kill -9).");
 
     server = await startServer(environment);
-    const { actions } = read(Unresolved, await call(server, "list_actions", { state: "unknown" }));
+    const { actions } = readResult(Unresolved, await call(server, "list_actions", { state: "unknown" }));
     check(actions.length === 1, "A new server finds one action with an unknown outcome in the journal.");
     print("The agent repeats its call. The server sends the same request under the same idempotency key.");
     const second = await call(server, "run_job", nextJob);
-    check(read(JobResult, second).data.state === "SUCCEEDED", "The agent has its result.");
-    const again = await call(server, "run_job", nextJob);
-    check(again.text.startsWith("Not run again"), "The same call once more runs nothing.");
+    check(readResult(JobResult, second).data.state === "SUCCEEDED", "The agent has its result.");
+    const repeated = await call(server, "run_job", nextJob);
+    check(repeated.text.startsWith("Not run again"), "The same call once more runs nothing.");
 
-    heading("Ask about India's geography");
+    printHeading("Ask about India's geography");
     await call(server, "find_district", { name: "Allahabad" });
     const ranking = await call(server, "rank_divisions", { level: "district", by: "mandalCount", limit: 5 });
-    check(read(Ranking, ranking).coverage.complete, "The answer covers all states.");
+    check(readResult(Ranking, ranking).coverage.complete, "The answer covers all states.");
 
-    heading("Pass a wrong argument");
+    printHeading("Pass a wrong argument");
     const wrong = { ...job, parameterValues: { ...job.parameterValues, level: "VILLAGE" } };
     const { isError, text } = await call(server, "run_job", wrong);
     check(isError && text.includes("/parameterValues/level"), "The error names the argument; nothing was sent.");
 
-    heading("Count the executions");
+    printHeading("Count the executions");
     const { requests, created } = await emulator.countJobs();
     check(created === 2, `The emulator received ${requests} requests to create a job and created ${created} jobs.`);
     return 0;
@@ -93,13 +93,13 @@ const ToolResult = z.looseObject({
 });
 
 /** The structuredContent of a call that must succeed. */
-function read<S extends z.ZodType>(schema: S, { isError, data }: Awaited<ReturnType<typeof call>>): z.output<S> {
+function readResult<S extends z.ZodType>(schema: S, { isError, data }: Awaited<ReturnType<typeof call>>): z.output<S> {
   if (isError) throw new Error("the last call returned an error");
   return schema.parse(data);
 }
 
 const print = (text: string): void => void process.stdout.write(`${text.replace(/^(?=.)/gm, "  ")}\n`);
-const heading = (title: string): void => void process.stdout.write(`\n${title}\n${"-".repeat(title.length)}\n`);
+const printHeading = (title: string): void => void process.stdout.write(`\n${title}\n${"-".repeat(title.length)}\n`);
 
 function check(holds: boolean, fact: string): void {
   if (!holds) throw new Error(`this is not true: ${fact}`);
@@ -139,7 +139,9 @@ const Facts = z.object({
   workspaceId: z.string(),
   fileIds: z.array(z.string()),
 });
-const Recorded = z.array(z.looseObject({ operationId: z.string().nullable(), executions: z.number().default(0) }));
+const RecordedRequests = z.array(
+  z.looseObject({ operationId: z.string().nullable(), executions: z.number().default(0) }),
+);
 const CREATE_JOB = "createMicJob";
 
 /** Starts `mic-mcp emulator`, which prints its address, credentials and ids as one line of JSON. */
@@ -147,13 +149,13 @@ async function startEmulator(options: readonly string[]) {
   const child = spawn(program, [...entry, "emulator", ...options], { stdio: ["ignore", "pipe", "inherit"] });
   const [line]: unknown[] = await once(createInterface(child.stdout), "line");
   const facts = Facts.parse(JSON.parse(String(line)));
-  const recorded = async (what: "requests" | "executions") => {
+  const fetchRecorded = async (what: "requests" | "executions") => {
     const response = await fetch(`${facts.baseUrl}/__emulator/${what}`);
-    return Recorded.parse(await response.json()).filter(({ operationId }) => operationId === CREATE_JOB);
+    return RecordedRequests.parse(await response.json()).filter(({ operationId }) => operationId === CREATE_JOB);
   };
   const countJobs = async () => {
-    const created = (await recorded("executions")).reduce((sum, { executions }) => sum + executions, 0);
-    return { requests: (await recorded("requests")).length, created };
+    const created = (await fetchRecorded("executions")).reduce((sum, { executions }) => sum + executions, 0);
+    return { requests: (await fetchRecorded("requests")).length, created };
   };
   return {
     facts,
