@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
-import type { ActionEnd, Ending, Telemetry } from "../telemetry/port.ts";
+import type { ActionOutcome, Outcome, Telemetry } from "../telemetry/port.ts";
 import type { ActionCall, ActionDescriptor, Actions, PerformedAction } from "./actions.ts";
 import { parseCanonicalArguments } from "./canonical-json.ts";
 import type { Arguments } from "./fingerprint.ts";
@@ -131,7 +131,7 @@ export function createServiceActions({
   };
 }
 
-function toActionEnd(outcome: Ending<PerformedAction>): ActionEnd {
+function toActionEnd(outcome: Outcome<PerformedAction>): ActionOutcome {
   if ("value" in outcome) {
     const { replayed, attempts } = outcome.value;
     return { state: "succeeded", replayed, attempts };
@@ -144,5 +144,5 @@ function toActionEnd(outcome: Ending<PerformedAction>): ActionEnd {
 /** The same actions; how each stood at the end of a call is reported to telemetry. */
 export const withActionTelemetry = (actions: ServiceActions, telemetry: Telemetry): ServiceActions => ({
   ...actions,
-  perform: (call) => telemetry.action(call.tool, () => actions.perform(call), toActionEnd),
+  perform: (call) => telemetry.traceAction(call.tool, () => actions.perform(call), toActionEnd),
 });

@@ -24,7 +24,7 @@ export const withSendTelemetry =
   ) =>
   (wire: WireRequest): Promise<A> => {
     const resends = sendCounter.count++;
-    return telemetry.exchange(
+    return telemetry.traceUpstreamRequest(
       { method, template: path, origin: wire.origin, resends },
       (headers) => send({ ...wire, headers: { ...wire.headers, ...headers } }),
       errorType,
@@ -35,7 +35,7 @@ export const withSendTelemetry =
 export const withTokenTelemetry = (telemetry: Telemetry, transport: Transport): Transport => ({
   ...transport,
   exchange: (request, limits) =>
-    telemetry.exchange(
+    telemetry.traceUpstreamRequest(
       { method: request.method, template: TOKEN_PATH, origin: request.origin, resends: 0, isToken: true },
       () => transport.exchange(request, limits),
       errorType,

@@ -74,8 +74,8 @@ export function compose(
       if (toolset === "jobs") await identity.credentials();
     },
   });
-  telemetry?.gauge("mic.watched.resources", runtime.watching.count);
-  telemetry?.gauge("mic.geography.permits", geography.permits);
+  telemetry?.registerGauge("mic.watched.resources", runtime.watching.count);
+  telemetry?.registerGauge("mic.geography.permits", geography.permits);
   return {
     runtime,
     identity,

@@ -2,7 +2,7 @@
 import type { LogLevel } from "../core/config.ts";
 import type { Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
-import { asksForTelemetry, type Telemetry } from "../telemetry/port.ts";
+import { isTelemetryRequested, type Telemetry } from "../telemetry/port.ts";
 import { version } from "./version.ts";
 
 /** Begins it with what a composition has; undefined where a variable is wrong, which the log then says. */
@@ -18,9 +18,9 @@ export async function telemetryFor(
   environment: NodeJS.ProcessEnv,
   { hasPort }: Serving,
 ): Promise<StartTelemetry | undefined> {
-  if (!asksForTelemetry(environment)) return undefined;
-  const { createTelemetry, readTelemetry } = await import("../telemetry/otel.ts");
-  const { settings, warnings } = readTelemetry(environment, { hasPort });
+  if (!isTelemetryRequested(environment)) return undefined;
+  const { createTelemetry, readTelemetrySettings } = await import("../telemetry/otel.ts");
+  const { settings, warnings } = readTelemetrySettings(environment, { hasPort });
   return ({ log, redactor }) => {
     for (const warning of warnings) log.warn({}, warning);
     if (!settings) return undefined;
@@ -29,7 +29,7 @@ export async function telemetryFor(
       settings,
       version,
       redact: redactor.redact,
-      onTrouble: (reason) => log.warn({ reason }, "telemetry"),
+      onError: (reason) => log.warn({ reason }, "telemetry"),
       onListening: (url) => log.info({ url }, "metrics can be scraped"),
     });
   };
@@ -40,11 +40,11 @@ const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, e
 /** Writes on stderr which span a line belongs to, and gives telemetry what is written there, from info on. */
 export function observedLog(log: Log, level: LogLevel, telemetry: Telemetry): Log {
   const observed = (at: "info" | "warn" | "error") => (facts: object, message: string) => {
-    log[at]({ ...facts, ...telemetry.marks() }, message);
+    log[at]({ ...facts, ...telemetry.traceFields() }, message);
     if (RANK[at] >= RANK[level]) telemetry.log(at, facts, message);
   };
   return {
-    debug: (facts, message) => log.debug({ ...facts, ...telemetry.marks() }, message),
+    debug: (facts, message) => log.debug({ ...facts, ...telemetry.traceFields() }, message),
     info: observed("info"),
     warn: observed("warn"),
     error: observed("error"),

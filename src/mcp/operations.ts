@@ -51,7 +51,7 @@ export function observedServer(
           version: () => this.getNegotiatedProtocolVersion() ?? protocolVersion,
           meta,
         };
-        return await telemetry.operation(operation, () => inner(request, context), kindOf);
+        return await telemetry.traceOperation(operation, () => inner(request, context), kindOf);
       };
     }
   }

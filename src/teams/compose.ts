@@ -63,7 +63,7 @@ export function composeTeams(deployment: Deployment) {
   const cooldowns = createCooldowns({ database, now, notices });
   const audit = createAudit(journal, log);
   const trace = createCallersTrace();
-  const traceId = (): string | undefined => telemetry?.marks()["trace_id"] ?? trace.id();
+  const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
   const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
   const restoreNotice = restoreNoticeOf(deployment.restoredAt, now);
 
@@ -94,7 +94,11 @@ export function composeTeams(deployment: Deployment) {
     const taskSubject = subjectIn(team, caller);
     return {
       hooks: { caller, auditor, onRefusal: refusalsInto(audit, auditor) },
-      process: { ...process, log: logOf(log, redactor, { ...labels, client }), telemetry: telemetry?.of(labels) },
+      process: {
+        ...process,
+        log: logOf(log, redactor, { ...labels, client }),
+        telemetry: telemetry?.forIdentity(labels),
+      },
       common: {
         geography,
         files: createLinkedFiles({
@@ -125,7 +129,7 @@ export function composeTeams(deployment: Deployment) {
       const hooks = { checkRequest: checkWorkspace(team.workspaceId), cooldown: cooldowns.of(team.name) };
       const client = createClient(
         { identity, redactor: own, store: noTokenStore, transport: share, hooks },
-        { timing, telemetry: telemetry?.of({ team: team.name }) },
+        { timing, telemetry: telemetry?.forIdentity({ team: team.name }) },
       );
       return { ...client, team, identity };
     },
@@ -194,12 +198,12 @@ export function composeTeams(deployment: Deployment) {
   notices.on(CHANNEL, changed, () => {
     for (const { team } of runtimes.openTeams()) changed(team.name);
   });
-  telemetry?.gauge("mic.watched.resources", () =>
+  telemetry?.registerGauge("mic.watched.resources", () =>
     runtimes.openTeams().reduce((sum, { watching }) => sum + watching.count(), 0),
   );
-  telemetry?.gauge("mic.geography.permits", geography.permits);
-  telemetry?.gauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
-  telemetry?.gauge("mic.database.waiting", waiting);
+  telemetry?.registerGauge("mic.geography.permits", geography.permits);
+  telemetry?.registerGauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
+  telemetry?.registerGauge("mic.database.waiting", waiting);
 
   return {
     runtimeOf: runtimes.of,

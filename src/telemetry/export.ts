@@ -17,7 +17,7 @@ import { LOOPBACK_NAMES, toUrlHost } from "../core/loopback.ts";
 import { hasForeignSdk } from "./port.ts";
 import type { TelemetrySettings } from "./settings.ts";
 
-interface Exporting {
+interface TelemetryPipeline {
   readonly tracer: Tracer;
   readonly meter: Meter;
   readonly logger: Logger;
@@ -25,27 +25,27 @@ interface Exporting {
   close(): Promise<void>;
 }
 
-export interface ExportingOptions {
+export interface TelemetryPipelineOptions {
   readonly settings: TelemetrySettings;
   readonly version: string;
   /** Receives errors of exporters, such as an unreachable collector: at most one a minute. */
-  readonly onTrouble: (reason: string) => void;
+  readonly onError: (reason: string) => void;
   /** Receives the URL of the metrics. */
   readonly onListening: (url: string) => void;
 }
 
 const SCOPE = "mic-mcp";
-const TROUBLE_EVERY_MS = 60_000;
+const ERROR_REPORT_INTERVAL_MS = 60_000;
 const MAX_REASON = 300;
 
 /** A collector that is down fails every batch. OpenTelemetry reports an error as JSON with its stack; only the first line is kept. */
-function listenToTrouble(onTrouble: (reason: string) => void): void {
+function reportSdkErrors(onError: (reason: string) => void): void {
   let reportedAt = Number.NEGATIVE_INFINITY;
   const report = (...parts: readonly unknown[]): void => {
-    if (performance.now() - reportedAt < TROUBLE_EVERY_MS) return;
+    if (performance.now() - reportedAt < ERROR_REPORT_INTERVAL_MS) return;
     reportedAt = performance.now();
     const text = parts.map((part) => (part instanceof Error ? part.message : String(part))).join(" ");
-    onTrouble((text.split(/\\n|\n/)[0] ?? "").slice(0, MAX_REASON));
+    onError((text.split(/\\n|\n/)[0] ?? "").slice(0, MAX_REASON));
   };
   const ignore = () => undefined;
   diag.setLogger(
@@ -58,7 +58,7 @@ const isFlushable = (value: unknown): value is { forceFlush(): Promise<void> } =
   typeof value === "object" && value !== null && "forceFlush" in value && typeof value.forceFlush === "function";
 
 /** All spans of the process are in one trace. */
-function byForeignSdk(version: string): Exporting {
+function createForeignSdkPipeline(version: string): TelemetryPipeline {
   const provider = trace.getTracerProvider();
   const owner: unknown =
     "getDelegate" in provider && typeof provider.getDelegate === "function" ? provider.getDelegate() : provider;
@@ -72,13 +72,13 @@ function byForeignSdk(version: string): Exporting {
   };
 }
 
-const PATH = "/metrics";
+const METRICS_PATH = "/metrics";
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Serves metrics at GET /metrics. If the port is taken, the server runs without it. */
-function createScraped(
+function createPrometheusEndpoint(
   { host, port }: NonNullable<TelemetrySettings["prometheus"]>,
-  { onTrouble, onListening }: ExportingOptions,
+  { onError, onListening }: TelemetryPipelineOptions,
 ) {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   const serializer = new PrometheusSerializer();
@@ -87,7 +87,13 @@ function createScraped(
     const name = (headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
     // A web page can make a browser send requests here under another host name (DNS rebinding).
     const isForeign = isLoopback && !LOOPBACK_NAMES.includes(name);
-    const refusal = isForeign ? 403 : url.split("?")[0] !== PATH ? 404 : /^(GET|HEAD)$/.test(method) ? undefined : 405;
+    const refusal = isForeign
+      ? 403
+      : url.split("?")[0] !== METRICS_PATH
+        ? 404
+        : /^(GET|HEAD)$/.test(method)
+          ? undefined
+          : 405;
     if (refusal !== undefined) return void response.writeHead(refusal).end();
     exporter.collect().then(
       ({ resourceMetrics }) =>
@@ -95,11 +101,11 @@ function createScraped(
       () => response.destroy(),
     );
   });
-  server.on("error", ({ message }) => onTrouble(`no metrics at ${toUrlHost(host)} port ${port}: ${message}`));
+  server.on("error", ({ message }) => onError(`no metrics at ${toUrlHost(host)} port ${port}: ${message}`));
   server.listen(port, host, () => {
     const address = server.address();
     if (typeof address === "object" && address !== null)
-      onListening(`http://${toUrlHost(host)}:${address.port}${PATH}`);
+      onListening(`http://${toUrlHost(host)}:${address.port}${METRICS_PATH}`);
   });
   server.unref();
   return {
@@ -111,10 +117,10 @@ function createScraped(
   };
 }
 
-export function createExporting(options: ExportingOptions): Exporting {
-  const { settings, version, onTrouble } = options;
-  if (hasForeignSdk()) return byForeignSdk(version);
-  listenToTrouble(onTrouble);
+export function createTelemetryPipeline(options: TelemetryPipelineOptions): TelemetryPipeline {
+  const { settings, version, onError } = options;
+  if (hasForeignSdk()) return createForeignSdkPipeline(version);
+  reportSdkErrors(onError);
   const { traces, metrics: measured, logs: logged, prometheus, metricIntervalMs } = settings;
   // The environment takes precedence. No detector reads the host, its user or the command line.
   const own = resourceFromAttributes({ "service.name": SCOPE, "service.version": version });
@@ -122,7 +128,7 @@ export function createExporting(options: ExportingOptions): Exporting {
 
   const spanProcessors =
     traces === undefined ? [] : [new BatchSpanProcessor(traces === "http/json" ? new JsonTraces() : new ProtoTraces())];
-  const tracing = new BasicTracerProvider({ resource, spanProcessors });
+  const tracerProvider = new BasicTracerProvider({ resource, spanProcessors });
 
   const readers: IMetricReader[] = [];
   if (measured !== undefined)
@@ -134,25 +140,25 @@ export function createExporting(options: ExportingOptions): Exporting {
         exportTimeoutMillis: Math.min(metricIntervalMs, 30_000),
       }),
     );
-  const scraped = prometheus && createScraped(prometheus, options);
-  if (scraped) readers.push(scraped.reader);
-  const metering = new MeterProvider({ resource, readers });
+  const prometheusEndpoint = prometheus && createPrometheusEndpoint(prometheus, options);
+  if (prometheusEndpoint) readers.push(prometheusEndpoint.reader);
+  const meterProvider = new MeterProvider({ resource, readers });
 
   const processors =
     logged === undefined
       ? []
       : [new BatchLogRecordProcessor({ exporter: logged === "http/json" ? new JsonLogs() : new ProtoLogs() })];
-  const logging = new LoggerProvider({ resource, processors });
+  const loggerProvider = new LoggerProvider({ resource, processors });
 
   return {
     // Without an exporter nothing is sampled, and the client's context is passed on unchanged.
-    tracer: (traces === undefined ? trace : tracing).getTracer(SCOPE, version),
-    meter: metering.getMeter(SCOPE, version),
-    logger: logging.getLogger(SCOPE, version),
+    tracer: (traces === undefined ? trace : tracerProvider).getTracer(SCOPE, version),
+    meter: meterProvider.getMeter(SCOPE, version),
+    logger: loggerProvider.getLogger(SCOPE, version),
     async close() {
-      scraped?.close();
+      prometheusEndpoint?.close();
       // One that fails must not keep the others from exporting.
-      await Promise.allSettled([tracing.shutdown(), metering.shutdown(), logging.shutdown()]);
+      await Promise.allSettled([tracerProvider.shutdown(), meterProvider.shutdown(), loggerProvider.shutdown()]);
     },
   };
 }

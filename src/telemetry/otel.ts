@@ -15,14 +15,22 @@ import {
 } from "@opentelemetry/api";
 import { SeverityNumber } from "@opentelemetry/api-logs";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
-import { createExporting, type ExportingOptions } from "./export.ts";
-import { type Ending, FLUSH_MS, GAUGES, OTHER, type Telemetry, type TelemetryLevel, type Who } from "./port.ts";
+import { createTelemetryPipeline, type TelemetryPipelineOptions } from "./export.ts";
+import {
+  FLUSH_MS,
+  GAUGES,
+  OTHER,
+  type Outcome,
+  type Telemetry,
+  type TelemetryIdentity,
+  type TelemetryLevel,
+} from "./port.ts";
 
-export { readTelemetry } from "./settings.ts";
+export { readTelemetrySettings } from "./settings.ts";
 
 /** Bounds in seconds, from the conventions. */
-const SLOW = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
-const FAST = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+const SLOW_BOUNDS_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+const FAST_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /** Facts of a log line that are exported: numbers, and names of ours. Never a key, an id or a reason, which may quote untrusted text. */
 const LOGGED_NUMBERS = [
@@ -47,7 +55,7 @@ const SEVERITY: Readonly<Record<TelemetryLevel, SeverityNumber>> = {
 const MAX_TEAMS = 100;
 const INTERNAL_ERROR = -32603;
 
-const identityAttributes = ({ team, caller, client }: Who): Attributes => ({
+const identityAttributes = ({ team, caller, client }: TelemetryIdentity): Attributes => ({
   "mic.team": team,
   "mic.caller": caller,
   "mic.client": client,
@@ -59,7 +67,7 @@ function codeOf(error: unknown): string {
   return String(typeof code === "number" && Number.isSafeInteger(code) ? code : INTERNAL_ERROR);
 }
 
-function loggedAttributes(facts: object, own: Who): Attributes {
+function loggedAttributes(facts: object, own: TelemetryIdentity): Attributes {
   const { team, caller } = { team: undefined, caller: undefined, ...facts };
   const identity = { ...(typeof team === "string" && { team }), ...(typeof caller === "string" && { caller }), ...own };
   const kept = Object.entries(facts).filter(
@@ -90,18 +98,18 @@ function traceparent(context: Context): Readonly<Record<string, string>> {
 }
 
 /** The work that is in progress. */
-interface Current {
+interface ActiveWork {
   readonly context: Context;
-  readonly identity: Who;
+  readonly identity: TelemetryIdentity;
   /** It has ended. What continues in its name (a watch, a prefetch) begins its own traces, linked to it. */
-  isOver: boolean;
+  hasEnded: boolean;
 }
 
-interface Work {
+interface SpanDescription {
   readonly name: string;
   readonly kind: SpanKind;
   readonly parent: Context;
-  readonly identity: Who;
+  readonly identity: TelemetryIdentity;
   readonly link?: SpanContext | undefined;
   readonly attributes: Attributes;
 }
@@ -117,29 +125,37 @@ type Measure = (seconds: number, attributes: Attributes) => void;
 
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000;
 
-export interface TelemetryOptions extends ExportingOptions {
+export interface TelemetryOptions extends TelemetryPipelineOptions {
   readonly redact: (text: string) => string;
 }
 
 export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { settings, redact } = options;
-  const { tracer, meter, logger, close } = createExporting(options);
-  const current = new AsyncLocalStorage<Current>();
+  const { tracer, meter, logger, close } = createTelemetryPipeline(options);
+  const activeWork = new AsyncLocalStorage<ActiveWork>();
   /** An HTTP request: its sender, and its trace context until its operation has taken it. */
-  const arriving = new AsyncLocalStorage<{ link: SpanContext | undefined; readonly identity: Who }>();
+  const httpRequests = new AsyncLocalStorage<{ link: SpanContext | undefined; readonly identity: TelemetryIdentity }>();
 
   function histogram(name: string, description: string, bounds: number[]): Measure {
     const advice = { explicitBucketBoundaries: bounds };
-    const made = meter.createHistogram(name, { description, unit: "s", advice });
-    return (seconds, attributes) => made.record(seconds, attributes);
+    const instrument = meter.createHistogram(name, { description, unit: "s", advice });
+    return (seconds, attributes) => instrument.record(seconds, attributes);
   }
   const measureOperation = histogram(
     "mcp.server.operation.duration",
     "How long an MCP request took to be served",
-    SLOW,
+    SLOW_BOUNDS_SECONDS,
   );
-  const measureSession = histogram("mcp.server.session.duration", "How long a connection or a session lasted", SLOW);
-  const measureExchange = histogram("http.client.request.duration", "How long a request to the service took", FAST);
+  const measureSession = histogram(
+    "mcp.server.session.duration",
+    "How long a connection or a session lasted",
+    SLOW_BOUNDS_SECONDS,
+  );
+  const measureExchange = histogram(
+    "http.client.request.duration",
+    "How long a request to the service took",
+    FAST_BOUNDS_SECONDS,
+  );
   const outcomes = meter.createCounter("mic.action.outcomes", {
     description: "Calls of action tools, by how the action stood at their end",
   });
@@ -151,7 +167,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
   const teams = new Set<string>();
   /** One series for each of the first teams. */
-  function ofTeam({ team }: Who): Attributes {
+  function teamAttributes({ team }: TelemetryIdentity): Attributes {
     if (team === undefined) return {};
     if (teams.size < MAX_TEAMS) teams.add(team);
     return { "mic.team": teams.has(team) ? team : OTHER };
@@ -161,10 +177,10 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     carrier && settings.propagates ? propagator.extract(ROOT_CONTEXT, carrier, getter) : ROOT_CONTEXT;
 
   /** Runs work as a span; everything within it is part of it. `endOf`: with "error.type" if it has failed. */
-  async function run<R>(
-    { name, kind, parent, identity, link, attributes }: Work,
+  async function runInSpan<R>(
+    { name, kind, parent, identity, link, attributes }: SpanDescription,
     work: (context: Context) => Promise<R>,
-    endOf: (ending: Ending<R>) => Attributes,
+    attributesOf: (outcome: Outcome<R>) => Attributes,
     measure: Measure,
   ): Promise<R> {
     const links = link && isSpanContextValid(link) ? [{ context: link }] : [];
@@ -175,53 +191,58 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     );
     const context = trace.setSpan(parent, span);
     const startedAt = performance.now();
-    const own: Current = { context, identity, isOver: false };
-    function end(ending: Ending<R>): void {
-      own.isOver = true;
-      const all = Object.entries({ ...attributes, ...endOf(ending) }).filter(([, value]) => value !== undefined);
+    const own: ActiveWork = { context, identity, hasEnded: false };
+    function endSpan(ending: Outcome<R>): void {
+      own.hasEnded = true;
+      const all = Object.entries({ ...attributes, ...attributesOf(ending) }).filter(([, value]) => value !== undefined);
       const ended = Object.fromEntries(all);
       span.setAttributes(ended);
       // Without a description: messages quote the API.
       if (ended["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
       const measured = Object.fromEntries(all.filter(([key]) => !SPAN_ONLY.has(key)));
-      measure(secondsSince(startedAt), { ...measured, ...ofTeam(identity) });
+      measure(secondsSince(startedAt), { ...measured, ...teamAttributes(identity) });
     }
     try {
       // The global context is for an SDK of the user.
-      const value = await current.run(own, () => contexts.with(context, () => work(context)));
-      end({ value });
+      const value = await activeWork.run(own, () => contexts.with(context, () => work(context)));
+      endSpan({ value });
       return value;
     } catch (error) {
-      end({ error });
+      endSpan({ error });
       throw error;
     }
   }
 
-  function bound(own: Who): Telemetry {
-    const currentIdentity = (): Who => ({ ...arriving.getStore()?.identity, ...current.getStore()?.identity, ...own });
-    const around = (): Context => current.getStore()?.context ?? ROOT_CONTEXT;
-    const within = (): Pick<Work, "parent" | "link" | "identity"> => {
-      const isOver = current.getStore()?.isOver === true;
+  function createBoundTelemetry(own: TelemetryIdentity): Telemetry {
+    const currentIdentity = (): TelemetryIdentity => ({
+      ...httpRequests.getStore()?.identity,
+      ...activeWork.getStore()?.identity,
+      ...own,
+    });
+    const currentContext = (): Context => activeWork.getStore()?.context ?? ROOT_CONTEXT;
+    const spanParent = (): Pick<SpanDescription, "parent" | "link" | "identity"> => {
+      const isOver = activeWork.getStore()?.hasEnded === true;
       return {
         identity: currentIdentity(),
-        parent: isOver ? ROOT_CONTEXT : around(),
-        link: isOver ? trace.getSpanContext(around()) : undefined,
+        parent: isOver ? ROOT_CONTEXT : currentContext(),
+        link: isOver ? trace.getSpanContext(currentContext()) : undefined,
       };
     };
     return {
-      of: (identity) => bound({ ...own, ...identity }),
+      forIdentity: (identity) => createBoundTelemetry({ ...own, ...identity }),
 
-      arrived: (headers, serve) => arriving.run({ link: trace.getSpanContext(extract(headers)), identity: {} }, serve),
+      runHttpRequest: (headers, serve) =>
+        httpRequests.run({ link: trace.getSpanContext(extract(headers)), identity: {} }, serve),
 
-      named: (identity, serve) => arriving.run({ link: arriving.getStore()?.link, identity }, serve),
+      runAsIdentity: (identity, serve) => httpRequests.run({ link: httpRequests.getStore()?.link, identity }, serve),
 
-      async operation({ method, tool, prompt, id, network, version, meta }, serve, kindOf) {
-        const arrival = arriving.getStore();
-        const link = arrival?.link;
-        if (arrival) arrival.link = undefined;
+      async traceOperation({ method, tool, prompt, id, network, version, meta }, serve, errorKindOf) {
+        const httpRequest = httpRequests.getStore();
+        const link = httpRequest?.link;
+        if (httpRequest) httpRequest.link = undefined;
         const target = tool ?? prompt;
-        const work: Work = {
+        const work: SpanDescription = {
           name: target === undefined ? method : `${method} ${target}`,
           kind: SpanKind.SERVER,
           parent: extract(meta),
@@ -237,33 +258,33 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
             "jsonrpc.request.id": typeof id === "number" ? String(id) : undefined,
           },
         };
-        return await run(
+        return await runInSpan(
           work,
           serve,
-          (ending) => {
+          (outcome) => {
             const common = { "mcp.protocol.version": version() };
-            if ("error" in ending) {
-              const code = codeOf(ending.error);
+            if ("error" in outcome) {
+              const code = codeOf(outcome.error);
               return { ...common, "error.type": code, "rpc.response.status_code": code };
             }
-            const kind = kindOf(ending.value);
+            const kind = errorKindOf(outcome.value);
             return kind === undefined ? common : { ...common, "error.type": "tool_error", "mic.error.kind": kind };
           },
           measureOperation,
         );
       },
 
-      session(network) {
+      startSession(network) {
         const startedAt = performance.now();
-        return () => measureSession(secondsSince(startedAt), { "network.transport": network, ...ofTeam(own) });
+        return () => measureSession(secondsSince(startedAt), { "network.transport": network, ...teamAttributes(own) });
       },
 
-      async exchange({ method, template, origin, resends, isToken = false }, send, errorType) {
+      async traceUpstreamRequest({ method, template, origin, resends, isToken = false }, send, errorType) {
         const { hostname, port, protocol } = new URL(origin);
-        const work: Work = {
+        const work: SpanDescription = {
           name: `${method} ${template}`,
           kind: SpanKind.CLIENT,
-          ...within(),
+          ...spanParent(),
           attributes: {
             "http.request.method": method,
             "url.template": template,
@@ -272,26 +293,26 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
             "http.request.resend_count": resends === 0 ? undefined : resends,
           },
         };
-        if (isToken) fetches.add(1, ofTeam(work.identity));
-        return await run(
+        if (isToken) fetches.add(1, teamAttributes(work.identity));
+        return await runInSpan(
           work,
           (context) => send(isToken || !settings.propagates ? {} : traceparent(context)),
-          (ending) => {
-            if ("error" in ending) return { "error.type": errorType(ending.error) };
-            const { status } = ending.value;
+          (outcome) => {
+            if ("error" in outcome) return { "error.type": errorType(outcome.error) };
+            const { status } = outcome.value;
             return { "http.response.status_code": status, "error.type": status < 400 ? undefined : String(status) };
           },
           measureExchange,
         );
       },
 
-      async action(tool, perform, endOf) {
+      async traceAction(tool, perform, toOutcome) {
         const attributes = { "gen_ai.tool.name": tool };
-        return await run(
-          { name: "action", kind: SpanKind.INTERNAL, ...within(), attributes },
+        return await runInSpan(
+          { name: "action", kind: SpanKind.INTERNAL, ...spanParent(), attributes },
           perform,
           (ending) => {
-            const { state, replayed, attempts } = endOf(ending);
+            const { state, replayed, attempts } = toOutcome(ending);
             return {
               "mic.action.state": state,
               "mic.action.replayed": replayed,
@@ -303,9 +324,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         );
       },
 
-      gauge(name, read) {
+      registerGauge(name, read) {
         const observe = (result: { observe(value: number, attributes: Attributes): void }) =>
-          result.observe(read(), ofTeam(own));
+          result.observe(read(), teamAttributes(own));
         gauges.get(name)?.addCallback(observe);
         return () => gauges.get(name)?.removeCallback(observe);
       },
@@ -316,24 +337,24 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
           severityText: level.toUpperCase(),
           body: redact(message),
           attributes: loggedAttributes(facts, currentIdentity()),
-          context: around(),
+          context: currentContext(),
         });
       },
 
-      marks() {
-        const span = trace.getSpanContext(around());
+      traceFields() {
+        const span = trace.getSpanContext(currentContext());
         return span && isSpanContextValid(span) ? { trace_id: span.traceId, span_id: span.spanId } : {};
       },
 
       async close() {
         let timer: NodeJS.Timeout | undefined;
-        const late = new Promise<void>((resolve) => {
+        const timeout = new Promise<void>((resolve) => {
           timer = setTimeout(resolve, FLUSH_MS);
         });
-        await Promise.race([close().catch(() => undefined), late]);
+        await Promise.race([close().catch(() => undefined), timeout]);
         clearTimeout(timer);
       },
     };
   }
-  return bound({});
+  return createBoundTelemetry({});
 }

@@ -15,7 +15,7 @@ export type GaugeName = keyof typeof GAUGES;
 export const OTHER = "_OTHER";
 
 /** The caller of the work, in a deployment for teams. */
-export interface Who {
+export interface TelemetryIdentity {
   readonly team?: string | undefined;
   readonly caller?: string | undefined;
   /** The OAuth client. */
@@ -40,7 +40,7 @@ export interface Operation {
 }
 
 /** One HTTP request to the service. */
-export interface Exchange {
+export interface UpstreamRequest {
   readonly method: "GET" | "POST";
   /** The path of its row in the contract, with `{name}` for parameters. */
   readonly template: string;
@@ -53,7 +53,7 @@ export interface Exchange {
 }
 
 /** How an action stood at the end of one call. */
-export interface ActionEnd {
+export interface ActionOutcome {
   readonly state: "succeeded" | "rejected" | "unknown";
   readonly replayed: boolean;
   /** Requests sent for it so far, where that is known. */
@@ -61,34 +61,38 @@ export interface ActionEnd {
 }
 
 /** How work has ended: with a value, or by throwing. */
-export type Ending<R> = { readonly value: R } | { readonly error: unknown };
+export type Outcome<R> = { readonly value: R } | { readonly error: unknown };
 
 export type TelemetryLevel = "info" | "warn" | "error";
 
 export interface Telemetry {
   /** The same, of one caller's work. */
-  of(identity: Who): Telemetry;
+  forIdentity(identity: TelemetryIdentity): Telemetry;
   /** Runs what serves an HTTP request. Its headers' trace context is linked to the operation that it brings. */
-  arrived<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
+  runHttpRequest<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
   /** Runs what serves an HTTP request, once it is known who sends it: what the operation does is his. */
-  named<R>(identity: Who, run: () => R): R;
+  runAsIdentity<R>(identity: TelemetryIdentity, run: () => R): R;
   /** Runs what serves a request. `kindOf`: the kind of failure that its result tells of, if it does. */
-  operation<R>(operation: Operation, run: () => Promise<R>, kindOf: (result: R) => string | undefined): Promise<R>;
+  traceOperation<R>(
+    operation: Operation,
+    run: () => Promise<R>,
+    errorKindOf: (result: R) => string | undefined,
+  ): Promise<R>;
   /** A connection or a session begins. Call the returned function at its end. */
-  session(network: Network): () => void;
+  startSession(network: Network): () => void;
   /** `send` gets the headers that carry the trace context. `errorType`: a name for what it throws. */
-  exchange<A extends { readonly status: number }>(
-    exchange: Exchange,
+  traceUpstreamRequest<A extends { readonly status: number }>(
+    request: UpstreamRequest,
     send: (headers: Readonly<Record<string, string>>) => Promise<A>,
     errorType: (error: unknown) => string,
   ): Promise<A>;
-  action<R>(tool: string, run: () => Promise<R>, endOf: (ending: Ending<R>) => ActionEnd): Promise<R>;
+  traceAction<R>(tool: string, run: () => Promise<R>, toOutcome: (outcome: Outcome<R>) => ActionOutcome): Promise<R>;
   /** `read` is asked whenever metrics are collected. Call the returned function when there is nothing to read any more. */
-  gauge(name: GaugeName, read: () => number): () => void;
+  registerGauge(name: GaugeName, read: () => number): () => void;
   /** A line of the log. Of its facts only known names with harmless values leave. */
   log(level: TelemetryLevel, facts: object, message: string): void;
   /** What ties a line of the log on stderr to the span that it belongs to. */
-  marks(): Readonly<Record<string, string>>;
+  traceFields(): Readonly<Record<string, string>>;
   /** Sends what is left, in FLUSH_MS at most. */
   close(): Promise<void>;
 }
@@ -108,7 +112,7 @@ const ENDPOINT = /^OTEL_EXPORTER_OTLP(?:_(?:TRACES|METRICS|LOGS))?_ENDPOINT$/;
 const EXPORTER = /^OTEL_(?:TRACES|METRICS|LOGS)_EXPORTER$/;
 
 /** Off is the default. The default of OpenTelemetry, localhost:4318, would make every server connect to a port that no setting names. */
-export function asksForTelemetry(environment: NodeJS.ProcessEnv): boolean {
+export function isTelemetryRequested(environment: NodeJS.ProcessEnv): boolean {
   if (environment["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true") return false;
   if (hasForeignSdk()) return true;
   return Object.entries(environment).some(([name, value = ""]) => {

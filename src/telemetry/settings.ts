@@ -16,37 +16,37 @@ export interface TelemetrySettings {
   readonly secrets: readonly string[];
 }
 
-type Fits = (text: string) => boolean;
+type Validator = (text: string) => boolean;
 const SAMPLERS = ["", "parentbased_"].flatMap((kind) =>
   ["always_on", "always_off", "traceidratio"].map((name) => kind + name),
 );
 const STDOUT = "(console would write to stdout, which is the protocol's)";
 
-const listOf = (text: string): readonly string[] => text.split(",").map((item) => item.trim());
+const splitList = (text: string): readonly string[] => text.split(",").map((item) => item.trim());
 const isListOf =
-  (...known: string[]): Fits =>
+  (...known: string[]): Validator =>
   (text) =>
-    listOf(text).every((item) => known.includes(item));
-const isWholeNumber =
-  (min: number, max: number): Fits =>
+    splitList(text).every((item) => known.includes(item));
+const isIntegerBetween =
+  (min: number, max: number): Validator =>
   (text) =>
     /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max;
-const isUrl: Fits = (text) => /^https?:\/\//i.test(text) && URL.canParse(text);
+const isUrl: Validator = (text) => /^https?:\/\//i.test(text) && URL.canParse(text);
 const isProtocol = (text: string): text is Protocol => text === "http/protobuf" || text === "http/json";
 
 /** What each variable takes. One wrong value turns telemetry off, because incomplete telemetry is misleading. */
-const RULES: readonly (readonly [name: RegExp, fits: Fits, takes: string])[] = [
+const RULES: readonly (readonly [name: RegExp, fits: Validator, takes: string])[] = [
   [/^OTEL_(TRACES|LOGS)_EXPORTER$/, isListOf("otlp", "none"), `otlp, none ${STDOUT}`],
   [/^OTEL_METRICS_EXPORTER$/, isListOf("otlp", "prometheus", "none"), `otlp, prometheus, none ${STDOUT}`],
   [/^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/, isUrl, "an http or https URL"],
   [/^OTEL_EXPORTER_OTLP_(\w+_)?PROTOCOL$/, isProtocol, "http/protobuf or http/json (grpc is not built in)"],
   [/^OTEL_TRACES_SAMPLER$/, (text) => SAMPLERS.includes(text), SAMPLERS.join(", ")],
   [/^OTEL_PROPAGATORS$/, isListOf("tracecontext", "baggage", "none"), "tracecontext, baggage, none"],
-  [/^OTEL_EXPORTER_PROMETHEUS_PORT$/, isWholeNumber(0, 65_535), "a whole number from 0 to 65535"],
-  [/^OTEL_METRIC_EXPORT_INTERVAL$/, isWholeNumber(1, 86_400_000), "a whole number from 1 to 86400000"],
+  [/^OTEL_EXPORTER_PROMETHEUS_PORT$/, isIntegerBetween(0, 65_535), "a whole number from 0 to 65535"],
+  [/^OTEL_METRIC_EXPORT_INTERVAL$/, isIntegerBetween(1, 86_400_000), "a whole number from 1 to 86400000"],
 ];
 
-function decoded(value: string): string {
+function decodeValue(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
@@ -54,26 +54,26 @@ function decoded(value: string): string {
   }
 }
 
-const ON_STDIO =
+const PROMETHEUS_ON_STDIO_WARNING =
   "OTEL_METRICS_EXPORTER=prometheus has no effect on stdio: each client starts a server of its own, and they cannot share a " +
   "port. Use OTEL_METRICS_EXPORTER=otlp, or serve --http.";
 
 /** `hasPort`: the program serves over HTTP, where one process listens for all clients. `settings` is undefined if a variable is wrong. */
-export function readTelemetry(
+export function readTelemetrySettings(
   environment: NodeJS.ProcessEnv,
   { hasPort }: { readonly hasPort: boolean },
 ): { readonly settings: TelemetrySettings | undefined; readonly warnings: readonly string[] } {
   const read = (name: string): string | undefined => environment[name]?.trim() || undefined;
-  const wrong = Object.keys(environment).flatMap((name) =>
+  const invalid = Object.keys(environment).flatMap((name) =>
     RULES.filter(([pattern, fits]) => pattern.test(name) && read(name) !== undefined && !fits(read(name) ?? "")).map(
       ([, , takes]) => `${name} takes ${takes}.`,
     ),
   );
-  if (wrong.length > 0) return { settings: undefined, warnings: [`Telemetry is off: ${wrong.join(" ")}`] };
+  if (invalid.length > 0) return { settings: undefined, warnings: [`Telemetry is off: ${invalid.join(" ")}`] };
 
   const exportersOf = (signal: string): readonly string[] => {
     const hasEndpoint = read(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) ?? read("OTEL_EXPORTER_OTLP_ENDPOINT");
-    return listOf(read(`OTEL_${signal}_EXPORTER`) ?? (hasEndpoint === undefined ? "none" : "otlp"));
+    return splitList(read(`OTEL_${signal}_EXPORTER`) ?? (hasEndpoint === undefined ? "none" : "otlp"));
   };
   const protocolOf = (signal: string): Protocol | undefined => {
     if (!exportersOf(signal).includes("otlp")) return undefined;
@@ -93,12 +93,12 @@ export function readTelemetry(
           }
         : undefined,
     metricIntervalMs: Number(read("OTEL_METRIC_EXPORT_INTERVAL") ?? 60_000),
-    propagates: listOf(read("OTEL_PROPAGATORS") ?? "tracecontext").includes("tracecontext"),
+    propagates: splitList(read("OTEL_PROPAGATORS") ?? "tracecontext").includes("tracecontext"),
     // `key=value` pairs, percent-encoded.
     secrets: ["", "TRACES_", "METRICS_", "LOGS_"]
       .flatMap((signal) => (read(`OTEL_EXPORTER_OTLP_${signal}HEADERS`) ?? "").split(","))
       .map((pair) => pair.slice(pair.indexOf("=") + 1).trim())
-      .flatMap((value) => [value, decoded(value)]),
+      .flatMap((value) => [value, decodeValue(value)]),
   };
-  return { settings, warnings: isScraped && !hasPort ? [ON_STDIO] : [] };
+  return { settings, warnings: isScraped && !hasPort ? [PROMETHEUS_ON_STDIO_WARNING] : [] };
 }

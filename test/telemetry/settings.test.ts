@@ -1,7 +1,7 @@
 // Which variables ask for telemetry, and what a wrong one does: a word on stderr, no telemetry, and the server serves.
 import { describe, expect, test } from "vitest";
-import { asksForTelemetry } from "../../src/telemetry/port.ts";
-import { readTelemetry } from "../../src/telemetry/settings.ts";
+import { isTelemetryRequested } from "../../src/telemetry/port.ts";
+import { readTelemetrySettings } from "../../src/telemetry/settings.ts";
 import { connectClient } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
 
@@ -18,12 +18,12 @@ test.each([
   [{ ...OTLP, OTEL_SDK_DISABLED: "TRUE" }, false],
   [{ OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" }, false],
 ])("%j asks for it: %s", (environment, expected) => {
-  expect(asksForTelemetry(environment)).toBe(expected);
+  expect(isTelemetryRequested(environment)).toBe(expected);
 });
 
 describe("what is exported", () => {
   const signals = (environment: NodeJS.ProcessEnv, hasPort = false) => {
-    const { settings } = readTelemetry(environment, { hasPort });
+    const { settings } = readTelemetrySettings(environment, { hasPort });
     return [settings?.traces, settings?.metrics, settings?.logs];
   };
 
@@ -46,11 +46,11 @@ describe("what is exported", () => {
 
   test("Prometheus has an address of its own, where there is one process for all", () => {
     const configured = { OTEL_METRICS_EXPORTER: "otlp,prometheus", OTEL_EXPORTER_PROMETHEUS_PORT: "9999" };
-    expect(readTelemetry(configured, { hasPort: true }).settings?.prometheus).toEqual({
+    expect(readTelemetrySettings(configured, { hasPort: true }).settings?.prometheus).toEqual({
       host: "localhost",
       port: 9999,
     });
-    const onStdio = readTelemetry(configured, { hasPort: false });
+    const onStdio = readTelemetrySettings(configured, { hasPort: false });
     expect(onStdio.settings?.prometheus).toBeUndefined();
     expect(onStdio.settings?.metrics).toBe("http/protobuf");
     expect(onStdio.warnings.join()).toContain("no effect on stdio");
@@ -71,7 +71,7 @@ const WRONG: readonly (readonly [string, string])[] = [
 ];
 
 test.each(WRONG)("%s=%s turns it off, and the warning names the variable, not the value", (name, value) => {
-  const { settings, warnings } = readTelemetry({ ...OTLP, [name]: value }, { hasPort: true });
+  const { settings, warnings } = readTelemetrySettings({ ...OTLP, [name]: value }, { hasPort: true });
   expect(settings).toBeUndefined();
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toMatch(new RegExp(`^Telemetry is off: .*${name} takes `));

@@ -2,7 +2,7 @@
 import { context, trace } from "@opentelemetry/api";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createTelemetry, readTelemetry } from "../../src/telemetry/otel.ts";
+import { createTelemetry, readTelemetrySettings } from "../../src/telemetry/otel.ts";
 import type { Operation, Telemetry } from "../../src/telemetry/port.ts";
 import { type Receiver, receiverForTest } from "./receiver.ts";
 
@@ -18,14 +18,14 @@ const operation: Operation = {
 function telemetryOf(environment: NodeJS.ProcessEnv): Telemetry {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const { settings } = readTelemetry(environment, { hasPort: false });
+  const { settings } = readTelemetrySettings(environment, { hasPort: false });
   if (!settings) throw new Error("the settings are wrong");
   const silent = () => undefined;
   return createTelemetry({
     settings,
     version: "0",
     redact: (text) => text,
-    onTrouble: silent,
+    onError: silent,
     onListening: silent,
   });
 }
@@ -36,7 +36,7 @@ const received = async (): Promise<{ receiver: Receiver; telemetry: Telemetry }>
 };
 
 const exchangeOf = (telemetry: Telemetry) =>
-  telemetry.exchange(
+  telemetry.traceUpstreamRequest(
     { method: "GET", template: "/v1/x", origin: "https://service.example", resends: 0 },
     async () => ({ status: 200 }),
     () => "connection",
@@ -44,8 +44,8 @@ const exchangeOf = (telemetry: Telemetry) =>
 
 test("caller, team and client are on spans and lines, of metrics the team alone", async () => {
   const { receiver, telemetry } = await received();
-  const teamTelemetry = telemetry.of({ team: "red", caller: "c-1", client: "app-1" });
-  await teamTelemetry.operation(
+  const teamTelemetry = telemetry.forIdentity({ team: "red", caller: "c-1", client: "app-1" });
+  await teamTelemetry.traceOperation(
     operation,
     async () => {
       // What all teams share does not know whose work it does; the request does.
@@ -70,13 +70,13 @@ test("caller, team and client are on spans and lines, of metrics the team alone"
 test("who sends an HTTP request is known to what it brings, and to that alone", async () => {
   const { receiver, telemetry } = await received();
   const recordOperation = () =>
-    telemetry.of({ caller: "c-1" }).operation(
+    telemetry.forIdentity({ caller: "c-1" }).traceOperation(
       operation,
       () => exchangeOf(telemetry),
       () => undefined,
     );
-  await telemetry.arrived({}, () => telemetry.named({ client: "app-1" }, recordOperation));
-  await telemetry.arrived({}, recordOperation);
+  await telemetry.runHttpRequest({}, () => telemetry.runAsIdentity({ client: "app-1" }, recordOperation));
+  await telemetry.runHttpRequest({}, recordOperation);
   await telemetry.close();
   expect(receiver.spans().map(({ attributes }) => [attributes["mic.caller"], attributes["mic.client"]])).toEqual([
     ["c-1", "app-1"],
@@ -89,7 +89,7 @@ test("who sends an HTTP request is known to what it brings, and to that alone", 
 test("a hundred teams have a series each, the others one together", async () => {
   const { receiver, telemetry } = await received();
   for (let team = 0; team < 130; team++)
-    await telemetry.of({ team: `team-${team}` }).operation(
+    await telemetry.forIdentity({ team: `team-${team}` }).traceOperation(
       operation,
       async () => undefined,
       () => undefined,
@@ -108,7 +108,7 @@ test("what goes on after its request has a trace of its own, linked to it", asyn
     goOn = resolve;
   });
   let after: Promise<unknown> | undefined;
-  await telemetry.operation(
+  await telemetry.traceOperation(
     operation,
     async () => {
       after = released.then(() => exchangeOf(telemetry));
@@ -126,8 +126,8 @@ test("what goes on after its request has a trace of its own, linked to it", asyn
 
 test("a gauge is read until it is given up", async () => {
   const { receiver, telemetry } = await received();
-  const giveUp = telemetry.gauge("mic.http.streams", () => 7);
-  telemetry.of({ team: "red" }).gauge("mic.watched.resources", () => 2);
+  const giveUp = telemetry.registerGauge("mic.http.streams", () => 7);
+  telemetry.forIdentity({ team: "red" }).registerGauge("mic.watched.resources", () => 2);
   giveUp();
   await telemetry.close();
   expect(receiver.points()).toEqual([{ name: "mic.watched.resources", attributes: { "mic.team": "red" }, value: 2 }]);
@@ -142,7 +142,7 @@ test("an SDK that was loaded before gets the spans, and no other is started", as
     context.disable();
   });
   const telemetry = telemetryOf({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
-  await telemetry.operation(
+  await telemetry.traceOperation(
     operation,
     () => exchangeOf(telemetry),
     () => undefined,

@@ -257,7 +257,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     if (!service) return errorResponse(404, "There is no such team, or you are not in it.");
     const authenticated = { caller, resource, service };
     const serve = () => dispatch(exchange, authenticated);
-    return await (telemetry?.named({ client: caller.clientId }, serve) ?? serve());
+    return await (telemetry?.runAsIdentity({ client: caller.clientId }, serve) ?? serve());
   }
 
   async function routeRequest(exchange: Exchange): Promise<Response | undefined> {

@@ -150,7 +150,7 @@ export async function startServer(
     const startedAt = performance.now();
     try {
       const serving = () => frontEnd.serve(exchange);
-      const response = await (telemetry?.arrived(request.headers, serving) ?? serving());
+      const response = await (telemetry?.runHttpRequest(request.headers, serving) ?? serving());
       if (response) await exchange.respond(response);
     } catch (error) {
       // The client learns nothing of an error of our own: that goes to the log.
@@ -201,7 +201,7 @@ export async function startServer(
   server.on("connection", (socket) => socket.setMaxListeners(0));
   const port = await listen(server, where, log);
   const streams = () => [...exchanges.keys()].filter(({ isStream }) => isStream).length;
-  const streamsUnobserved = telemetry?.gauge("mic.http.streams", streams);
+  const streamsUnobserved = telemetry?.registerGauge("mic.http.streams", streams);
 
   return {
     url: `http://${toUrlHost(where.address)}:${port}${MCP_PATH}`,

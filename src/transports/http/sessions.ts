@@ -83,7 +83,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     const transport = new LegacyTransport(id);
     transport.onerror = (error) => service.log.debug({ reason: errorMessage(error) }, "protocol");
     const subscriptions = service.createSubscriptions();
-    const session = { transport, subscriptions, ended: service.telemetry?.session("tcp"), open: 0 };
+    const session = { transport, subscriptions, ended: service.telemetry?.startSession("tcp"), open: 0 };
     sessions.set(id, session);
     return await serveIn(id, session, async () => {
       let isKnown = false;

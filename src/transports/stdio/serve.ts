@@ -29,7 +29,7 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   };
   const confirmation = createConfirmation(runtime);
   const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true };
-  const sessionEnded = runtime.telemetry?.session("pipe");
+  const sessionEnded = runtime.telemetry?.startSession("pipe");
   const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), filter);
   const begin = (context: McpRequestContext) => {
     protocolEra = context.era;
