@@ -4,7 +4,7 @@ import { createStateless } from "../../src/teams/frontend/stateless.ts";
 import { createEndpoint } from "../../src/transports/http/endpoint.ts";
 import { type HttpServer, LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
 import type { HttpService } from "../../src/transports/http/port.ts";
-import { httpServiceOf } from "../../src/transports/http/serve.ts";
+import { createHttpService } from "../../src/transports/http/serve.ts";
 import { composed } from "./composed.ts";
 import { startForwarder } from "./forwarder.ts";
 
@@ -17,7 +17,7 @@ export function startStateless(service: HttpService): Promise<HttpServer> {
 /** Two instances, which get requests in turn: their URL. Ended when the running test is done. */
 export async function serveStatelessInside(env: Readonly<Record<string, string>>): Promise<string> {
   const { runtime, close } = composed(env);
-  const service = httpServiceOf(runtime);
+  const service = createHttpService(runtime);
   const instances = [await startStateless(service), await startStateless(service)];
   const forwarder = await startForwarder(instances.map(({ url }) => url));
   onTestFinished(async () => {

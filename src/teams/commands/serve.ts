@@ -8,7 +8,7 @@ import { isJsonObject } from "../../contract/json.ts";
 import { createRedact } from "../../mcp/messages/redact.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
 import { loopbackAddress } from "../../transports/http/loopback.ts";
-import { httpServiceOf } from "../../transports/http/serve.ts";
+import { createHttpService } from "../../transports/http/serve.ts";
 import { refusalsInto } from "../audit.ts";
 import { composeTeams } from "../compose.ts";
 import { auditRow, createDownloads } from "../downloads/downloads.ts";
@@ -25,7 +25,7 @@ const BACKSTOP_MS = 2_000;
 export function callerServiceOf(runtime: Runtime): CallerService {
   const actions = new Set<unknown>(runtime.tools.flatMap(({ name, isWrite }) => (isWrite ? [name] : [])));
   return {
-    ...httpServiceOf(runtime),
+    ...createHttpService(runtime),
     rightFor({ method, params }) {
       const isAction = method === "tools/call" && isJsonObject(params) && actions.has(params["name"]);
       return isAction || method === "tasks/cancel" ? "act" : "read";

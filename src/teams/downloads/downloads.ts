@@ -204,7 +204,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
   /** Sends the file. If it breaks off, the connection is reset: a part must not look like the whole. */
   async function send({ contentType, length, pieces }: OpenedFile, fileName: string, exchange: Exchange) {
     let bytes = 0;
-    exchange.open(200, {
+    exchange.startStream(200, {
       ...HEADERS,
       "content-type": contentType,
       "content-disposition": disposition(fileName),
@@ -215,7 +215,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
         exchange.signal.throwIfAborted();
         bytes += piece.length;
         exchange.write(piece);
-        await exchange.drained();
+        await exchange.waitForDrain();
       }
       exchange.end();
     } catch {

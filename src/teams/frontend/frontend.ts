@@ -17,16 +17,16 @@ import {
   type ListenOptions,
   startServer,
 } from "../../transports/http/listener.ts";
-import { type Asking, type HttpService, messagesIn } from "../../transports/http/port.ts";
+import { type HttpService, messagesIn, type RequestOrNotification } from "../../transports/http/port.ts";
 import {
-  ending,
   errorResponse,
   HEALTH_PATH,
-  health,
+  healthResponse,
   noSuchPath,
   READY_PATH,
-  ready,
-  tooMany,
+  readinessResponse,
+  shuttingDown,
+  tooManyRequests,
 } from "../../transports/http/responses.ts";
 import type { CallersTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
@@ -47,7 +47,7 @@ import { createStateless } from "./stateless.ts";
 /** What the clients of one caller are served. */
 export interface CallerService extends HttpService {
   /** The right that a message requires. */
-  rightFor(message: Asking): Right;
+  rightFor(message: RequestOrNotification): Right;
   /** The caller asked for something that they have no right to. */
   onRefusal?(refusal: Refusal): void;
 }
@@ -170,7 +170,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   }
 
   async function serveExtraRoute(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
-    if (exchange.phase() === "ending") return ending();
+    if (exchange.phase() === "ending") return shuttingDown();
     // A token for any resource is accepted: the link itself names its team.
     const resource = rootResource(publicOrigin);
     const callerOf = async () => requireReader(await signIn.callerAtAny(exchange.request, address, resource), resource);
@@ -264,11 +264,11 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     const { request, path } = exchange;
     const { method } = request;
     // A probe has neither our Host nor the balancer's headers.
-    if (path === HEALTH_PATH) return health(method, false);
-    if (path === READY_PATH) return await ready(method, exchange.phase(), checkReadiness);
+    if (path === HEALTH_PATH) return healthResponse(method, false);
+    if (path === READY_PATH) return await readinessResponse(method, exchange.phase(), checkReadiness);
     const checked = edge.check(request);
     if ("refused" in checked) return checked.refused;
-    if (exchange.isFull()) return tooMany();
+    if (exchange.isOverloaded()) return tooManyRequests();
     const { address } = checked;
     const resource = resourceAt(publicOrigin, path);
     if (resource) return await authenticate(exchange, resource, address);

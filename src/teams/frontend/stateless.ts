@@ -2,21 +2,21 @@
 // request (docs/decisions/022-stateless-deployments.md).
 import { DEFAULT_NEGOTIATED_PROTOCOL_VERSION } from "@modelcontextprotocol/server";
 import { errorMessage } from "../../core/failure.ts";
-import { isInitialize, LegacyTransport, legacyRefusal } from "../../transports/http/legacy-transport.ts";
-import type { HttpService, LegacyClients } from "../../transports/http/port.ts";
+import { checkLegacyRequest, isInitialize, LegacyTransport } from "../../transports/http/legacy-transport.ts";
+import type { HttpService, LegacyHandler } from "../../transports/http/port.ts";
 import { methodNotAllowed } from "../../transports/http/responses.ts";
 
 interface Closable {
   close(): Promise<void>;
 }
 
-export function createStateless(service: HttpService): LegacyClients {
+export function createStateless(service: HttpService): LegacyHandler {
   const inFlight = new Set<Closable>();
   return {
     async serve(exchange, messages) {
       const { method, headers } = exchange.request;
       if (method !== "POST") return methodNotAllowed("POST");
-      const refused = legacyRefusal(exchange, messages);
+      const refused = checkLegacyRequest(exchange, messages);
       if (refused) return refused;
       // Clients send the header from 2025-06-18 on.
       const protocolVersion = String(headers["mcp-protocol-version"] ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION);

@@ -61,24 +61,24 @@ function createTokenCheck(token: string): AccessCheck {
 
 // Linux lists each socket with its user: `sl: local remote state queues timer retransmits uid timeout inode`, addresses and ports
 // in hexadecimal, and an address as words of 32 bits in this machine's own byte order.
-const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
+const SOCKET_TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /** The table is read in pieces while sockets come and go: one look may miss a line, three hardly will. */
-const MAX_LOOKS = 3;
+const MAX_TABLE_READS = 3;
 
-const inWords = (bytes: Buffer): string =>
+const toHexWords = (bytes: Buffer): string =>
   (endianness() === "LE" ? bytes.swap32() : bytes).toString("hex").toUpperCase();
-const ONE = inWords(Buffer.from("00000000000000000000000000000001", "hex"));
-const MAPPED = inWords(Buffer.from("00000000000000000000ffff", "hex"));
+const IPV6_LOOPBACK = toHexWords(Buffer.from("00000000000000000000000000000001", "hex"));
+const IPV4_MAPPED_PREFIX = toHexWords(Buffer.from("00000000000000000000ffff", "hex"));
 
 /** One end of a connection as the tables write it: a loopback address, which the client may have as an IPv6 one. */
-function spellings(address = "", port = 0): readonly string[] {
-  const four = isIPv4(address) ? inWords(Buffer.from(address.split(".").map(Number))) : undefined;
-  const words = four === undefined ? [ONE] : [four, MAPPED + four];
+function toTableAddresses(address = "", port = 0): readonly string[] {
+  const ipv4 = isIPv4(address) ? toHexWords(Buffer.from(address.split(".").map(Number))) : undefined;
+  const words = ipv4 === undefined ? [IPV6_LOOPBACK] : [ipv4, IPV4_MAPPED_PREFIX + ipv4];
   return words.map((word) => `${word}:${port.toString(16).toUpperCase().padStart(4, "0")}`);
 }
 
-function look(path: string): string {
+function readTable(path: string): string {
   try {
     return readFileSync(path, "latin1");
   } catch {
@@ -88,10 +88,10 @@ function look(path: string): string {
 
 /** The uid of the client's end; undefined if it cannot be found. Synchronous, so that requests cannot overtake each other. */
 function clientUid({ remoteAddress, remotePort, localAddress, localPort }: Socket): number | undefined {
-  const to = spellings(localAddress, localPort);
-  const ends = spellings(remoteAddress, remotePort).map((from, at) => ` ${from} ${to[at]} `);
-  for (let looks = 0; looks < MAX_LOOKS; looks++)
-    for (const line of TABLES.flatMap((path) => look(path).split("\n"))) {
+  const to = toTableAddresses(localAddress, localPort);
+  const ends = toTableAddresses(remoteAddress, remotePort).map((from, at) => ` ${from} ${to[at]} `);
+  for (let reads = 0; reads < MAX_TABLE_READS; reads++)
+    for (const line of SOCKET_TABLES.flatMap((path) => readTable(path).split("\n"))) {
       if (!ends.some((end) => line.includes(end))) continue;
       const [, , , , , , , uid, , inode] = line.trim().split(/ +/);
       // A socket that its process has closed has no owner, and stands under root's uid: its sender need not be root.

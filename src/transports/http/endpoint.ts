@@ -1,9 +1,9 @@
 // An MCP endpoint: what serves the clients of one HttpService, by the era of each request.
 import { classifyInboundRequest, isJSONRPCRequest, parseJSONRPCMessage } from "@modelcontextprotocol/server";
 import type { Exchange } from "./exchange.ts";
-import { createModern } from "./modern.ts";
-import type { HttpService, LegacyClients } from "./port.ts";
-import { ending, errorResponse, methodNotAllowed } from "./responses.ts";
+import { createModernHandler } from "./modern.ts";
+import type { HttpService, LegacyHandler } from "./port.ts";
+import { errorResponse, methodNotAllowed, shuttingDown } from "./responses.ts";
 
 const MAX_BATCH = 100;
 
@@ -24,19 +24,19 @@ export interface McpEndpoint {
   close(): Promise<void>;
 }
 
-export function createEndpoint(service: HttpService, legacy: LegacyClients): McpEndpoint {
-  const modern = createModern(service);
+export function createEndpoint(service: HttpService, legacy: LegacyHandler): McpEndpoint {
+  const modern = createModernHandler(service);
 
   async function handlePost(
     exchange: Exchange,
     { checkRequest, runInContext }: EndpointHooks,
   ): Promise<Response | undefined> {
-    const read = await exchange.json();
+    const read = await exchange.readJson();
     if (read instanceof Response) return read;
     const { body } = read;
     const bodies: readonly unknown[] = Array.isArray(body) ? body : [body];
     // Calls in flight can still be canceled, and get the user's answers.
-    if (exchange.phase() === "ending" && bodies.some((message) => isJSONRPCRequest(message))) return ending(body);
+    if (exchange.phase() === "ending" && bodies.some((message) => isJSONRPCRequest(message))) return shuttingDown(body);
     if (bodies.length > MAX_BATCH)
       return errorResponse(400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
     const serve = async (): Promise<Response | undefined> => {
@@ -62,7 +62,7 @@ export function createEndpoint(service: HttpService, legacy: LegacyClients): Mcp
       const { method } = exchange.request;
       if (method === "POST") return await handlePost(exchange, hooks);
       if (method !== "GET" && method !== "DELETE") return methodNotAllowed("GET, POST, DELETE");
-      return exchange.phase() === "ending" && method === "GET" ? ending() : await legacy.serve(exchange, []);
+      return exchange.phase() === "ending" && method === "GET" ? shuttingDown() : await legacy.serve(exchange, []);
     },
 
     async endStreams() {

@@ -8,7 +8,7 @@ import { errorResponse, type Phase } from "./responses.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** How long a refused client that still sends has to read why. */
-const LINGER_MS = 1_000;
+const DRAIN_TIMEOUT_MS = 1_000;
 /** What a timer can wait for at all. */
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -16,10 +16,10 @@ export interface ExchangeOptions {
   /** On every response; the response's own headers come first. */
   headers(request: IncomingMessage, isStream: boolean): Readonly<Record<string, string>> | undefined;
   /** Whether a response of this status is the last on its connection. */
-  isLast(status: number): boolean;
+  closesConnection(status: number): boolean;
   phase(): Phase;
   /** More requests are in flight than connections may be. */
-  isFull(): boolean;
+  isOverloaded(): boolean;
   /** A client that takes nothing of its answer for so long is cut off. */
   readonly stalledTimeoutMs: number;
   readonly redact: Redact;
@@ -34,7 +34,7 @@ export class Exchange {
   /** Without the query. */
   readonly path: string;
   readonly phase: ExchangeOptions["phase"];
-  readonly isFull: ExchangeOptions["isFull"];
+  readonly isOverloaded: ExchangeOptions["isOverloaded"];
   /** Fires when the client has disconnected before its answer has left. */
   readonly signal: AbortSignal;
   /** Resolves at the end of the response: true if all of it was handed to the client's connection. */
@@ -52,7 +52,7 @@ export class Exchange {
     this.request = request;
     this.path = request.url?.split("?")[0] ?? "";
     this.phase = options.phase;
-    this.isFull = options.isFull;
+    this.isOverloaded = options.isOverloaded;
     this.redact = options.redact;
     this.#response = response.on("error", () => undefined);
     this.#options = options;
@@ -76,11 +76,11 @@ export class Exchange {
   }
 
   /** The parsed body of a POST, or its refusal. */
-  async json(): Promise<{ readonly body: unknown } | Response> {
+  async readJson(): Promise<{ readonly body: unknown } | Response> {
     const { "content-type": type, "content-encoding": encoding = "identity" } = this.request.headers;
     if (!isJsonContentType(type ?? null)) return errorResponse(415, "The Content-Type must be application/json.");
     if (encoding !== "identity") return errorResponse(415, "The body must not have a Content-Encoding.");
-    const bytes = await this.#body();
+    const bytes = await this.#readBody();
     if (bytes === "too long") return errorResponse(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
     if (bytes === "broken off") return errorResponse(400, "The body broke off.");
     try {
@@ -94,7 +94,7 @@ export class Exchange {
   }
 
   /** Never holds more than MAX_BODY_BYTES. */
-  #body(): Promise<Buffer | "too long" | "broken off"> {
+  #readBody(): Promise<Buffer | "too long" | "broken off"> {
     const { request } = this;
     if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) return Promise.resolve("too long");
     return new Promise((resolve) => {
@@ -114,16 +114,16 @@ export class Exchange {
     });
   }
 
-  #head(status: number, headers: Headers, isStream: boolean): void {
+  #writeHead(status: number, headers: Headers, isStream: boolean): void {
     const { request, signal } = this;
-    const { headers: common, isLast, stalledTimeoutMs } = this.#options;
+    const { headers: common, closesConnection, stalledTimeoutMs } = this.#options;
     const response = this.#response;
     if (signal.aborted || request.socket.readableEnded) response.destroy();
     else {
       response.writeHead(status, {
         ...common(request, isStream),
         ...headers,
-        ...((isLast(status) || !request.complete) && { connection: "close" }),
+        ...((closesConnection(status) || !request.complete) && { connection: "close" }),
       });
       response.setTimeout(stalledTimeoutMs, () => response.destroy());
     }
@@ -133,19 +133,19 @@ export class Exchange {
   send(status: number, headers: Headers, text: string): void {
     const body = Buffer.from(this.redact(text));
     // RFC 9110, 8.6.
-    this.#head(status, { ...headers, ...(status !== 204 && { "content-length": body.length }) }, false);
+    this.#writeHead(status, { ...headers, ...(status !== 204 && { "content-length": body.length }) }, false);
     if (this.request.complete) this.#response.end(body);
     else {
       // Reads on and discards while the refusal travels: a close at once could keep the client from reading it.
       this.#response.write(body);
-      const lingering = once(this.request.resume(), "close", { signal: AbortSignal.timeout(LINGER_MS) });
-      lingering.catch(() => undefined).then(() => this.#response.end());
+      const draining = once(this.request.resume(), "close", { signal: AbortSignal.timeout(DRAIN_TIMEOUT_MS) });
+      draining.catch(() => undefined).then(() => this.#response.end());
     }
   }
 
   /** Begins a response in pieces. */
-  open(status: number, headers: Headers): void {
-    this.#head(status, headers, true);
+  startStream(status: number, headers: Headers): void {
+    this.#writeHead(status, headers, true);
     if (!this.#response.destroyed) this.#response.flushHeaders();
   }
 
@@ -154,13 +154,13 @@ export class Exchange {
   }
 
   /** Resolves when the client has room for the next piece, or has disconnected. */
-  async drained(): Promise<void> {
+  async waitForDrain(): Promise<void> {
     if (this.signal.aborted || !this.#response.writableNeedDrain) return;
     await once(this.#response, "drain", { signal: this.signal }).catch(() => undefined);
   }
 
   /** In bytes. */
-  get unread(): number {
+  get bufferedBytes(): number {
     return this.#response.writableLength;
   }
 
@@ -181,7 +181,7 @@ export class Exchange {
     else if (!response.body || !headers["content-type"]?.startsWith("text/event-stream"))
       this.send(response.status, headers, await response.text());
     else {
-      this.open(response.status, headers);
+      this.startStream(response.status, headers);
       await this.#pump(response.body);
     }
   }
@@ -197,7 +197,7 @@ export class Exchange {
     const timer = leftMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(cancel, Math.min(leftMs, MAX_TIMER_MS));
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       this.write(redactEvents(decoder.decode(part.value), this.redact));
-      await this.drained();
+      await this.waitForDrain();
     }
     clearTimeout(timer);
     this.end();

@@ -20,7 +20,7 @@ import { errorResponse } from "./responses.ts";
 const STREAM_AFTER_MS = 1_000;
 const KEEP_ALIVE_MS = 15_000;
 /** Size of what the client has not read. While it is more, notifications are dropped. */
-const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
 const JSON_TYPE = "application/json";
 const STREAM_TYPE = "text/event-stream";
@@ -28,7 +28,7 @@ const STREAM_TYPE = "text/event-stream";
 type Headers = Readonly<Record<string, string>>;
 
 /** The refusal of a request by its headers or as a batch; undefined when it may be served. */
-export function legacyRefusal({ request }: Exchange, messages: readonly JSONRPCMessage[]): Response | undefined {
+export function checkLegacyRequest({ request }: Exchange, messages: readonly JSONRPCMessage[]): Response | undefined {
   const { accept = "", "mcp-protocol-version": version } = request.headers;
   if (request.method === "POST" && !(accept.includes(JSON_TYPE) && accept.includes(STREAM_TYPE)))
     return errorResponse(406, `Not Acceptable: Client must accept both ${JSON_TYPE} and ${STREAM_TYPE}`);
@@ -75,11 +75,11 @@ class Reply {
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     };
-    this.#exchange.open(200, { ...headers, ...this.#headers });
+    this.#exchange.startStream(200, { ...headers, ...this.#headers });
   }
 
   send(text: string, isNotification: boolean): void {
-    if (isNotification && this.#exchange.unread > MAX_UNREAD_BYTES) return;
+    if (isNotification && this.#exchange.bufferedBytes > MAX_BUFFERED_BYTES) return;
     this.#open();
     this.#exchange.write(`event: message\ndata: ${this.#exchange.redact(text)}\n\n`);
   }
@@ -113,7 +113,7 @@ export class LegacyTransport implements Transport {
   readonly #headers: Headers;
   /** Of the requests in flight whose client is connected. */
   readonly #replies = new Map<RequestId, Reply>();
-  #listening: Reply | undefined;
+  #listenStream: Reply | undefined;
   #closed = false;
 
   constructor(sessionId?: string) {
@@ -126,10 +126,10 @@ export class LegacyTransport implements Transport {
   /** Serves a POST. Resolves when the response has been sent, or with one to send. */
   async post(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
     const ids = messages.flatMap((message) => ("method" in message && "id" in message ? [message.id] : []));
-    const taken = ids.find((id, at) => this.#replies.has(id) || ids.indexOf(id) !== at);
-    if (taken !== undefined) {
+    const duplicateId = ids.find((id, at) => this.#replies.has(id) || ids.indexOf(id) !== at);
+    if (duplicateId !== undefined) {
       // With two answers under one id neither the client nor this server could know which has arrived.
-      const reason = `Another request of this session with the id ${formatJson(taken)} is not answered yet.`;
+      const reason = `Another request of this session with the id ${formatJson(duplicateId)} is not answered yet.`;
       const [message] = messages;
       return errorResponse(400, reason, { code: ProtocolErrorCode.InvalidRequest, message });
     }
@@ -157,16 +157,16 @@ export class LegacyTransport implements Transport {
 
   /** Serves a GET: one stream at a time, until one side ends it. */
   async listen(exchange: Exchange): Promise<Response | undefined> {
-    if (this.#listening) return errorResponse(409, "Conflict: Only one SSE stream is allowed per session");
+    if (this.#listenStream) return errorResponse(409, "Conflict: Only one SSE stream is allowed per session");
     exchange.isStream = true;
-    this.#listening = new Reply(exchange, this.#headers, []);
+    this.#listenStream = new Reply(exchange, this.#headers, []);
     await exchange.finished;
-    this.#listening = undefined;
+    this.#listenStream = undefined;
     return undefined;
   }
 
-  endListening(): void {
-    this.#listening?.end();
+  endListenStream(): void {
+    this.#listenStream?.end();
   }
 
   async send(message: JSONRPCMessage, options?: { readonly relatedRequestId?: RequestId }): Promise<void> {
@@ -176,7 +176,7 @@ export class LegacyTransport implements Transport {
     } else {
       const { relatedRequestId: id } = options ?? {};
       const isNotification = !("id" in message);
-      const reply = id === undefined ? this.#listening : this.#replies.get(id);
+      const reply = id === undefined ? this.#listenStream : this.#replies.get(id);
       reply?.send(text, isNotification);
       if (reply || isNotification) return;
     }
@@ -188,7 +188,7 @@ export class LegacyTransport implements Transport {
     this.#closed = true;
     for (const reply of new Set(this.#replies.values())) reply.end();
     this.#replies.clear();
-    this.endListening();
+    this.endListenStream();
     this.onclose?.();
   }
 }

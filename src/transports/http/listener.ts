@@ -34,7 +34,7 @@ export const LISTENER_LIMITS: Omit<ListenerLimits, "maxConnections"> = {
 const MAX_HEADERS = 100;
 
 /** Aborted calls still get their answers, if their clients listen. */
-const LAST_ANSWERS_MS = 250;
+const ABORT_GRACE_MS = 250;
 
 /** Decides who is served, and serves them. */
 export interface HttpFrontEnd {
@@ -43,7 +43,7 @@ export interface HttpFrontEnd {
   /** On every response; the response's own headers come first. */
   headers?: ExchangeOptions["headers"];
   /** Whether a response of this status is the last on its connection. */
-  isLast?: ExchangeOptions["isLast"];
+  closesConnection?: ExchangeOptions["closesConnection"];
   /** Ends the streams on which clients only listen. */
   endStreams(): Promise<void>;
   /** Aborts calls in flight. */
@@ -68,10 +68,10 @@ export interface HttpServer {
    * Then nothing new is served. Streams end; calls in flight have `withinMs`, or until `now` fires, and are aborted then. Resolves
    * when everything is closed and in the journal.
    */
-  drain(withinMs: number, now: AbortSignal, delayMs?: number): Promise<void>;
+  drain(withinMs: number, abortNow: AbortSignal, delayMs?: number): Promise<void>;
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: "another program listens there; choose another --port, or 0 for any",
   EACCES: "that is not allowed; choose a --port above 1023, or 0 for any",
   EADDRNOTAVAIL: "this machine has no such address",
@@ -115,7 +115,7 @@ function limitConnections(server: Server, maxConnections: number, log: Log): voi
 async function listen(server: Server, { address, port }: ListenOptions, log: Log): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
-      reject(new Error(`Cannot listen on ${address} port ${port}: ${REASONS[code] ?? message}.`)),
+      reject(new Error(`Cannot listen on ${address} port ${port}: ${LISTEN_ERRORS[code] ?? message}.`)),
     );
     server.listen(port, address, resolve);
   });
@@ -130,17 +130,17 @@ async function listen(server: Server, { address, port }: ListenOptions, log: Log
 
 export async function startServer(
   frontEnd: HttpFrontEnd,
-  { limits, ...where }: ListenOptions & { readonly limits: ListenerLimits },
+  { limits, ...listenOptions }: ListenOptions & { readonly limits: ListenerLimits },
 ): Promise<HttpServer> {
   const { log, telemetry } = frontEnd;
   const exchanges = new Map<Exchange, Promise<void>>();
   let phase: Phase = "serving";
   const options: ExchangeOptions = {
     headers: (request, isStream) => frontEnd.headers?.(request, isStream),
-    isLast: (status) => phase !== "serving" || frontEnd.isLast?.(status) === true,
+    closesConnection: (status) => phase !== "serving" || frontEnd.closesConnection?.(status) === true,
     phase: () => phase,
     // Pipelined requests on one connection count like those on several.
-    isFull: () => exchanges.size > limits.maxConnections,
+    isOverloaded: () => exchanges.size > limits.maxConnections,
     stalledTimeoutMs: limits.stalledTimeoutMs,
     redact: frontEnd.redact,
   };
@@ -149,8 +149,8 @@ export async function startServer(
     const { request } = exchange;
     const startedAt = performance.now();
     try {
-      const serving = () => frontEnd.serve(exchange);
-      const response = await (telemetry?.runHttpRequest(request.headers, serving) ?? serving());
+      const serveExchange = () => frontEnd.serve(exchange);
+      const response = await (telemetry?.runHttpRequest(request.headers, serveExchange) ?? serveExchange());
       if (response) await exchange.respond(response);
     } catch (error) {
       // The client learns nothing of an error of our own: that goes to the log.
@@ -168,21 +168,21 @@ export async function startServer(
     const exchange = new Exchange(request, response, options);
     // Before it is served: it counts.
     exchanges.set(exchange, Promise.resolve());
-    const over = serve(exchange)
+    const finished = serve(exchange)
       .catch((error: unknown) => log.error({ reason: errorMessage(error) }, "exchange"))
       .finally(() => exchanges.delete(exchange));
-    exchanges.set(exchange, over);
+    exchanges.set(exchange, finished);
   }
 
   /** Resolves when all exchanges are over, the time is, or `now` fires. */
-  async function allOver(withinMs: number, now?: AbortSignal): Promise<void> {
-    const waiting = new AbortController();
-    const signal = AbortSignal.any(now ? [now, waiting.signal] : [waiting.signal]);
+  async function waitForExchanges(withinMs: number, abortNow?: AbortSignal): Promise<void> {
+    const timeout = new AbortController();
+    const signal = AbortSignal.any(abortNow ? [abortNow, timeout.signal] : [timeout.signal]);
     await Promise.race([
       Promise.all(exchanges.values()),
       sleep(withinMs, undefined, { signal }).catch(() => undefined),
     ]);
-    waiting.abort();
+    timeout.abort();
   }
 
   const server = createServer(
@@ -199,24 +199,24 @@ export async function startServer(
   server.maxHeadersCount = MAX_HEADERS;
   // Each exchange listens for the end of its connection, and a client may send many requests behind each other.
   server.on("connection", (socket) => socket.setMaxListeners(0));
-  const port = await listen(server, where, log);
-  const streams = () => [...exchanges.keys()].filter(({ isStream }) => isStream).length;
-  const streamsUnobserved = telemetry?.registerGauge("mic.http.streams", streams);
+  const port = await listen(server, listenOptions, log);
+  const countStreams = () => [...exchanges.keys()].filter(({ isStream }) => isStream).length;
+  const unregisterStreamsGauge = telemetry?.registerGauge("mic.http.streams", countStreams);
 
   return {
-    url: `http://${toUrlHost(where.address)}:${port}${MCP_PATH}`,
-    async drain(withinMs, now, delayMs = 0) {
+    url: `http://${toUrlHost(listenOptions.address)}:${port}${MCP_PATH}`,
+    async drain(withinMs, abortNow, delayMs = 0) {
       phase = "leaving";
-      if (delayMs > 0) await sleep(delayMs, undefined, { signal: now }).catch(() => undefined);
+      if (delayMs > 0) await sleep(delayMs, undefined, { signal: abortNow }).catch(() => undefined);
       phase = "ending";
       await frontEnd.endStreams();
-      await allOver(withinMs, now);
+      await waitForExchanges(withinMs, abortNow);
       await frontEnd.close();
-      await allOver(LAST_ANSWERS_MS);
+      await waitForExchanges(ABORT_GRACE_MS);
       server.close();
       server.closeAllConnections();
       await Promise.all(exchanges.values());
-      streamsUnobserved?.();
+      unregisterStreamsGauge?.();
     },
   };
 }

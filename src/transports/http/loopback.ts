@@ -8,7 +8,7 @@ export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
 
 const systemLookup: Lookup = (name) => dns.lookup(name, { all: true });
 
-const refused = (host: string, why: string): UsageError =>
+const refusedHostError = (host: string, why: string): UsageError =>
   new UsageError(
     `--host ${JSON.stringify(host)} is refused: ${why}. serve --http listens on this machine's loopback only: 127.0.0.1, ::1 or localhost. To serve other machines, use serve --teams.`,
   );
@@ -21,11 +21,12 @@ export async function loopbackAddress(host: string, lookup: Lookup = systemLooku
   const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
   if (isIPv6(bare) && isLoopback(bare)) return "::1";
   if (isLoopback(host)) return host;
-  if (host.toLowerCase() !== "localhost") throw refused(host, "it is neither a loopback address nor localhost");
+  if (host.toLowerCase() !== "localhost")
+    throw refusedHostError(host, "it is neither a loopback address nor localhost");
   const addresses = await lookup("localhost").catch(() => []);
-  const elsewhere = addresses.find(({ address }) => !isLoopback(address));
-  if (elsewhere) throw refused(host, `on this machine it means ${elsewhere.address}`);
+  const nonLoopback = addresses.find(({ address }) => !isLoopback(address));
+  if (nonLoopback) throw refusedHostError(host, `on this machine it means ${nonLoopback.address}`);
   const [first] = [...addresses].sort((a, b) => a.family - b.family);
-  if (!first) throw refused(host, "on this machine it means no address");
+  if (!first) throw refusedHostError(host, "on this machine it means no address");
   return first.address;
 }

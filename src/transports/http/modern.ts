@@ -10,13 +10,13 @@ import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } f
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import type { HttpService } from "./port.ts";
-import { ending, errorResponse, MCP_PATH } from "./responses.ts";
+import { errorResponse, MCP_PATH, shuttingDown } from "./responses.ts";
 
 /** The status that the SDK gives an exchange that ended before there was an answer. */
 const CLOSED_UNANSWERED = 499;
 
 /** A request as the SDK takes it, without its body and without the token that let it in: no tool may see that. */
-function webRequest({ request, signal }: Exchange): Request {
+function toWebRequest({ request, signal }: Exchange): Request {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(request.headersDistinct))
     if (name !== "authorization") for (const value of values) headers.append(name, value);
@@ -24,25 +24,25 @@ function webRequest({ request, signal }: Exchange): Request {
 }
 
 /** Carries to one subscriptions/listen stream the updates of its own resources, and what goes to all streams. */
-function streamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefined): ServerEventBus {
+function createStreamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefined): ServerEventBus {
   // Changes between the first look and the acknowledgment follow it.
-  const early: ServerEvent[] = [];
-  let publish = (event: ServerEvent): void => void early.push(event);
+  const pendingEvents: ServerEvent[] = [];
+  let publish = (event: ServerEvent): void => void pendingEvents.push(event);
   subscriptions.deliverTo((uri) => publish({ kind: "resource_updated", uri }));
   return {
     publish: (event) => publish(event),
     subscribe(listener) {
       publish = listener;
-      for (const event of early.splice(0)) listener(event);
+      for (const event of pendingEvents.splice(0)) listener(event);
       return shared?.subscribe(listener) ?? (() => undefined);
     },
   };
 }
 
-const refuse = (status: number, { code, message: reason, data }: ListenRefusal, message: Listen): Response =>
+const toErrorResponse = (status: number, { code, message: reason, data }: ListenRefusal, message: Listen): Response =>
   errorResponse(status, reason, { code, data, message });
 
-export function createModern(service: HttpService) {
+export function createModernHandler(service: HttpService) {
   const createHandler = (bus?: ServerEventBus): McpHttpHandler =>
     createMcpHandler(
       ({ era, requestInfo }) => {
@@ -61,18 +61,18 @@ export function createModern(service: HttpService) {
   /** The SDK acknowledges what it is given: so it gets only what is watched, once no change can be missed. */
   async function listen(exchange: Exchange, message: Listen): Promise<Response | undefined> {
     const refused = listenRefusal(message);
-    if (refused) return refuse(400, refused, message);
+    if (refused) return toErrorResponse(400, refused, message);
     const subscriptions = service.createSubscriptions();
-    const handler = createHandler(streamBus(subscriptions, service.bus));
+    const handler = createHandler(createStreamBus(subscriptions, service.bus));
     try {
       const parsedBody = await watchNamed(message, subscriptions);
-      if (exchange.phase() === "ending") return ending(message);
+      if (exchange.phase() === "ending") return shuttingDown(message);
       exchange.isStream = true;
       streams.add(handler);
-      await exchange.respond(await handler.fetch(webRequest(exchange), { parsedBody }));
+      await exchange.respond(await handler.fetch(toWebRequest(exchange), { parsedBody }));
       return undefined;
     } catch (error) {
-      return refuse(200, watchRefusal(error), message);
+      return toErrorResponse(200, watchRefusal(error), message);
     } finally {
       subscriptions.close();
       streams.delete(handler);
@@ -85,7 +85,7 @@ export function createModern(service: HttpService) {
     async serve(exchange: Exchange, body: unknown): Promise<Response | undefined> {
       const message = Listen.safeParse(body).data;
       if (message) return await listen(exchange, message);
-      const response = await calls.fetch(webRequest(exchange), { parsedBody: body });
+      const response = await calls.fetch(toWebRequest(exchange), { parsedBody: body });
       return response.status === CLOSED_UNANSWERED
         ? errorResponse(503, "The server is ending.", { message: body })
         : response;

@@ -10,13 +10,13 @@ import type { Telemetry } from "../../telemetry/port.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A request or a notification. */
-export interface Asking {
+export interface RequestOrNotification {
   readonly method: string;
   readonly params?: unknown;
 }
 
 /** The requests and notifications in a body. `body`: the parsed JSON of a POST. */
-export const messagesIn = (body: unknown): readonly Asking[] =>
+export const messagesIn = (body: unknown): readonly RequestOrNotification[] =>
   [body].flat().flatMap((message) => {
     const { method, params } = isJsonObject(message) ? message : {};
     return typeof method === "string" ? [{ method, params }] : [];
@@ -42,7 +42,7 @@ export interface HttpService {
 }
 
 /** Serves clients of revisions before 2026-07-28. */
-export interface LegacyClients {
+export interface LegacyHandler {
   /** Resolves when it has sent the response, or with one to send. `messages`: those of a POST. */
   serve(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined>;
   /** Ends the streams on which clients only listen. */

@@ -37,32 +37,32 @@ export const errorResponse = (
 export const methodNotAllowed = (allowed: string): Response =>
   errorResponse(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
 
-export const tooMany = (): Response => errorResponse(503, "Too many requests at once; call again.");
+export const tooManyRequests = (): Response => errorResponse(503, "Too many requests at once; call again.");
 
-export const ending = (message?: unknown): Response =>
+export const shuttingDown = (message?: unknown): Response =>
   errorResponse(503, "The server is ending; call again in a moment.", { message });
 
 export const noSuchPath = (): Response =>
   errorResponse(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
 
-const isAsked = (method: string | undefined): boolean => method === "GET" || method === "HEAD";
+const isGetOrHead = (method: string | undefined): boolean => method === "GET" || method === "HEAD";
 
-const notAsked = (): Response => methodNotAllowed("GET, HEAD");
+const onlyGetOrHead = (): Response => methodNotAllowed("GET, HEAD");
 
 /** Whether the process is well. */
-export function health(method: string | undefined, isEnding: boolean): Response {
-  if (!isAsked(method)) return notAsked();
-  return Response.json({ status: isEnding ? "ending" : "ok" }, { status: isEnding ? 503 : 200 });
+export function healthResponse(method: string | undefined, isShuttingDown: boolean): Response {
+  if (!isGetOrHead(method)) return onlyGetOrHead();
+  return Response.json({ status: isShuttingDown ? "ending" : "ok" }, { status: isShuttingDown ? 503 : 200 });
 }
 
 /** Whether calls can be served, all that they depend on included: 200, or 503 with the reason. */
-export async function ready(
+export async function readinessResponse(
   method: string | undefined,
   phase: Phase,
   readiness: (() => Promise<object>) | undefined,
 ): Promise<Response> {
-  if (!isAsked(method)) return notAsked();
-  if (phase !== "serving") return health(method, true);
+  if (!isGetOrHead(method)) return onlyGetOrHead();
+  if (phase !== "serving") return healthResponse(method, true);
   try {
     return Response.json({ status: "ok", ...(await readiness?.()) });
   } catch (error) {

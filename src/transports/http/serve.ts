@@ -16,13 +16,21 @@ import {
   startServer,
 } from "./listener.ts";
 import type { HttpService } from "./port.ts";
-import { HEALTH_PATH, health, MCP_PATH, noSuchPath, READY_PATH, ready, tooMany } from "./responses.ts";
+import {
+  HEALTH_PATH,
+  healthResponse,
+  MCP_PATH,
+  noSuchPath,
+  READY_PATH,
+  readinessResponse,
+  tooManyRequests,
+} from "./responses.ts";
 import { createSessions, type SessionLimits } from "./sessions.ts";
 
 const MINUTE_MS = 60_000;
 
 /** What the clients of one runtime are served. */
-export function httpServiceOf(runtime: Runtime): HttpService {
+export function createHttpService(runtime: Runtime): HttpService {
   const confirmation = createConfirmation(runtime);
   return {
     createServer: (connection, protocolEra) =>
@@ -48,7 +56,7 @@ export interface HttpOptions extends ListenOptions, SessionLimits {
 }
 
 /** A stream and a call for each session, and some for requests without a session. */
-const connectionsFor = (sessions: number): number => 2 * sessions + 56;
+const maxConnectionsFor = (sessions: number): number => 2 * sessions + 56;
 
 /** Serves one HttpService to this machine. Rejects when it cannot listen. */
 export function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
@@ -63,24 +71,24 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
       const { request, path, phase } = exchange;
       const refused = checkHost(request) ?? checkAccess(request);
       if (refused) return refused;
-      if (exchange.isFull()) return tooMany();
-      if (path === HEALTH_PATH) return health(request.method, phase() === "ending");
-      if (path === READY_PATH) return await ready(request.method, phase(), readiness);
+      if (exchange.isOverloaded()) return tooManyRequests();
+      if (path === HEALTH_PATH) return healthResponse(request.method, phase() === "ending");
+      if (path === READY_PATH) return await readinessResponse(request.method, phase(), readiness);
       return path === MCP_PATH ? await endpoint.serve(exchange) : noSuchPath();
     },
     // A client that may not come in must not hold a connection: their number is limited.
-    isLast: (status) => status === 401 || status === 403,
+    closesConnection: (status) => status === 401 || status === 403,
     endStreams: endpoint.endStreams,
     close: endpoint.close,
   } satisfies HttpFrontEnd;
-  const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
+  const limits = { ...LISTENER_LIMITS, maxConnections: maxConnectionsFor(options.maxSessions), ...options.limits };
   return startServer(frontEnd, { ...options, limits });
 }
 
 /** `address`: one of this machine's loopback. Rejects when it cannot listen there. */
 export async function serveOnHttp(runtime: Runtime, address: string, port: number): Promise<HttpServer> {
   const { httpMaxSessions, httpSessionIdleMinutes, httpToken } = runtime.config;
-  return await startHttpServer(httpServiceOf(runtime), {
+  return await startHttpServer(createHttpService(runtime), {
     address,
     port,
     token: httpToken,

@@ -3,8 +3,8 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { errorMessage } from "../../core/failure.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
-import { isInitialize, LegacyTransport, legacyRefusal } from "./legacy-transport.ts";
-import type { HttpService, LegacyClients } from "./port.ts";
+import { checkLegacyRequest, isInitialize, LegacyTransport } from "./legacy-transport.ts";
+import type { HttpService, LegacyHandler } from "./port.ts";
 import { errorResponse } from "./responses.ts";
 
 const SESSION_NOT_FOUND = -32001;
@@ -18,64 +18,66 @@ interface Session {
   readonly transport: LegacyTransport;
   readonly subscriptions: Subscriptions;
   /** Tells telemetry. */
-  readonly ended: (() => void) | undefined;
+  readonly endTelemetrySession: (() => void) | undefined;
   /** Exchanges in flight, streams among them. */
-  open: number;
+  exchangesInFlight: number;
   idle?: NodeJS.Timeout;
 }
 
-export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits): LegacyClients {
+export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits): LegacyHandler {
   /** By id; ordered by when they fell idle. */
   const sessions = new Map<string, Session>();
 
-  async function end(id: string): Promise<void> {
+  async function endSession(id: string): Promise<void> {
     const session = sessions.get(id);
     if (!session) return;
     sessions.delete(id);
     clearTimeout(session.idle);
     session.subscriptions.close();
     await session.transport.close();
-    session.ended?.();
+    session.endTelemetrySession?.();
   }
 
   /** Ends a session in the background. */
-  function dismiss(id: string): void {
-    end(id).catch((error: unknown) => service.log.warn({ reason: errorMessage(error) }, "a session did not end well"));
+  function endInBackground(id: string): void {
+    endSession(id).catch((error: unknown) =>
+      service.log.warn({ reason: errorMessage(error) }, "a session did not end well"),
+    );
   }
 
   /**
    * Clients often disconnect without ending their session. So a new session takes the place of the one that has been idle longest;
    * its client, if it is still there, gets a 404 and initializes again. If all sessions are in use, the new one has to wait.
    */
-  function makeRoom(): boolean {
+  function ensureCapacity(): boolean {
     if (sessions.size < maxSessions) return true;
-    const longestIdle = [...sessions].find(([, { open }]) => open === 0);
+    const longestIdle = [...sessions].find(([, { exchangesInFlight }]) => exchangesInFlight === 0);
     if (!longestIdle) return false;
     service.log.info({ maxSessions }, "the session that was idle longest made room for a new one");
-    dismiss(longestIdle[0]);
+    endInBackground(longestIdle[0]);
     return true;
   }
 
-  async function serveIn<T>(id: string, session: Session, serve: () => Promise<T>): Promise<T> {
+  async function serveInSession<T>(id: string, session: Session, serve: () => Promise<T>): Promise<T> {
     clearTimeout(session.idle);
-    session.open += 1;
+    session.exchangesInFlight += 1;
     try {
       return await serve();
     } finally {
-      session.open -= 1;
+      session.exchangesInFlight -= 1;
       // One that has ended is not there any more.
-      if (session.open === 0 && sessions.delete(id)) {
+      if (session.exchangesInFlight === 0 && sessions.delete(id)) {
         sessions.set(id, session);
         session.idle = setTimeout(() => {
           service.log.info({ sessionIdleMs }, "an idle session has ended");
-          dismiss(id);
+          endInBackground(id);
         }, sessionIdleMs).unref();
       }
     }
   }
 
-  async function begin(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
-    if (!makeRoom()) {
+  async function startSession(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
+    if (!ensureCapacity()) {
       const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again when a client has gone.`;
       return errorResponse(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
     }
@@ -83,19 +85,24 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     const transport = new LegacyTransport(id);
     transport.onerror = (error) => service.log.debug({ reason: errorMessage(error) }, "protocol");
     const subscriptions = service.createSubscriptions();
-    const session = { transport, subscriptions, ended: service.telemetry?.startSession("tcp"), open: 0 };
+    const session = {
+      transport,
+      subscriptions,
+      endTelemetrySession: service.telemetry?.startSession("tcp"),
+      exchangesInFlight: 0,
+    };
     sessions.set(id, session);
-    return await serveIn(id, session, async () => {
-      let isKnown = false;
+    return await serveInSession(id, session, async () => {
+      let isDelivered = false;
       try {
         const server = await service.createServer({ subscriptions, isFirst: true }, "legacy");
         await server.connect(transport);
         await transport.post(exchange, messages);
-        isKnown = await exchange.finished;
+        isDelivered = await exchange.finished;
         return undefined;
       } finally {
         // A session whose client never learnt its id is of no use.
-        if (!isKnown) await end(id);
+        if (!isDelivered) await endSession(id);
       }
     });
   }
@@ -103,12 +110,12 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   return {
     async serve(exchange, messages) {
       const { method, headers } = exchange.request;
-      const refused = legacyRefusal(exchange, messages);
+      const refused = checkLegacyRequest(exchange, messages);
       if (refused) return refused;
       const { "mcp-session-id": id } = headers;
       const [message] = messages;
       if (id === undefined) {
-        if (messages.some(isInitialize)) return await begin(exchange, messages);
+        if (messages.some(isInitialize)) return await startSession(exchange, messages);
         return errorResponse(400, "The Mcp-Session-Id header is required: a session begins with initialize.", {
           message,
         });
@@ -121,19 +128,19 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       if (messages.some(isInitialize))
         return errorResponse(400, "Invalid Request: Server already initialized", { message });
       if (method !== "DELETE")
-        return await serveIn(String(id), session, () =>
+        return await serveInSession(String(id), session, () =>
           method === "GET" ? session.transport.listen(exchange) : session.transport.post(exchange, messages),
         );
-      await end(String(id));
+      await endSession(String(id));
       return new Response(null);
     },
 
     endStreams() {
-      for (const { transport } of sessions.values()) transport.endListening();
+      for (const { transport } of sessions.values()) transport.endListenStream();
     },
 
     async close() {
-      await Promise.all([...sessions.keys()].map(end));
+      await Promise.all([...sessions.keys()].map(endSession));
     },
   };
 }

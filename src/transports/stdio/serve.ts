@@ -9,7 +9,7 @@ import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
 import { createServer } from "../../mcp/server.ts";
 import { createConfirmation } from "../../mcp/tools/confirmation.ts";
-import { createListens } from "./listens.ts";
+import { createListenFilter } from "./listen-filter.ts";
 import { type MessageFilter, StdioTransport } from "./transport.ts";
 
 export interface Stdio {
@@ -22,26 +22,26 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   const subscriptions = createSubscriptions(runtime);
   /** Known once the client has spoken. */
   let protocolEra: ProtocolEra | undefined;
-  const listens = createListens(subscriptions);
+  const listenFilter = createListenFilter(subscriptions);
   const filter: MessageFilter = {
-    inbound: listens.inbound,
-    outbound: (message) => listens.outbound(protocolEra === "legacy" ? withLegacyCode(message) : message),
+    inbound: listenFilter.inbound,
+    outbound: (message) => listenFilter.outbound(protocolEra === "legacy" ? withLegacyCode(message) : message),
   };
   const confirmation = createConfirmation(runtime);
   const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true };
-  const sessionEnded = runtime.telemetry?.startSession("pipe");
+  const endTelemetrySession = runtime.telemetry?.startSession("pipe");
   const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), filter);
-  const begin = (context: McpRequestContext) => {
+  const createConnectionServer = (context: McpRequestContext) => {
     protocolEra = context.era;
     return createServer(runtime, connection, protocolEra);
   };
-  const handle = serveStdio(begin, {
+  const handle = serveStdio(createConnectionServer, {
     transport,
     onerror: (error) => runtime.log.warn({ reason: errorMessage(error) }, "protocol"),
   });
   return async () => {
     subscriptions.close();
     await handle.close();
-    sessionEnded?.();
+    endTelemetrySession?.();
   };
 }

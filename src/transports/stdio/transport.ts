@@ -6,18 +6,18 @@ import { type JSONRPCMessage, ProtocolErrorCode, type RequestId, type Transport 
 import { errorCode } from "../../core/failure.ts";
 import { canceledId } from "../../mcp/messages/cancelled.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
-import { createLines } from "./lines.ts";
-import { readLine, refusal } from "./read-line.ts";
+import { createLineSplitter } from "./line-splitter.ts";
+import { createErrorMessage, parseLine } from "./parse-line.ts";
 
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 /** Requests in flight. More than any client has been seen to send; each may hold an answer in memory. */
 const MAX_IN_FLIGHT = 128;
 /** Size of the requests that wait. While they take more, nothing is read. */
-const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 /** Roughly what a parsed request takes besides its text. */
 const OVERHEAD_BYTES = 1_024;
 /** Size of what the client has not read. While it is more, notifications are dropped. */
-const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
 /** Answered when it ends; the SDK limits how many there are. */
 const LISTEN = "subscriptions/listen";
@@ -34,7 +34,7 @@ export interface MessageFilter {
 }
 
 /** A request, or the refusal of a line: for either the client has to read a line. */
-interface Waiting {
+interface QueuedMessage {
   readonly message: JSONRPCMessage;
   readonly bytes: number;
 }
@@ -47,10 +47,10 @@ export class StdioTransport implements Transport {
   readonly #out: Writable;
   readonly #redact: Redact;
   readonly #filter: MessageFilter;
-  readonly #waiting = new Set<Waiting>();
-  #waitingBytes = 0;
+  readonly #queue = new Set<QueuedMessage>();
+  #queuedBytes = 0;
   readonly #inFlight = new Set<RequestId>();
-  #isAdmitting = false;
+  #isStartingQueued = false;
   #closed = false;
 
   constructor(stdin: Readable, stdout: Writable, redact: Redact, filter: MessageFilter) {
@@ -61,10 +61,10 @@ export class StdioTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const lines = createLines(MAX_MESSAGE_BYTES, (text, bytes) => this.#read(text, bytes));
-    this.#in.on("data", lines);
+    const splitLines = createLineSplitter(MAX_MESSAGE_BYTES, (text, bytes) => this.#handleLine(text, bytes));
+    this.#in.on("data", splitLines);
     this.#in.on("error", (error) => this.onerror?.(error));
-    this.#out.on("drain", () => this.#admit());
+    this.#out.on("drain", () => this.#startQueued());
     this.#out.on("error", (error) => {
       // Every session ends with a client that has disconnected: that is no error.
       if (!this.#closed && errorCode(error) !== "EPIPE") this.onerror?.(error);
@@ -73,35 +73,35 @@ export class StdioTransport implements Transport {
     for (const end of ["end", "close"]) this.#in.on(end, () => this.#close());
   }
 
-  #read(text: string, bytes: number): void {
-    const { messages, refusals } = readLine(text, bytes, MAX_MESSAGE_BYTES);
+  #handleLine(text: string, bytes: number): void {
+    const { messages, refusals } = parseLine(text, bytes, MAX_MESSAGE_BYTES);
     for (const message of refusals) {
       if ("error" in message) this.onerror?.(new Error(`refused on stdin: ${message.error.message}`));
-      this.#wait(message, 0);
+      this.#enqueue(message, 0);
     }
     for (const message of messages)
-      if (isRequest(message)) this.#wait(message, text.length);
-      else this.#takeAtOnce(message);
-    this.#admit();
+      if (isRequest(message)) this.#enqueue(message, text.length);
+      else this.#handleImmediately(message);
+    this.#startQueued();
   }
 
-  #wait(message: JSONRPCMessage, textBytes: number): void {
+  #enqueue(message: JSONRPCMessage, textBytes: number): void {
     const bytes = textBytes + OVERHEAD_BYTES;
-    this.#waiting.add({ message, bytes });
-    this.#waitingBytes += bytes;
+    this.#queue.add({ message, bytes });
+    this.#queuedBytes += bytes;
   }
 
-  #takeOut(waiting: Waiting): void {
-    this.#waiting.delete(waiting);
-    this.#waitingBytes -= waiting.bytes;
+  #dequeue(queued: QueuedMessage): void {
+    this.#queue.delete(queued);
+    this.#queuedBytes -= queued.bytes;
   }
 
   /** Notifications and responses need not wait: they may end a request. */
-  #takeAtOnce(message: JSONRPCMessage): void {
+  #handleImmediately(message: JSONRPCMessage): void {
     const canceled = canceledId(message);
     if (canceled !== undefined) {
-      for (const each of this.#waiting)
-        if (isRequest(each.message) && "id" in each.message && each.message.id === canceled) this.#takeOut(each);
+      for (const each of this.#queue)
+        if (isRequest(each.message) && "id" in each.message && each.message.id === canceled) this.#dequeue(each);
       this.#inFlight.delete(canceled);
     }
     this.#deliver(message);
@@ -111,23 +111,23 @@ export class StdioTransport implements Transport {
    * Begins the requests that may begin: a limited number at once, none while the client does not read its answers, and none under
    * an id that is in flight.
    */
-  #admit(): void {
-    if (this.#isAdmitting) return;
-    this.#isAdmitting = true;
-    for (const each of this.#waiting) {
+  #startQueued(): void {
+    if (this.#isStartingQueued) return;
+    this.#isStartingQueued = true;
+    for (const each of this.#queue) {
       if (this.#out.writableNeedDrain || this.#inFlight.size >= MAX_IN_FLIGHT) break;
       const { message } = each;
       const id = isRequest(message) && "id" in message ? message.id : undefined;
       if (id !== undefined && this.#inFlight.has(id)) continue;
-      this.#takeOut(each);
+      this.#dequeue(each);
       if (id === undefined) this.#write(message);
       else {
         this.#inFlight.add(id);
         this.#deliver(message);
       }
     }
-    this.#isAdmitting = false;
-    if (this.#waitingBytes >= MAX_WAITING_BYTES) this.#in.pause();
+    this.#isStartingQueued = false;
+    if (this.#queuedBytes >= MAX_QUEUED_BYTES) this.#in.pause();
     else if (!this.#closed) this.#in.resume();
   }
 
@@ -140,7 +140,7 @@ export class StdioTransport implements Transport {
       this.onerror?.(new Error("a message could not be taken in", { cause: error }));
       if (!("method" in message && "id" in message)) return;
       const reason = "mic-mcp failed in taking in this request.";
-      this.#write(refusal(ProtocolErrorCode.InternalError, reason, message.id));
+      this.#write(createErrorMessage(ProtocolErrorCode.InternalError, reason, message.id));
       this.#inFlight.delete(message.id);
     }
   }
@@ -152,14 +152,14 @@ export class StdioTransport implements Transport {
     const isAnswer = "result" in message || "error" in message;
     if (!isAnswer || message.id === undefined) return;
     this.#inFlight.delete(message.id);
-    this.#admit();
+    this.#startQueued();
   }
 
   #write(message: JSONRPCMessage): void {
-    const unread = this.#out.writableLength;
+    const bufferedBytes = this.#out.writableLength;
     const isNotification = "method" in message && !("id" in message);
-    const isLate = isNotification && message.method === PROGRESS && this.#out.writableNeedDrain;
-    if (this.#closed || isLate || (isNotification && unread > MAX_UNREAD_BYTES)) return;
+    const isStaleProgress = isNotification && message.method === PROGRESS && this.#out.writableNeedDrain;
+    if (this.#closed || isStaleProgress || (isNotification && bufferedBytes > MAX_BUFFERED_BYTES)) return;
     this.#out.write(`${this.#redact(JSON.stringify(message))}\n`);
   }
 

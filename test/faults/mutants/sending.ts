@@ -145,8 +145,8 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "another success than the contract's changed nothing",
-    code: 'notJson(answer) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined)',
-    instead: "notJson(answer)",
+    code: 'jsonErrorOf(response) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined)',
+    instead: "jsonErrorOf(response)",
     seenBy: outcomes("and has an unknown outcome when nothing else comes: the envelope with another status"),
   },
   {

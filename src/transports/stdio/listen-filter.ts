@@ -6,15 +6,15 @@ import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } f
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { MessageFilter } from "./transport.ts";
 
-export function createListens(subscriptions: Subscriptions): MessageFilter {
+export function createListenFilter(subscriptions: Subscriptions): MessageFilter {
   const listening = new Set<RequestId>();
 
-  function end(id: RequestId): void {
+  function endListen(id: RequestId): void {
     if (listening.delete(id)) subscriptions.leaveAll(id);
   }
 
   /** Returns why the request is refused; undefined if `pass` gets it. */
-  function begin(listen: Listen, pass: (message: JSONRPCMessage) => void): ListenRefusal | undefined {
+  function beginListen(listen: Listen, pass: (message: JSONRPCMessage) => void): ListenRefusal | undefined {
     const refused = listenRefusal(listen);
     if (refused) return refused;
     const { id, params } = listen;
@@ -25,7 +25,7 @@ export function createListens(subscriptions: Subscriptions): MessageFilter {
       try {
         watchNamed(listen, subscriptions).then((watched) => listening.has(id) && pass(watched));
       } catch (error) {
-        end(id);
+        endListen(id);
         return watchRefusal(error);
       }
     }
@@ -35,20 +35,20 @@ export function createListens(subscriptions: Subscriptions): MessageFilter {
   return {
     inbound(message, pass) {
       const canceled = canceledId(message);
-      if (canceled !== undefined) end(canceled);
+      if (canceled !== undefined) endListen(canceled);
       const isListen = "method" in message && message.method === "subscriptions/listen";
       const listen = isListen ? Listen.safeParse(message).data : undefined;
       if (!listen) {
         pass(message);
         return undefined;
       }
-      const refused = begin(listen, pass);
+      const refused = beginListen(listen, pass);
       return refused && { jsonrpc: "2.0", id: listen.id, error: { ...refused } };
     },
 
     outbound(message) {
       // The SDK refuses a listen request itself, or ends it when all ends.
-      if (("error" in message || "result" in message) && message.id !== undefined) end(message.id);
+      if (("error" in message || "result" in message) && message.id !== undefined) endListen(message.id);
       return message;
     },
   };

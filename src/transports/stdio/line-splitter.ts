@@ -9,12 +9,15 @@ const FIRST_BUFFER_BYTES = 64 * 1024;
  * Returns a function that takes chunks. `onLine` gets each line without its newline, and its length in bytes; `text` is only the
  * two ends of a line of more than `maxBytes`. A last line without a newline does not count.
  */
-export function createLines(maxBytes: number, onLine: (text: string, bytes: number) => void): (chunk: Buffer) => void {
+export function createLineSplitter(
+  maxBytes: number,
+  onLine: (text: string, bytes: number) => void,
+): (chunk: Buffer) => void {
   let buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
   let used = 0;
   let bytes = 0;
 
-  function hold(part: Buffer): void {
+  function append(part: Buffer): void {
     if (used + part.length > buffer.length) {
       const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, used + part.length));
       buffer.copy(larger, 0, 0, used);
@@ -23,7 +26,7 @@ export function createLines(maxBytes: number, onLine: (text: string, bytes: numb
     used += part.copy(buffer, used);
   }
 
-  function release(): void {
+  function reset(): void {
     used = 0;
     if (buffer.length > FIRST_BUFFER_BYTES) buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
   }
@@ -31,13 +34,13 @@ export function createLines(maxBytes: number, onLine: (text: string, bytes: numb
   function add(part: Buffer): void {
     bytes += part.length;
     if (bytes <= maxBytes) {
-      hold(part);
+      append(part);
       return;
     }
     const all = Buffer.concat([buffer.subarray(0, used), part]);
-    release();
-    hold(all.subarray(0, END_BYTES));
-    hold(all.subarray(Math.max(END_BYTES, all.length - END_BYTES)));
+    reset();
+    append(all.subarray(0, END_BYTES));
+    append(all.subarray(Math.max(END_BYTES, all.length - END_BYTES)));
   }
 
   return (chunk) => {
@@ -46,7 +49,7 @@ export function createLines(maxBytes: number, onLine: (text: string, bytes: numb
       add(rest.subarray(0, at));
       rest = rest.subarray(at + 1);
       const [text, length] = [buffer.toString("utf8", 0, used), bytes];
-      release();
+      reset();
       bytes = 0;
       onLine(text, length);
     }

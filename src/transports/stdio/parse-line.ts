@@ -10,33 +10,33 @@ import * as z from "zod/v4";
 import { isJsonObject } from "../../contract/json.ts";
 import { exceededBound } from "../../mcp/messages/bounds.ts";
 
-export interface Reading {
+export interface ParsedLine {
   readonly messages: readonly JSONRPCMessage[];
   readonly refusals: readonly JSONRPCMessage[];
 }
 
 /** JSON-RPC requires `id: null` where none can be read; MCP does not allow that id, and leaves it out. */
-export const refusal = (code: number, message: string, id: RequestId | undefined): JSONRPCMessage => ({
+export const createErrorMessage = (code: number, message: string, id: RequestId | undefined): JSONRPCMessage => ({
   jsonrpc: "2.0",
   ...(id !== undefined && { id }),
   error: { code, message },
 });
 
-const refused = (code: number, message: string, id?: RequestId): Reading => ({
+const rejectLine = (code: number, message: string, id?: RequestId): ParsedLine => ({
   messages: [],
-  refusals: [refusal(code, message, id)],
+  refusals: [createErrorMessage(code, message, id)],
 });
 
 const Id = z.union([z.string(), z.int()]);
 
-function readOne(value: unknown): Reading {
+function parseMessage(value: unknown): ParsedLine {
   try {
     return { messages: [parseJSONRPCMessage(value)], refusals: [] };
   } catch {
     // A response carries an id of ours: a refusal under it would answer another request.
     const id = isJsonObject(value) && "method" in value ? Id.safeParse(value["id"]).data : undefined;
     const reason = "This is no JSON-RPC 2.0 request, notification or response.";
-    return refused(ProtocolErrorCode.InvalidRequest, reason, id);
+    return rejectLine(ProtocolErrorCode.InvalidRequest, reason, id);
   }
 }
 
@@ -52,7 +52,7 @@ const IS_RESPONSE = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER},\s*){0,3}?"(?:re
 const END_CHARS = 4_096;
 
 /** The id of a request that is not parsed: it is read from the two ends of its line. */
-function idIn(line: string): RequestId | undefined {
+function findRequestId(line: string): RequestId | undefined {
   const head = line.slice(0, END_CHARS);
   if (IS_RESPONSE.test(head)) return undefined;
   const text = (ID_AT_HEAD.exec(head) ?? ID_AT_TAIL.exec(line.slice(-END_CHARS)))?.groups?.["id"];
@@ -70,21 +70,22 @@ const MAX_BATCH = 100;
  * Reads an array as a batch of revision 2025-03-26: its messages are taken and answered one by one. `line`: only its ends if it is
  * longer than `maxBytes`.
  */
-export function readLine(line: string, bytes: number, maxBytes: number): Reading {
-  const tooMuch =
+export function parseLine(line: string, bytes: number, maxBytes: number): ParsedLine {
+  const exceededLimit =
     bytes > maxBytes
       ? `This message has ${bytes} bytes, and ${maxBytes} is the most that is read; nothing was done.`
       : exceededBound(line);
-  if (tooMuch !== undefined) return refused(ProtocolErrorCode.InvalidRequest, tooMuch, idIn(line));
+  if (exceededLimit !== undefined)
+    return rejectLine(ProtocolErrorCode.InvalidRequest, exceededLimit, findRequestId(line));
   if (line.trim() === "") return { messages: [], refusals: [] };
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
     const reason = "This line is no JSON; on stdio one line is one JSON-RPC message.";
-    return refused(ProtocolErrorCode.ParseError, reason);
+    return rejectLine(ProtocolErrorCode.ParseError, reason);
   }
-  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_BATCH) return readOne(value);
-  const read = value.map(readOne);
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_BATCH) return parseMessage(value);
+  const read = value.map(parseMessage);
   return { messages: read.flatMap(({ messages }) => messages), refusals: read.flatMap(({ refusals }) => refusals) };
 }
