@@ -23,7 +23,7 @@ export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note
     {
       text: "This server runs against a local emulator: all data except geography is made up, and nothing leaves this machine.",
     },
-    { needs: ["download_asset"], text: `Its files (M4_FILE): ${listed.join(", ")}.` },
+    { requiredTools: ["download_asset"], text: `Its files (M4_FILE): ${listed.join(", ")}.` },
   ];
 }
 

@@ -9,8 +9,8 @@ import { escapeJson, escapeText } from "../core/untrusted-text.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
-import { filterVisibleTools, offeredTools, whyNotOffered } from "../mcp/tools/offered-tools.ts";
-import { toolCall } from "../mcp/tools/tool-call.ts";
+import { filterVisibleTools, offeredTools, reasonNotOffered } from "../mcp/tools/offered-tools.ts";
+import { createToolCall } from "../mcp/tools/tool-call.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolCall } from "../toolkit/tool-call.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
@@ -41,7 +41,7 @@ function toolNamed<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "view">
   const tool = offered.find((each) => each.name === name);
   if (tool) return tool;
   const hidden = all.find((each) => each.name === name);
-  if (hidden) throw new UsageError(`${name} is not offered: ${whyNotOffered(hidden, config)}.`);
+  if (hidden) throw new UsageError(`${name} is not offered: ${reasonNotOffered(hidden, config)}.`);
   const names = offered.map((each) => each.name);
   throw new UsageError(`There is no tool ${JSON.stringify(name)}.${didYouMean(name, names)} mic-mcp call lists them.`);
 }
@@ -145,10 +145,12 @@ export async function perform(
   const limits = () => ({ signal, deadlineAt: Date.now() + CALL_LIMIT_MS });
   try {
     const args = await completeArguments(tool, typed, runtime);
-    const confirmed = isConfirmed ? {} : await confirm(tool, args, toolCall(runtime, tool.name, limits()), runtime);
+    const confirmed = isConfirmed
+      ? {}
+      : await confirm(tool, args, createToolCall(runtime, tool.name, limits()), runtime);
     const result = await tool.invoke(
       args,
-      toolCall(runtime, tool.name, limits(), {
+      createToolCall(runtime, tool.name, limits(), {
         ...confirmed,
         report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
       }),

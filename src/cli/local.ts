@@ -74,7 +74,7 @@ export function compose(
       if (toolset === "jobs") await identity.credentials();
     },
   });
-  telemetry?.registerGauge("mic.watched.resources", runtime.watching.count);
+  telemetry?.registerGauge("mic.watched.resources", runtime.resourceWatcher.count);
   telemetry?.registerGauge("mic.geography.permits", geography.permits);
   return {
     runtime,

@@ -8,7 +8,7 @@ import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { UsageError } from "../core/config.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
-import { toolCall } from "../mcp/tools/tool-call.ts";
+import { createToolCall } from "../mcp/tools/tool-call.ts";
 import { VIEW_NAMES, type ViewName } from "../toolkit/views.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { COMMANDS } from "./commands.ts";
@@ -83,7 +83,7 @@ async function draw(view: ViewName, pairs: readonly string[], { runtime, signal 
   try {
     const args = await completeArguments(tool, typed, runtime);
     const limits = { signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
-    const { structured, text } = await tool.invoke(args, toolCall(runtime, tool.name, limits));
+    const { structured, text } = await tool.invoke(args, createToolCall(runtime, tool.name, limits));
     const result = { content: [{ type: "text", text }], structuredContent: structured };
     return withData(await runtime.readView(view), JSON.parse(redact(JSON.stringify(result))));
   } catch (error) {

@@ -6,7 +6,7 @@ import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources/resources.ts";
 import type { Runtime } from "./runtime.ts";
 import { offeredTools } from "./tools/offered-tools.ts";
-import { toolCall } from "./tools/tool-call.ts";
+import { createToolCall } from "./tools/tool-call.ts";
 
 /** A person waits for it while typing. */
 const LIMIT_MS = 5_000;
@@ -17,7 +17,7 @@ interface Reference {
   readonly name?: string;
 }
 
-function kindOf(ref: Reference, argument: string, runtime: Runtime): CandidateKind | undefined {
+function completionKindOf(ref: Reference, argument: string, runtime: Runtime): CandidateKind | undefined {
   if (ref.name !== undefined)
     return findPrompt(ref.name, runtime).arguments.find(({ name }) => name === argument)?.candidates;
   const resource = offeredResources(runtime).find(({ uri }) => uri === ref.uri);
@@ -32,15 +32,15 @@ function kindOf(ref: Reference, argument: string, runtime: Runtime): CandidateKi
 export function serveCompletion(server: Server, runtime: Runtime): void {
   server.setRequestHandler("completion/complete", async ({ params }, context) => {
     const { ref, argument } = params;
-    const kind = kindOf(ref, argument.name, runtime);
+    const kind = completionKindOf(ref, argument.name, runtime);
     if (kind === undefined) return { completion: { values: [], total: 0, hasMore: false } };
     const deadlineAt = runtime.ports.service.timing.now() + LIMIT_MS;
     const limits = { signal: context.mcpReq.signal, deadlineAt };
     const workspaceId =
       params.context?.arguments?.["workspaceId"] ?? (await runtime.workspaceId().catch(() => undefined));
-    const values = await runtime.candidates.suggest(kind, argument.value, {
+    const values = await runtime.completions.suggest(kind, argument.value, {
       tools: offeredTools(runtime.tools, runtime.config),
-      callOf: (tool) => toolCall(runtime, tool, limits),
+      callOf: (tool) => createToolCall(runtime, tool, limits),
       workspaceId,
     });
     const completion = {

@@ -7,7 +7,7 @@ import { isOfferedTool } from "./tools/offered-tools.ts";
 
 const MAX_CHARS = 4_000;
 
-const wrong = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
 export const offeredPrompts = ({ tools, config }: Runtime): readonly Prompt[] =>
   prompts.filter((prompt) => prompt.tools.every((tool) => isOfferedTool(tool, tools, config)));
@@ -16,26 +16,29 @@ export function findPrompt(name: string, runtime: Runtime): Prompt {
   const offered = offeredPrompts(runtime);
   const prompt = offered.find((each) => each.name === name);
   if (prompt) return prompt;
-  throw wrong(`Unknown prompt ${formatToken(name)}: the prompts are: ${offered.map((each) => each.name).join(", ")}.`);
+  throw invalidParams(
+    `Unknown prompt ${formatToken(name)}: the prompts are: ${offered.map((each) => each.name).join(", ")}.`,
+  );
 }
 
-function checked(prompt: Prompt, given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function validateArguments(prompt: Prompt, args: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const known = prompt.arguments.map(({ name }) => name);
-  const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  const unknown = Object.keys(args).filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    throw wrong(
+    throw invalidParams(
       `${prompt.name} takes no argument ${unknown.map((name) => formatToken(name)).join(", ")}; it takes: ${known.join(", ")}.`,
     );
   // A form sends an argument that was left empty.
-  const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value.trim() !== ""));
+  const filled = Object.fromEntries(Object.entries(args).filter(([, value]) => value.trim() !== ""));
   const missing = prompt.arguments.filter(({ name, required }) => required && filled[name] === undefined);
-  if (missing.length > 0) throw wrong(`${prompt.name} needs ${missing.map(({ name }) => name).join(", ")}.`);
-  const long = Object.entries(filled).filter(([, value]) => value.length > MAX_CHARS);
-  if (long.length > 0) throw wrong(`${long.map(([name]) => name).join(", ")}: at most ${MAX_CHARS} characters.`);
+  if (missing.length > 0) throw invalidParams(`${prompt.name} needs ${missing.map(({ name }) => name).join(", ")}.`);
+  const tooLong = Object.entries(filled).filter(([, value]) => value.length > MAX_CHARS);
+  if (tooLong.length > 0)
+    throw invalidParams(`${tooLong.map(([name]) => name).join(", ")}: at most ${MAX_CHARS} characters.`);
   return filled;
 }
 
-const shown = ({ name, description, required }: PromptArgument) => ({ name, description, required });
+const toPromptArgument = ({ name, description, required }: PromptArgument) => ({ name, description, required });
 
 export function servePrompts(server: Server, runtime: Runtime): void {
   server.setRequestHandler("prompts/list", async () => ({
@@ -43,14 +46,14 @@ export function servePrompts(server: Server, runtime: Runtime): void {
       name: prompt.name,
       title: prompt.title,
       description: prompt.description,
-      arguments: prompt.arguments.map(shown),
+      arguments: prompt.arguments.map(toPromptArgument),
     })),
   }));
   server.setRequestHandler("prompts/get", async ({ params }): Promise<GetPromptResult> => {
     const prompt = findPrompt(params.name, runtime);
-    const asked = prompt.text(checked(prompt, params.arguments ?? {}));
+    const promptText = prompt.text(validateArguments(prompt, params.arguments ?? {}));
     const skill = prompt.skill === undefined ? undefined : await runtime.skills.instructions(prompt.skill);
-    const text = skill === undefined ? asked : `${asked}\n\n${skill}`;
+    const text = skill === undefined ? promptText : `${promptText}\n\n${skill}`;
     return { description: prompt.description, messages: [{ role: "user", content: { type: "text", text } }] };
   });
 }

@@ -42,8 +42,8 @@ export interface Runtime {
   readonly ports: Ports;
   readonly resources: readonly Resource[];
   /** Suggests values for the variables of a resource template and the arguments of a prompt. */
-  readonly candidates: Candidates;
-  readonly watching: Watching;
+  readonly completions: Candidates;
+  readonly resourceWatcher: Watching;
   /** The ids of tasks, under a seal that nobody makes or opens for another caller. */
   readonly taskIds: IdCodec<StartedJob>;
   /** Undefined: each way of serving makes its own, with a key that only this process has. */

@@ -20,7 +20,7 @@ export const serverInfo = (version: string) =>
 const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-interface Offered {
+interface OfferedCapabilities {
   /** Whether clients can subscribe to resources on this connection. */
   readonly subscriptions: boolean;
   /** Whether calls can become tasks on this connection. */
@@ -28,7 +28,7 @@ interface Offered {
   readonly views: boolean;
 }
 
-export const capabilities = ({ subscriptions, tasks, views }: Offered) =>
+export const serverCapabilities = ({ subscriptions, tasks, views }: OfferedCapabilities) =>
   ({
     tools: {},
     resources: { ...(subscriptions && { subscribe: true }) },

@@ -16,26 +16,32 @@ import { formatToken } from "../core/untrusted-text.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
-import { instructions, unresolvedNotes } from "./instructions.ts";
-import { observedServer } from "./operations.ts";
+import { buildInstructions, unresolvedNotes } from "./instructions.ts";
+import { createObservedServer } from "./observed-server.ts";
 import { servePrompts } from "./prompts.ts";
 import { resourceLink, serveResources } from "./resources/resources.ts";
 import { type Subscriptions, serveSubscriptions } from "./resources/subscriptions.ts";
 import type { Runtime } from "./runtime.ts";
-import { CACHE_HINTS, capabilities, serverInfo } from "./server-info.ts";
+import { CACHE_HINTS, serverCapabilities, serverInfo } from "./server-info.ts";
 import { serveSkills } from "./skills/serve.ts";
 import { createJobTasks } from "./tasks/job-tasks.ts";
-import { serveTasks, takesTasks } from "./tasks/serve.ts";
-import { type CallRequest, callTool, reporter, type Situation } from "./tools/call.ts";
+import { clientSupportsTasks, serveTasks } from "./tasks/serve.ts";
+import { type CallEnvironment, type CallRequest, callTool, createProgressReporter } from "./tools/call.ts";
 import type { Confirmation } from "./tools/confirmation.ts";
-import { filterVisibleTools, hasTasks, listed, offeredTools, whyNotOffered } from "./tools/offered-tools.ts";
+import {
+  filterVisibleTools,
+  offeredTools,
+  reasonNotOffered,
+  serverSupportsTasks,
+  toListedTool,
+} from "./tools/offered-tools.ts";
 
 const FIRST_WITH_LINKS = "2025-06-18";
 
 /** The stored login's workspace makes `workspaceId` optional in listings; a slow keychain must not hold up a connection. */
 const WORKSPACE_WAIT_MS = 1_000;
 
-const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
+const workspaceWithTimeout = ({ workspaceId }: Runtime): Promise<string | undefined> =>
   withTimeoutFallback(workspaceId(), undefined, WORKSPACE_WAIT_MS);
 
 /** A journal that cannot be read, or not within this time, must not hold up a connection. */
@@ -44,7 +50,7 @@ const JOURNAL_WAIT_MS = 1_000;
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
 
 /** What a client calls itself. */
-function nameOf(client: unknown): string | undefined {
+function clientNameOf(client: unknown): string | undefined {
   const name = isJsonObject(client) ? client["name"] : undefined;
   return typeof name === "string" ? name : undefined;
 }
@@ -75,56 +81,64 @@ export async function createServer(
   const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
   const mayResolve = connection.isFirst === true && offered.has("resolve_actions");
   const [workspaceId, unresolved] = await Promise.all([
-    knownSoon(runtime),
+    workspaceWithTimeout(runtime),
     mayResolve ? withTimeoutFallback(runtime.countUnresolved(), 0, JOURNAL_WAIT_MS) : 0,
   ]);
   const linkOf = (uri: string) => resourceLink(uri, runtime);
   const info = serverInfo(version);
-  const tasks = protocolEra === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
+  const tasks =
+    protocolEra === "modern" && serverSupportsTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 
   const options: ServerOptions = {
-    capabilities: capabilities({
+    capabilities: serverCapabilities({
       subscriptions: subscriptions !== undefined,
       tasks: tasks !== undefined,
       views: config.apps !== "never",
     }),
     requestState: { verify: confirmation.verify },
-    instructions: instructions([...offered.values()], workspaceId, [...unresolvedNotes(unresolved), ...notes]),
+    instructions: buildInstructions([...offered.values()], workspaceId, [...unresolvedNotes(unresolved), ...notes]),
     cacheHints: CACHE_HINTS,
   };
   const server = telemetry
-    ? observedServer({ telemetry, runtime, ...connection }, info, options)
+    ? createObservedServer({ telemetry, runtime, ...connection }, info, options)
     : new Server(info, options);
   const capabilitiesOf = (context: ServerContext): unknown =>
     protocolEra === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
   const visibleTools = (context: ServerContext): readonly Tool[] =>
     filterVisibleTools([...offered.values()], config, capabilitiesOf(context));
   server.setRequestHandler("tools/list", async (_, context) => {
-    const known = workspaceId ?? (await knownSoon(runtime));
-    return { tools: visibleTools(context).map((tool) => listed(tool, known)) };
+    const currentWorkspaceId = workspaceId ?? (await workspaceWithTimeout(runtime));
+    return { tools: visibleTools(context).map((tool) => toListedTool(tool, currentWorkspaceId)) };
   });
-  const takesLinks = (): boolean =>
+  const supportsLinks = (): boolean =>
     (server.getNegotiatedProtocolVersion() ?? connection.protocolVersion ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
   /** In 2026-07-28 a client says in each request who it is. */
-  const clientIn = (envelope: Readonly<Record<string, unknown>>): string | undefined =>
-    nameOf(protocolEra === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
-  const answerCall = (tool: Tool, args: unknown, request: CallRequest, asTask?: Situation["asTask"]) =>
-    callTool(tool, args, { runtime, request, linkOf: takesLinks() ? linkOf : undefined, asTask });
+  const readClientName = (envelope: Readonly<Record<string, unknown>>): string | undefined =>
+    clientNameOf(protocolEra === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
+  const handleCall = (tool: Tool, args: unknown, request: CallRequest, createTask?: CallEnvironment["createTask"]) =>
+    callTool(tool, args, { runtime, request, linkOf: supportsLinks() ? linkOf : undefined, createTask });
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
     const { id, signal } = context.mcpReq;
     const request: CallRequest = {
       id,
       session: context.sessionId,
-      client: clientIn(envelopeOf(context)),
+      client: readClientName(envelopeOf(context)),
       signal,
-      report: reporter(context),
-      seek: (asked, args, call) => confirmation.seek(asked, args, context, capabilitiesOf(context), call),
+      report: createProgressReporter(context),
+      requestConsent: (calledTool, args, call) =>
+        confirmation.requestConsent(calledTool, args, context, capabilitiesOf(context), call),
     };
-    if (tool) return await answerCall(tool, params.arguments, request, takesTasks(context) ? tasks?.answer : undefined);
+    if (tool)
+      return await handleCall(
+        tool,
+        params.arguments,
+        request,
+        clientSupportsTasks(context) ? tasks?.createTask : undefined,
+      );
     const hidden = tools.find(({ name }) => name === params.name);
     const names = visibleTools(context).map(({ name }) => name);
-    const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
+    const why = hidden ? reasonNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${formatToken(params.name)}: ${why}`);
   });
   serveResources(server, runtime, protocolEra);

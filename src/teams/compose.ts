@@ -14,7 +14,7 @@ import { createRedactor } from "../credentials/redaction.ts";
 import { noTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import { ANSWER_SECONDS } from "../mcp/tools/confirmation.ts";
+import { CONFIRMATION_TTL_SECONDS } from "../mcp/tools/confirmation.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import { createWatching } from "../toolkit/resources/watching.ts";
 import { createAudit, createCallersTrace, refusalsInto } from "./audit.ts";
@@ -115,7 +115,7 @@ export function composeTeams(deployment: Deployment) {
         }),
         knownFiles: [],
         taskIds: taskIdsFor(encryption, taskSubject, StartedJob),
-        confirmationCodec: questionsFor(encryption, taskSubject, ANSWER_SECONDS),
+        confirmationCodec: questionsFor(encryption, taskSubject, CONFIRMATION_TTL_SECONDS),
         notes: [],
       },
     };

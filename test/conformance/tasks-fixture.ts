@@ -15,7 +15,7 @@ import * as z from "zod/v4";
 import { createRedactor } from "../../src/credentials/redaction.ts";
 import { createRedact } from "../../src/mcp/messages/redact.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/server-info.ts";
-import { requireTasks, serveTasks, takesTasks, taskAnswer } from "../../src/mcp/tasks/serve.ts";
+import { clientSupportsTasks, requireTasks, serveTasks, toCreateTaskResult } from "../../src/mcp/tasks/serve.ts";
 import type { Task, TaskBackend, TaskState } from "../../src/mcp/tasks/task.ts";
 import { startHttpServer } from "../../src/transports/http/serve.ts";
 import { noSubscriptions } from "../mcp/http/service.ts";
@@ -92,7 +92,7 @@ const backend: TaskBackend = {
 function startTask(work: Work): CallToolResult {
   const started = run(work);
   running.set(started.task.taskId, started);
-  return taskAnswer(started.task);
+  return toCreateTaskResult(started.task);
 }
 
 const text = (textContent: string): CallToolResult => ({ content: [{ type: "text", text: textContent }] });
@@ -112,7 +112,7 @@ const longTool =
   (work: (args: Args) => Work, isRequired = true): Tool =>
   async (args, context) => {
     if (isRequired) requireTasks(context);
-    if (takesTasks(context)) return startTask(work(args));
+    if (clientSupportsTasks(context)) return startTask(work(args));
     return await work(args)({ askClient: () => Promise.reject(new Error("no client")), signal: context.mcpReq.signal });
   };
 

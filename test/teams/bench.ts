@@ -49,9 +49,9 @@ export async function providerForTest(options: IdentityProviderOptions = {}): Pr
 
 const nothing = (): void => undefined;
 const noSubscriptions = (): Subscriptions => ({
-  ...{ deliverTo: nothing, leave: nothing, leaveAll: nothing, close: nothing },
+  ...{ setUpdateHandler: nothing, unsubscribe: nothing, unsubscribeAll: nothing, close: nothing },
   canWatch: () => true,
-  join: () => Promise.resolve(true),
+  subscribe: () => Promise.resolve(true),
 });
 
 /** Tools: `look` reads, `act` changes something, `wait` reads until it is released. */

@@ -15,7 +15,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /** A sentence that says why this text must not be parsed; undefined when it may. The parser refuses what is not JSON. */
-export function exceededBound(json: string): string | undefined {
+export function findExceededLimit(json: string): string | undefined {
   let depth = 0;
   let parts = 0;
   let isText = false;

@@ -2,10 +2,10 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 
-const Cancelled = z.object({ params: z.object({ requestId: z.union([z.string(), z.number()]) }) });
+const CancelledNotification = z.object({ params: z.object({ requestId: z.union([z.string(), z.number()]) }) });
 
 /** The id of the canceled request; undefined if the message is another one. */
 export function canceledId(message: JSONRPCMessage): RequestId | undefined {
   const isCancellation = "method" in message && message.method === "notifications/cancelled";
-  return isCancellation ? Cancelled.safeParse(message).data?.params.requestId : undefined;
+  return isCancellation ? CancelledNotification.safeParse(message).data?.params.requestId : undefined;
 }

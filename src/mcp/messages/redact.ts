@@ -11,23 +11,23 @@ const PAYLOADS: ReadonlySet<string> = new Set(["result", "error", "params"]);
 
 export function createRedact(redactor: Redactor): Redact {
   /** Also redacts the names of members. */
-  function clean(_name: string, value: unknown): unknown {
+  function redactValue(_name: string, value: unknown): unknown {
     if (typeof value === "string") return redactor.redact(value);
     if (!isJsonObject(value) || !Object.keys(value).some(redactor.hasSecret)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [redactor.redact(name), part]));
   }
 
-  function cleanMessage(message: unknown): unknown {
-    if (Array.isArray(message)) return message.map(cleanMessage);
+  function redactMessage(message: unknown): unknown {
+    if (Array.isArray(message)) return message.map(redactMessage);
     if (!isJsonObject(message)) return message;
     const parts = Object.entries(message).map(([name, part]): [string, unknown] => [
       name,
-      PAYLOADS.has(name) ? JSON.parse(JSON.stringify(part, clean)) : part,
+      PAYLOADS.has(name) ? JSON.parse(JSON.stringify(part, redactValue)) : part,
     ]);
     return Object.fromEntries(parts);
   }
 
-  return (json) => (redactor.hasSecret(json) ? JSON.stringify(cleanMessage(JSON.parse(json))) : json);
+  return (json) => (redactor.hasSecret(json) ? JSON.stringify(redactMessage(JSON.parse(json))) : json);
 }
 
 /** Does the same for each event in a piece of an event stream. */

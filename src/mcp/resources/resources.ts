@@ -15,29 +15,30 @@ import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
 import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
-import { MARKDOWN, skillCache } from "../skills/skills.ts";
+import { MARKDOWN, skillCacheHints } from "../skills/skills.ts";
 import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
 import { driftMeta } from "../tools/result.ts";
-import { toolUser } from "../tools/tool-call.ts";
+import { createReadOnlyToolRunner } from "../tools/tool-call.ts";
 import { readView } from "./views.ts";
 
 /** A configuration never changes while its process lives, and every result with a link asks. */
-const offeredBy = new WeakMap<Runtime, readonly Resource[]>();
+const offeredResourcesCache = new WeakMap<Runtime, readonly Resource[]>();
 
 export function offeredResources(runtime: Runtime): readonly Resource[] {
   const { resources, tools, config } = runtime;
-  const offered = offeredBy.get(runtime) ?? resources.filter(({ tool }) => isOfferedTool(tool, tools, config));
-  offeredBy.set(runtime, offered);
+  const offered =
+    offeredResourcesCache.get(runtime) ?? resources.filter(({ tool }) => isOfferedTool(tool, tools, config));
+  offeredResourcesCache.set(runtime, offered);
   return offered;
 }
 
-export interface Found {
+export interface ResourceMatch {
   readonly resource: Resource;
   readonly variables: UriVariables;
 }
 
-export function findResource(offered: readonly Resource[], uri: string): Found | undefined {
+export function findResource(offered: readonly Resource[], uri: string): ResourceMatch | undefined {
   for (const resource of offered) {
     const variables = variablesOf(resource.uri, uri);
     if (variables) return { resource, variables };
@@ -45,19 +46,19 @@ export function findResource(offered: readonly Resource[], uri: string): Found |
   return undefined;
 }
 
-export const notFound = (uri: string, why: string): ProtocolError =>
+export const resourceNotFound = (uri: string, why: string): ProtocolError =>
   new ResourceNotFoundError(uri, `Resource not found: ${formatToken(uri)}. ${why}`);
 
 export const noSuchUri = (uri: string, offered: readonly Resource[]): ProtocolError =>
-  notFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
+  resourceNotFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
 
 /** The service has nothing at this URI, or the URI cannot name anything. */
 const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
 
-function readFailure(uri: string, facts: FailureFacts): ProtocolError {
+function toProtocolError(uri: string, facts: FailureFacts): ProtocolError {
   if (isMissing(facts)) {
     const fields = fieldTexts(facts).map((text) => text.replace(/^\//, ""));
-    return notFound(uri, [facts.message, ...fields].join(" "));
+    return resourceNotFound(uri, [facts.message, ...fields].join(" "));
   }
   return new ProtocolError(ProtocolErrorCode.InternalError, failureText(formatToken(uri), facts), {
     uri,
@@ -65,14 +66,19 @@ function readFailure(uri: string, facts: FailureFacts): ProtocolError {
   });
 }
 
-const shown = ({ name, title, description, mimeType }: Resource) => ({ name, title, description, mimeType });
+const toResourceMetadata = ({ name, title, description, mimeType }: Resource) => ({
+  name,
+  title,
+  description,
+  mimeType,
+});
 
 /** Lists a resource that has no variables, or none but the default workspace. */
-function listed(resource: Resource, workspaceId: string | undefined) {
+function listResource(resource: Resource, workspaceId: string | undefined) {
   const names = variablesIn(resource.uri);
-  if (names.length === 0) return [{ uri: resource.uri, ...shown(resource) }];
+  if (names.length === 0) return [{ uri: resource.uri, ...toResourceMetadata(resource) }];
   if (workspaceId === undefined || names.join() !== "workspaceId") return [];
-  return [{ uri: expand(resource.uri, { workspaceId }), ...shown(resource) }];
+  return [{ uri: expand(resource.uri, { workspaceId }), ...toResourceMetadata(resource) }];
 }
 
 export async function readResource(
@@ -84,7 +90,7 @@ export async function readResource(
   const { ports, skills } = runtime;
   if (uri.startsWith("skill:")) {
     const text = await skills.read(uri);
-    if (text !== undefined) return { contents: [{ uri, mimeType: MARKDOWN, text }], ...skillCache(protocolEra) };
+    if (text !== undefined) return { contents: [{ uri, mimeType: MARKDOWN, text }], ...skillCacheHints(protocolEra) };
   }
   const view = await readView(uri, runtime, protocolEra);
   if (view) return view;
@@ -95,7 +101,7 @@ export async function readResource(
   const limits = { signal: context.mcpReq.signal, deadlineAt: ports.service.timing.now() + CALL_LIMIT_MS };
   try {
     const { text, drift, ttlMs } = await resource.read(variables, {
-      useTool: toolUser(runtime, limits),
+      useTool: createReadOnlyToolRunner(runtime, limits),
       geography: ports.geography,
       context: limits,
     });
@@ -104,7 +110,7 @@ export async function readResource(
       ...(protocolEra === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
     };
   } catch (error) {
-    throw readFailure(uri, factsOf(error));
+    throw toProtocolError(uri, factsOf(error));
   }
 }
 
@@ -120,7 +126,7 @@ export function serveResources(server: Server, runtime: Runtime, protocolEra: Pr
   server.setRequestHandler("resources/list", async () => {
     // Without the login there is no default workspace, and the list is shorter.
     const workspaceId = await runtime.workspaceId().catch(() => undefined);
-    const resources = offeredResources(runtime).flatMap((resource) => listed(resource, workspaceId));
+    const resources = offeredResources(runtime).flatMap((resource) => listResource(resource, workspaceId));
     const skills = await runtime.skills.resources().catch((error: unknown) => {
       runtime.log.error({ reason: errorMessage(error) }, "the skills could not be read");
       return [];
@@ -130,7 +136,7 @@ export function serveResources(server: Server, runtime: Runtime, protocolEra: Pr
   server.setRequestHandler("resources/templates/list", async () => ({
     resourceTemplates: offeredResources(runtime)
       .filter(({ uri }) => variablesIn(uri).length > 0)
-      .map((resource) => ({ uriTemplate: resource.uri, ...shown(resource) })),
+      .map((resource) => ({ uriTemplate: resource.uri, ...toResourceMetadata(resource) })),
   }));
   server.setRequestHandler("resources/read", ({ params }, context) =>
     readResource(params.uri, runtime, context, protocolEra),

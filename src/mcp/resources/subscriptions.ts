@@ -11,7 +11,7 @@ import { escapeText, formatToken } from "../../core/untrusted-text.ts";
 import type { Watch } from "../../toolkit/resources/watching.ts";
 import { expand } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
-import { findResource, noSuchUri, notFound, offeredResources } from "./resources.ts";
+import { findResource, noSuchUri, offeredResources, resourceNotFound } from "./resources.ts";
 
 /** The id of a listen request; a connection of an older revision is one subscriber. */
 export type Subscriber = RequestId;
@@ -24,21 +24,21 @@ interface Entry {
 
 export interface Subscriptions {
   /** Sends updates there from now on. */
-  deliverTo(deliver: (uri: string) => void): void;
+  setUpdateHandler(deliver: (uri: string) => void): void;
   canWatch(uri: string): boolean;
   /**
    * Begins to watch. Resolves once no change can be missed: false when there is no such resource. Throws Failure, at once,
    * when too many are watched.
    */
-  join(uri: string, subscriber: Subscriber): Promise<boolean>;
-  leave(uri: string, subscriber: Subscriber): void;
+  subscribe(uri: string, subscriber: Subscriber): Promise<boolean>;
+  unsubscribe(uri: string, subscriber: Subscriber): void;
   /** Ends everything that this subscriber listens to. */
-  leaveAll(subscriber: Subscriber): void;
+  unsubscribeAll(subscriber: Subscriber): void;
   close(): void;
 }
 
 export function createSubscriptions(runtime: Runtime): Subscriptions {
-  const { watching, ports } = runtime;
+  const { resourceWatcher, ports } = runtime;
   const entries = new Map<string, Entry>();
   let send: (uri: string) => void = () => undefined;
 
@@ -49,14 +49,14 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
     const { resource, variables } = found;
     // A client may write one resource's URI in several ways.
     const name = expand(resource.uri, variables);
-    return watching.watch(
+    return resourceWatcher.watch(
       name,
       (context) => readVersion(variables, ports.service, context),
       () => send(uri),
     );
   }
 
-  function leave(uri: string, subscriber: Subscriber): void {
+  function unsubscribe(uri: string, subscriber: Subscriber): void {
     const entry = entries.get(uri);
     if (!entry?.subscribers.delete(subscriber) || entry.subscribers.size > 0) return;
     entry.watch.stop();
@@ -64,31 +64,31 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
   }
 
   return {
-    deliverTo(deliver) {
+    setUpdateHandler(deliver) {
       send = deliver;
     },
 
     canWatch: (uri) => findResource(offeredResources(runtime), uri)?.resource.readVersion !== undefined,
 
-    join(uri, subscriber) {
+    subscribe(uri, subscriber) {
       let entry = entries.get(uri);
       if (!entry) {
-        const begun = watch(uri);
-        if (!begun) return Promise.resolve(false);
-        entry = { watch: begun, subscribers: new Set() };
+        const newWatch = watch(uri);
+        if (!newWatch) return Promise.resolve(false);
+        entry = { watch: newWatch, subscribers: new Set() };
         entries.set(uri, entry);
       }
       entry.subscribers.add(subscriber);
-      return entry.watch.there.then((there) => {
-        if (!there) leave(uri, subscriber);
+      return entry.watch.exists.then((there) => {
+        if (!there) unsubscribe(uri, subscriber);
         return there;
       });
     },
 
-    leave,
+    unsubscribe,
 
-    leaveAll(subscriber) {
-      for (const uri of [...entries.keys()]) leave(uri, subscriber);
+    unsubscribeAll(subscriber) {
+      for (const uri of [...entries.keys()]) unsubscribe(uri, subscriber);
     },
 
     close() {
@@ -99,14 +99,14 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
 }
 
 /** Says why no more can be watched. */
-export const refusalText = (thrown: unknown): string =>
+export const watchErrorText = (thrown: unknown): string =>
   thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escapeText(errorMessage(thrown));
 
-async function joined(join: () => Promise<boolean>): Promise<boolean> {
+async function subscribeOrThrow(subscribe: () => Promise<boolean>): Promise<boolean> {
   try {
-    return await join();
+    return await subscribe();
   } catch (error) {
-    throw new ProtocolError(ProtocolErrorCode.InternalError, refusalText(error));
+    throw new ProtocolError(ProtocolErrorCode.InternalError, watchErrorText(error));
   }
 }
 
@@ -117,7 +117,7 @@ export function serveSubscriptions(
   subscriptions: Subscriptions,
   protocolEra: ProtocolEra,
 ): void {
-  subscriptions.deliverTo((uri) => {
+  subscriptions.setUpdateHandler((uri) => {
     server.sendResourceUpdated({ uri }).catch(() => undefined);
   });
   if (protocolEra === "modern") return;
@@ -126,18 +126,20 @@ export function serveSubscriptions(
     const found = findResource(offered, uri);
     if (!found) throw noSuchUri(uri, offered);
     if (!found.resource.readVersion) {
-      const can = offered.filter(({ readVersion }) => readVersion !== undefined).map((resource) => resource.uri);
+      const updatableUris = offered
+        .filter(({ readVersion }) => readVersion !== undefined)
+        .map((resource) => resource.uri);
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `${formatToken(uri)} sends no updates; these do: ${can.join(", ")}.`,
+        `${formatToken(uri)} sends no updates; these do: ${updatableUris.join(", ")}.`,
       );
     }
-    if (!(await joined(() => subscriptions.join(uri, CONNECTION))))
-      throw notFound(uri, "The service has nothing at this id.");
+    if (!(await subscribeOrThrow(() => subscriptions.subscribe(uri, CONNECTION))))
+      throw resourceNotFound(uri, "The service has nothing at this id.");
     return {};
   });
   server.setRequestHandler("resources/unsubscribe", async ({ params: { uri } }) => {
-    subscriptions.leave(uri, CONNECTION);
+    subscriptions.unsubscribe(uri, CONNECTION);
     return {};
   });
 }

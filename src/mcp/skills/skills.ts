@@ -10,7 +10,7 @@ const SCHEME = "skill://";
 const HOUR_MS = 3_600_000;
 
 /** How long a client may keep a skill: it changes with the program alone. */
-export const skillCache = (protocolEra: ProtocolEra) =>
+export const skillCacheHints = (protocolEra: ProtocolEra) =>
   protocolEra === "modern" ? { ttlMs: HOUR_MS, cacheScope: "public" as const } : {};
 
 /** By path: `name/SKILL.md`, and what else is in the skill's folder. */
@@ -41,12 +41,12 @@ const Metadata = z.object({ metadata: z.object({ tools: z.string() }) });
 export const toolsOf = ({ frontmatter }: Skill): readonly string[] =>
   Metadata.safeParse(frontmatter).data?.metadata.tools.split(" ") ?? [];
 
-interface Loaded {
+interface LoadedSkills {
   readonly entries: readonly Skill[];
   readonly texts: ReadonlyMap<string, string>;
 }
 
-async function load(files: SkillFiles, isOffered: (tool: string) => boolean): Promise<Loaded> {
+async function loadSkills(files: SkillFiles, isOffered: (tool: string) => boolean): Promise<LoadedSkills> {
   const { SkillCatalog, memorySkillFiles } = await import("@modelcontextprotocol/server/ext/skills");
   const { entries } = await SkillCatalog.load(memorySkillFiles({ ...files }), { strict: true });
   const offered = entries.filter((skill) => toolsOf(skill).every(isOffered));
@@ -60,7 +60,7 @@ const titleOf = (text: string): string | undefined => /^# (.+)$/m.exec(text)?.[1
 
 /** A skill is offered where all its tools are. */
 export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool: string) => boolean): Skills {
-  const loaded = memoizeUntilFailure(async () => await load(await files(), isOffered));
+  const loaded = memoizeUntilFailure(async () => await loadSkills(await files(), isOffered));
 
   return {
     entries: async () => (await loaded.get()).entries,

@@ -13,44 +13,44 @@ import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";
-import { withForgotten } from "../tools/forgotten.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
-import { driftMeta, type LinkOf, shownResult } from "../tools/result.ts";
-import { toolCall } from "../tools/tool-call.ts";
-import { taskAnswer } from "./serve.ts";
+import { withRestoreNotice } from "../tools/restore-notice.ts";
+import { driftMeta, type ResourceLinkFactory, toCallToolResult } from "../tools/result.ts";
+import { createToolCall } from "../tools/tool-call.ts";
+import { toCreateTaskResult } from "./serve.ts";
 import type { Task, TaskBackend } from "./task.ts";
 
 export interface JobTasks extends TaskBackend {
   /** The task that a tool's result becomes; undefined where the result itself is the answer. Throws Failure. */
-  answer(tool: ToolName, result: ToolResult): Promise<CallToolResult | undefined>;
+  createTask(tool: ToolName, result: ToolResult): Promise<CallToolResult | undefined>;
 }
 
 /** A cancellation is an action of this tool. */
 const CANCEL = "cancel_job";
 
-const failed = (text: string, data?: unknown): ProtocolError =>
+const internalError = (text: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InternalError, text, data);
 
-export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
+export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): JobTasks {
   const { ports, tools, config, log, taskIds: ids } = runtime;
 
-  function shown(taskId: string, tool: ToolName, standing: Standing): Task {
-    const { summary, createdAt, lastUpdatedAt } = standing;
-    const forgotten = runtime.hooks?.restoreNotice?.();
-    const statusMessage = forgotten === undefined ? summary : `${summary} ${forgotten}`;
+  function toTask(taskId: string, tool: ToolName, taskState: Standing): Task {
+    const { summary, createdAt, lastUpdatedAt } = taskState;
+    const restoreNotice = runtime.hooks?.restoreNotice?.();
+    const statusMessage = restoreNotice === undefined ? summary : `${summary} ${restoreNotice}`;
     const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
-    switch (standing.status) {
+    switch (taskState.status) {
       case "working":
-        return { ...facts, status: "working", pollIntervalMs: standing.pollIntervalMs };
+        return { ...facts, status: "working", pollIntervalMs: taskState.pollIntervalMs };
       case "cancelled":
         return { ...facts, status: "cancelled" };
       case "completed": {
-        const { result, isError } = standing;
-        const answer = { ...shownResult(result, linkOf), isError };
+        const { result, isError } = taskState;
+        const answer = { ...toCallToolResult(result, linkOf), isError };
         return {
           ...facts,
           status: "completed",
-          result: withForgotten(answer, { name: tool, effect: "create" }, forgotten),
+          result: withRestoreNotice(answer, { name: tool, effect: "create" }, restoreNotice),
         };
       }
     }
@@ -67,27 +67,27 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
       const started = await ids.decode(taskId);
       if (!started) return undefined;
       const limits = { signal, deadlineAt: ports.service.timing.now() + CALL_LIMIT_MS };
-      return await work(started, toolCall(runtime, tool ?? started.tool, limits));
+      return await work(started, createToolCall(runtime, tool ?? started.tool, limits));
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const facts = factsOf(error);
       log.info({ method, kind: facts.kind }, "task request failed");
       if (facts.kind === "not_found") return undefined;
-      throw failed(failureText(method, facts), { "mic-mcp/error": facts });
+      throw internalError(failureText(method, facts), { "mic-mcp/error": facts });
     }
   }
 
   return {
-    async answer(tool, result) {
+    async createTask(tool, result) {
       const started = startedBy(tool, result);
       if (!started) return undefined;
-      const { standing, ...identity } = started;
-      return { ...taskAnswer(shown(await ids.encode(identity), tool, standing)), ...driftMeta(result.drift) };
+      const { standing: taskState, ...identity } = started;
+      return { ...toCreateTaskResult(toTask(await ids.encode(identity), tool, taskState)), ...driftMeta(result.drift) };
     },
 
     get: (taskId, context) =>
       withJob(taskId, context, async (started, call) =>
-        shown(taskId, started.tool, await standingOf(started, call, ports)),
+        toTask(taskId, started.tool, await standingOf(started, call, ports)),
       ),
 
     async update(taskId, _responses, context) {
@@ -96,18 +96,18 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
     },
 
     async cancel(taskId, context) {
-      const cancelled = await withJob(
+      const wasCanceled = await withJob(
         taskId,
         context,
         async (started, call) => {
           if (!isOfferedTool(CANCEL, tools, config))
-            throw failed("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
+            throw internalError("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
           await cancelStarted(started, call, ports);
           return true;
         },
         CANCEL,
       );
-      return cancelled ?? false;
+      return wasCanceled ?? false;
     },
   };
 }

@@ -12,16 +12,17 @@ import * as z from "zod/v4";
 import { TASKS_EXTENSION } from "../server-info.ts";
 import type { Task, TaskBackend } from "./task.ts";
 
-const Declaring = z.looseObject({
+const TasksCapability = z.looseObject({
   [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({
     extensions: z.looseObject({ [TASKS_EXTENSION]: z.looseObject({}) }),
   }),
 });
 
 /** Each request declares for itself whether its client takes tasks. */
-export const takesTasks = ({ mcpReq }: ServerContext): boolean => Declaring.safeParse(mcpReq.envelope).success;
+export const clientSupportsTasks = ({ mcpReq }: ServerContext): boolean =>
+  TasksCapability.safeParse(mcpReq.envelope).success;
 
-const undeclared = (): ProtocolError =>
+const missingTasksCapability = (): ProtocolError =>
   new MissingRequiredClientCapabilityError(
     { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
     `The client has to declare the extension ${TASKS_EXTENSION} on this request.`,
@@ -29,20 +30,22 @@ const undeclared = (): ProtocolError =>
 
 /** Throws the protocol's error where the client does not take tasks. */
 export function requireTasks(context: ServerContext): void {
-  if (!takesTasks(context)) throw undeclared();
+  if (!clientSupportsTasks(context)) throw missingTasksCapability();
 }
 
-const AsksForTasks = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.unknown()) }) });
+const TaskSubscriptionParams = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.unknown()) }) });
 
 /**
  * Why a subscriptions/listen request with these params is not served: it wants updates of tasks, and its client does not take
  * tasks. A client that takes them gets an acknowledgement without them: it polls tasks, which send no updates.
  */
-export const taskRefusal = (params: Readonly<Record<string, unknown>>): ProtocolError | undefined =>
-  AsksForTasks.safeParse(params).success && !Declaring.safeParse(params["_meta"]).success ? undeclared() : undefined;
+export const checkTaskSubscription = (params: Readonly<Record<string, unknown>>): ProtocolError | undefined =>
+  TaskSubscriptionParams.safeParse(params).success && !TasksCapability.safeParse(params["_meta"]).success
+    ? missingTasksCapability()
+    : undefined;
 
 /** The answer to a tools/call that goes on as a task. tasks/get gives what the task asks, or its result. */
-export function taskAnswer(task: Task): CallToolResult {
+export function toCreateTaskResult(task: Task): CallToolResult {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = task;
   return {
     resultType: "task",
@@ -58,31 +61,31 @@ export function taskAnswer(task: Task): CallToolResult {
   };
 }
 
-const Named = z.object({ taskId: z.string() });
+const TaskParams = z.object({ taskId: z.string() });
 
-const unknownTask = (): ProtocolError =>
+const taskNotFound = (): ProtocolError =>
   new ProtocolError(
     ProtocolErrorCode.InvalidParams,
     "Task not found: no task of this client has this taskId (any more).",
   );
 
 export function serveTasks(server: Server, backend: TaskBackend): void {
-  server.setRequestHandler("tasks/get", { params: Named }, async ({ taskId }, context) => {
+  server.setRequestHandler("tasks/get", { params: TaskParams }, async ({ taskId }, context) => {
     requireTasks(context);
     const task = await backend.get(taskId, context);
-    if (!task) throw unknownTask();
+    if (!task) throw taskNotFound();
     // The result is what tools/call would have answered, its kind included.
     return task.status === "completed" ? { ...task, result: { resultType: "complete", ...task.result } } : { ...task };
   });
-  server.setRequestHandler("tasks/update", { params: Named }, async ({ taskId }, context) => {
+  server.setRequestHandler("tasks/update", { params: TaskParams }, async ({ taskId }, context) => {
     requireTasks(context);
     // The SDK lifts them out of the params.
-    if (!(await backend.update(taskId, context.mcpReq.inputResponses ?? {}, context))) throw unknownTask();
+    if (!(await backend.update(taskId, context.mcpReq.inputResponses ?? {}, context))) throw taskNotFound();
     return {};
   });
-  server.setRequestHandler("tasks/cancel", { params: Named }, async ({ taskId }, context) => {
+  server.setRequestHandler("tasks/cancel", { params: TaskParams }, async ({ taskId }, context) => {
     requireTasks(context);
-    if (!(await backend.cancel(taskId, context))) throw unknownTask();
+    if (!(await backend.cancel(taskId, context))) throw taskNotFound();
     return {};
   });
 }

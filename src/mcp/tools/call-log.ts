@@ -8,7 +8,7 @@ import { excerpt } from "../../core/untrusted-text.ts";
 import type { Log } from "../runtime.ts";
 
 /** Who calls, as far as it is known. */
-export interface Caller {
+export interface RequestSource {
   /** The id of the MCP request. */
   readonly id: RequestId;
   /** Of a connection that has one. */
@@ -17,30 +17,36 @@ export interface Caller {
   readonly client?: string | undefined;
 }
 
-const MAX_CLIENT = 100;
+const MAX_CLIENT_NAME = 100;
 
 /** Calls of this process, counted: clients begin to count their requests anew. */
-let calls = 0;
+let callCount = 0;
 
-const textIn = (part: unknown, name: string): unknown => (isJsonObject(part) ? part[name] : undefined);
+const memberOf = (part: unknown, name: string): unknown => (isJsonObject(part) ? part[name] : undefined);
 
 /** What of an answer ties it to the journal and to the service. */
-const tiesOf = (structured: unknown) => ({
-  key: textIn(textIn(structured, "action"), "idempotencyKey"),
-  attempts: textIn(textIn(structured, "action"), "attempts"),
-  requestId: textIn(textIn(structured, "meta"), "requestId"),
+const correlationFieldsOf = (structured: unknown) => ({
+  key: memberOf(memberOf(structured, "action"), "idempotencyKey"),
+  attempts: memberOf(memberOf(structured, "action"), "attempts"),
+  requestId: memberOf(memberOf(structured, "meta"), "requestId"),
 });
 
-export function createCallLog(log: Log, tool: string, { id, session, client }: Caller, now: () => number) {
+export function createCallLog(log: Log, tool: string, { id, session, client }: RequestSource, now: () => number) {
   const startedAt = now();
-  calls += 1;
-  const commonFields = { call: calls, request: id, session, client: client && excerpt(client, MAX_CLIENT), tool };
+  callCount += 1;
+  const commonFields = {
+    call: callCount,
+    request: id,
+    session,
+    client: client && excerpt(client, MAX_CLIENT_NAME),
+    tool,
+  };
   return {
-    attemptFailed: (attempt: FailedAttempt): void => log.info({ ...commonFields, ...attempt }, "attempt failed"),
+    logFailedAttempt: (attempt: FailedAttempt): void => log.info({ ...commonFields, ...attempt }, "attempt failed"),
     /** `structured`: the answer's structuredContent. */
-    answered: (structured: unknown): void =>
-      log.info({ ...commonFields, ms: now() - startedAt, ...tiesOf(structured) }, "tool call"),
-    failed({ kind, status, idempotencyKey: key, requestId }: FailureFacts, error: unknown): void {
+    logResult: (structured: unknown): void =>
+      log.info({ ...commonFields, ms: now() - startedAt, ...correlationFieldsOf(structured) }, "tool call"),
+    logFailure({ kind, status, idempotencyKey: key, requestId }: FailureFacts, error: unknown): void {
       log.info({ ...commonFields, ms: now() - startedAt, kind, status, key, requestId }, "tool call failed");
       if (kind === "internal") log.error({ ...commonFields, err: error }, "internal failure");
     },

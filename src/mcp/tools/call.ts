@@ -14,23 +14,23 @@ import type { ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
-import { type Caller, createCallLog } from "./call-log.ts";
+import { createCallLog, type RequestSource } from "./call-log.ts";
 import type { Consent } from "./confirmation.ts";
 import { factsOf, failureText } from "./failure-text.ts";
-import { withForgotten } from "./forgotten.ts";
-import { type LinkOf, shownResult } from "./result.ts";
-import { toolCall } from "./tool-call.ts";
+import { withRestoreNotice } from "./restore-notice.ts";
+import { type ResourceLinkFactory, toCallToolResult } from "./result.ts";
+import { createToolCall } from "./tool-call.ts";
 
 /** The request that a call came in. */
-export interface CallRequest extends Caller {
+export interface CallRequest extends RequestSource {
   readonly signal: AbortSignal;
   report(progress: Progress): void;
   /** Asks the person, where this call needs that. Throws Failure and ProtocolError. */
-  seek(tool: Tool, args: Arguments, call: ToolCall): Promise<Consent>;
+  requestConsent(tool: Tool, args: Arguments, call: ToolCall): Promise<Consent>;
 }
 
 /** Reports progress only to a client that asked for it, and only upwards, as the protocol wants. */
-export function reporter(context: ServerContext): CallRequest["report"] {
+export function createProgressReporter(context: ServerContext): CallRequest["report"] {
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
   let last = Number.NEGATIVE_INFINITY;
@@ -45,7 +45,7 @@ export function reporter(context: ServerContext): CallRequest["report"] {
   };
 }
 
-const cancelledFacts: FailureFacts = {
+const canceledFacts: FailureFacts = {
   kind: "cancelled",
   message: "The call was cancelled by the client.",
   retryable: true,
@@ -59,10 +59,10 @@ const failureResult = (tool: string, facts: FailureFacts): CallToolResult => ({
 });
 
 /** For lack of a right that this server asks for; what the service refuses has its status. */
-const isOurRefusal = ({ kind, status }: FailureFacts): boolean => kind === "forbidden" && status === undefined;
+const isForbiddenByServer = ({ kind, status }: FailureFacts): boolean => kind === "forbidden" && status === undefined;
 
 /** Completes a call that has only a key with the arguments of that key's action. */
-async function recalled(
+async function recallArguments(
   tool: Tool,
   { idempotencyKey, ...others }: Readonly<Record<string, unknown>>,
   runtime: Runtime,
@@ -72,42 +72,42 @@ async function recalled(
   return stored && { ...tool.byKey.argumentsOf(stored), idempotencyKey };
 }
 
-async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>>, runtime: Runtime) {
-  if (given["workspaceId"] !== undefined || !tool.argumentNames.includes("workspaceId")) return given;
+async function withWorkspace(tool: Tool, args: Readonly<Record<string, unknown>>, runtime: Runtime) {
+  if (args["workspaceId"] !== undefined || !tool.argumentNames.includes("workspaceId")) return args;
   const workspaceId = await runtime.workspaceId();
-  return workspaceId === undefined ? given : { ...given, workspaceId };
+  return workspaceId === undefined ? args : { ...args, workspaceId };
 }
 
 /** These read only the journal. */
-const WITHOUT_SERVICE: ReadonlySet<ToolName> = new Set(["list_actions", "show_actions"]);
+const JOURNAL_ONLY_TOOLS: ReadonlySet<ToolName> = new Set(["list_actions", "show_actions"]);
 
 /**
  * Adds the arguments that an action's key stands for, and the default workspace. A missing configuration is reported before the
  * arguments are checked: correcting them would not help. Throws Failure.
  */
 export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
-  if (!WITHOUT_SERVICE.has(tool.name)) await runtime.requireConfigured?.(tool.toolset);
-  const given = argumentsObject(tool.name, args);
-  return await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
+  if (!JOURNAL_ONLY_TOOLS.has(tool.name)) await runtime.requireConfigured?.(tool.toolset);
+  const knownArguments = argumentsObject(tool.name, args);
+  return await withWorkspace(tool, (await recallArguments(tool, knownArguments, runtime)) ?? knownArguments, runtime);
 }
 
-export interface Situation {
+export interface CallEnvironment {
   readonly runtime: Runtime;
   readonly request: CallRequest;
   /** Absent in revisions before 2025-06-18, which lack resource_link: their clients would refuse the whole result. */
-  readonly linkOf: LinkOf | undefined;
+  readonly linkOf: ResourceLinkFactory | undefined;
   /** Makes a task of a result; undefined where the result itself is the answer. Present where the client follows tasks. */
-  readonly asTask: ((tool: ToolName, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
+  readonly createTask: ((tool: ToolName, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
 }
 
 /** A client that follows tasks still gets the result itself where no task can be made. */
-async function taskOf(
+async function tryCreateTask(
   tool: ToolName,
   result: ToolResult,
-  { asTask, runtime }: Situation,
+  { createTask, runtime }: CallEnvironment,
 ): Promise<CallToolResult | undefined> {
   try {
-    return await asTask?.(tool, result);
+    return await createTask?.(tool, result);
   } catch (error) {
     runtime.log.warn({ tool, reason: errorMessage(error) }, "no task could be made of this call");
     return undefined;
@@ -115,20 +115,25 @@ async function taskOf(
 }
 
 /** What the tool answers; or the task that its job is, for a client that follows tasks. */
-async function use(tool: Tool, args: Arguments, call: ToolCall, situation: Situation): Promise<CallToolResult> {
-  const { linkOf, runtime } = situation;
+async function invokeTool(
+  tool: Tool,
+  args: Arguments,
+  call: ToolCall,
+  environment: CallEnvironment,
+): Promise<CallToolResult> {
+  const { linkOf, runtime } = environment;
   const result = await tool.invoke(args, call);
-  runtime.candidates.note(result);
-  return (result.job && (await taskOf(tool.name, result, situation))) ?? shownResult(result, linkOf);
+  runtime.completions.note(result);
+  return (result.job && (await tryCreateTask(tool.name, result, environment))) ?? toCallToolResult(result, linkOf);
 }
 
 /** May answer with a question to the person: the client then repeats the call with their answer. */
 export async function callTool(
   tool: Tool,
   args: unknown,
-  situation: Situation,
+  environment: CallEnvironment,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { runtime, request } = situation;
+  const { runtime, request } = environment;
   const { log } = runtime;
   const { timing } = runtime.ports.service;
   const startedAt = timing.now();
@@ -137,25 +142,30 @@ export async function callTool(
   let answer: CallToolResult;
   try {
     const complete = await completeArguments(tool, args, runtime);
-    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: callLog.attemptFailed };
-    const consent = await request.seek(tool, complete, toolCall(runtime, tool.name, limits));
+    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: callLog.logFailedAttempt };
+    const consent = await request.requestConsent(tool, complete, createToolCall(runtime, tool.name, limits));
     if ("ask" in consent) return consent.ask;
-    const call = toolCall(runtime, tool.name, limits, {
+    const call = createToolCall(runtime, tool.name, limits, {
       report: request.report,
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,
-      followsTasks: situation.asTask !== undefined,
+      followsTasks: environment.createTask !== undefined,
     });
-    answer = withForgotten(await use(tool, complete, call, situation), tool, runtime.hooks?.restoreNotice?.());
-    callLog.answered(answer.structuredContent);
+    answer = withRestoreNotice(
+      await invokeTool(tool, complete, call, environment),
+      tool,
+      runtime.hooks?.restoreNotice?.(),
+    );
+    callLog.logResult(answer.structuredContent);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);
     // The client does not receive the answer of a canceled call, and at shutdown the journal closes before the call ends.
-    const facts = signal.aborted && thrown.kind === "internal" ? cancelledFacts : thrown;
+    const facts = signal.aborted && thrown.kind === "internal" ? canceledFacts : thrown;
     answer = failureResult(tool.name, facts);
-    callLog.failed(facts, error);
-    if (tool.isWrite && isOurRefusal(facts)) runtime.hooks?.onRefusal?.({ tool: tool.name, reason: "forbidden" });
+    callLog.logFailure(facts, error);
+    if (tool.isWrite && isForbiddenByServer(facts))
+      runtime.hooks?.onRefusal?.({ tool: tool.name, reason: "forbidden" });
   }
   return answer;
 }

@@ -19,7 +19,7 @@ import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ConfirmationCodec, Runtime } from "../runtime.ts";
 
 /** How long a person may take to answer. */
-export const ANSWER_SECONDS = 600;
+export const CONFIRMATION_TTL_SECONDS = 600;
 const CONFIRM = "confirm";
 
 /** What a question is about. It is encrypted, since it comes back through the client. */
@@ -35,17 +35,17 @@ export type Consent =
   /** `key`: the Idempotency-Key of the action that the person agreed to; `shownVersion`: the job's version in the question. */
   | { readonly go: true; readonly key?: string; readonly shownVersion?: number | undefined };
 
-export const GO: Consent = { go: true };
+export const PROCEED: Consent = { go: true };
 
 const Capabilities = z.object({ elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial() });
 
 /** Whether a client with these capabilities can show a form; `elicitation: {}` means that it can. */
-function canAsk(capabilities: unknown): boolean {
+function canElicit(capabilities: unknown): boolean {
   const elicitation = Capabilities.safeParse(capabilities).data?.elicitation;
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-const declined = (tool: string): Failure =>
+const declinedFailure = (tool: string): Failure =>
   new Failure({
     kind: "cancelled",
     message: `The person was asked and did not agree to ${tool}; nothing was sent.`,
@@ -54,7 +54,7 @@ const declined = (tool: string): Failure =>
     next: "Do not call it again unless the user asks for it.",
   });
 
-const foreign = (): ProtocolError =>
+const invalidRequestState = (): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", {
     reason: "invalid_request_state",
   });
@@ -67,13 +67,13 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
     confirmationCodec ??
     createRequestStateCodec({
       key: randomBytes(32),
-      ttlSeconds: ANSWER_SECONDS,
+      ttlSeconds: CONFIRMATION_TTL_SECONDS,
       // One process may serve many sessions: none can open what was encrypted for another.
       bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
     });
 
   /** The person agreed to actions of the journal, or they needed no consent, when they were made. */
-  async function isResumed({ actions }: ConfirmationRequest): Promise<boolean> {
+  async function isAlreadyConfirmed({ actions }: ConfirmationRequest): Promise<boolean> {
     if (!actions) return false;
     try {
       for (const action of actions) if ((await ports.actions.findExisting(action)) === undefined) return false;
@@ -92,30 +92,30 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
      * Checks the arguments and looks at the job first: nobody is asked about what cannot be done. Throws Failure and
      * ProtocolError.
      */
-    async seek(
+    async requestConsent(
       tool: Tool,
       args: Readonly<Record<string, unknown>>,
       context: ServerContext,
       capabilities: unknown,
       call: ToolCall,
     ): Promise<Consent> {
-      const question = config.confirm === "never" ? undefined : tool.question(args);
-      if (!question || !canAsk(capabilities)) return GO;
+      const confirmationRequest = config.confirm === "never" ? undefined : tool.question(args);
+      if (!confirmationRequest || !canElicit(capabilities)) return PROCEED;
       const argumentsHash = sha256Hex(canonicalArguments({ ...args }));
-      const carried = context.mcpReq.requestState<unknown>();
-      const state = carried === undefined ? undefined : ConfirmationState.safeParse(carried).data;
-      if (carried !== undefined && (state?.tool !== tool.name || state.argumentsHash !== argumentsHash))
-        throw foreign();
+      const requestState = context.mcpReq.requestState<unknown>();
+      const state = requestState === undefined ? undefined : ConfirmationState.safeParse(requestState).data;
+      if (requestState !== undefined && (state?.tool !== tool.name || state.argumentsHash !== argumentsHash))
+        throw invalidRequestState();
       if (state) {
         const response = inputResponse(context.mcpReq.inputResponses, CONFIRM);
         if (response.kind === "elicit") {
-          if (response.action !== "accept" || response.content?.[CONFIRM] === false) throw declined(tool.name);
+          if (response.action !== "accept" || response.content?.[CONFIRM] === false) throw declinedFailure(tool.name);
           return { go: true, key: state.key, shownVersion: state.shownVersion };
         }
-      } else if (await isResumed(question)) return GO;
-      const key = state?.key ?? question.idempotencyKey ?? generateKey();
-      const prepared = await question.prepare(call);
-      if (!prepared) return GO;
+      } else if (await isAlreadyConfirmed(confirmationRequest)) return PROCEED;
+      const key = state?.key ?? confirmationRequest.idempotencyKey ?? generateKey();
+      const prepared = await confirmationRequest.prepare(call);
+      if (!prepared) return PROCEED;
       return {
         ask: inputRequired({
           inputRequests: {

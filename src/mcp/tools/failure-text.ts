@@ -40,7 +40,7 @@ export function failureText(tool: string, facts: FailureFacts): string {
 }
 
 /** For a tool that its user cannot have here. */
-export const notFoundTool = (name: string): Failure =>
+export const toolNotFound = (name: string): Failure =>
   new Failure({
     kind: "not_found",
     message: `${formatToken(name)} is not offered here.`,

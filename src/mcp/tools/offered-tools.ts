@@ -14,7 +14,7 @@ const isOffered = (tool: OfferableTool, { toolsets, readOnly, apps }: Config): b
   toolsets.includes(tool.toolset) && (!readOnly || !tool.isWrite) && (apps !== "never" || hasNoView(tool));
 
 /** Why a tool is not offered, for an agent that calls it all the same. */
-export function whyNotOffered(tool: Pick<Tool, "toolset" | "view">, { toolsets, apps }: Config): string {
+export function reasonNotOffered(tool: Pick<Tool, "toolset" | "view">, { toolsets, apps }: Config): string {
   if (!toolsets.includes(tool.toolset)) return `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
   return apps === "never" && !hasNoView(tool)
     ? "this server has no views (MIC_APPS=never)"
@@ -35,23 +35,23 @@ export const filterVisibleTools = <T extends OfferableTool>(
 ): readonly T[] => (showsViews(apps, capabilities) ? offered : offered.filter(hasNoView));
 
 /** A server that can read jobs can serve them as tasks, in the era that has tasks. */
-export const hasTasks = (tools: readonly OfferableTool[], config: Config): boolean =>
+export const serverSupportsTasks = (tools: readonly OfferableTool[], config: Config): boolean =>
   isOfferedTool("get_job", tools, config);
 
 const isNameList = (value: unknown): value is readonly string[] => Array.isArray(value);
 
 /** A default workspace makes `workspaceId` optional. */
-function withDefault(schema: JsonSchema, workspaceId: string | undefined): JsonSchema {
+function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefined): JsonSchema {
   const { required } = schema;
   if (workspaceId === undefined || !isNameList(required)) return schema;
   return { ...schema, required: required.filter((name) => name !== "workspaceId") };
 }
 
-export const listed = (tool: Tool, workspaceId: string | undefined): ListedTool => ({
+export const toListedTool = (tool: Tool, workspaceId: string | undefined): ListedTool => ({
   name: tool.name,
   title: tool.title,
   description: tool.description,
-  inputSchema: { ...withDefault(tool.inputSchema(), workspaceId), type: "object" },
+  inputSchema: { ...withOptionalWorkspace(tool.inputSchema(), workspaceId), type: "object" },
   outputSchema: { ...tool.outputSchema, type: "object" },
   annotations: annotationsOf(tool.effect),
   ...(tool.view !== undefined && { _meta: { ui: { resourceUri: viewUri(tool.view) } } }),

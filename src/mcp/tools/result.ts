@@ -4,22 +4,22 @@ import type { LinkedFile } from "../../toolkit/linked-files.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 
 /** The link to the resource of this URI; undefined where there is none. */
-export type LinkOf = (uri: string) => ContentBlock | undefined;
+export type ResourceLinkFactory = (uri: string) => ContentBlock | undefined;
 
 export const driftMeta = (drift: readonly string[]) => (drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {});
 
 /** A small file itself; a larger one's link, for a client that knows resource_link. */
-function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, knowsLinks: boolean): ContentBlock[] {
+function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, supportsLinks: boolean): ContentBlock[] {
   if (content) return [{ type: "resource", resource: { uri: url, mimeType: contentType, ...content } }];
-  if (!knowsLinks) return [];
+  if (!supportsLinks) return [];
   const size = bytes === undefined ? {} : { size: bytes };
   return [{ type: "resource_link", uri: url, name: fileName, mimeType: contentType, ...size }];
 }
 
 /** `linkOf`: absent where the client does not know resource_link. */
-export function shownResult(
+export function toCallToolResult(
   { structured, text, link, file, drift }: ToolResult,
-  linkOf: LinkOf | undefined,
+  linkOf: ResourceLinkFactory | undefined,
 ): CallToolResult {
   const linked = link === undefined ? undefined : linkOf?.(link);
   const attachments = file ? fileBlock(file, linkOf !== undefined) : linked ? [linked] : [];

@@ -6,39 +6,44 @@ import type { UseTool } from "../../toolkit/resources/resource.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
-import { notFoundTool } from "./failure-text.ts";
+import { toolNotFound } from "./failure-text.ts";
 import { isOfferedTool, offeredTools } from "./offered-tools.ts";
 
-interface Caller {
+interface ToolCallOptions {
   readonly report?: (progress: Progress) => void;
   readonly proposedKey?: string | undefined;
   readonly shownVersion?: number | undefined;
   readonly followsTasks?: boolean;
 }
 
-export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext, caller: Caller = {}): ToolCall => ({
+export const createToolCall = (
+  runtime: Runtime,
+  tool: ToolName,
+  context: CallContext,
+  options: ToolCallOptions = {},
+): ToolCall => ({
   tool,
   context,
-  proposedKey: caller.proposedKey,
-  shownVersion: caller.shownVersion,
-  followsTasks: caller.followsTasks ?? false,
+  proposedKey: options.proposedKey,
+  shownVersion: options.shownVersion,
+  followsTasks: options.followsTasks ?? false,
   isOffered: (name) => isOfferedTool(name, runtime.tools, runtime.config),
   async act(name, args, actContext) {
     const tool = runtime.tools.find((each) => each.name === name);
-    return tool?.traits ? await tool.invoke(args, toolCall(runtime, tool.name, actContext)) : undefined;
+    return tool?.traits ? await tool.invoke(args, createToolCall(runtime, tool.name, actContext)) : undefined;
   },
-  report: caller.report ?? (() => undefined),
+  report: options.report ?? (() => undefined),
 });
 
 /** Whether such a call changes nothing, neither at the service nor on this machine. */
-export const onlyReads = ({ effect }: Tool, args: Arguments): boolean =>
+export const isReadOnlyCall = ({ effect }: Tool, args: Arguments): boolean =>
   effect === "read" || (effect === "export" && args["saveAs"] === undefined);
 
 /** Uses offered tools for a resource or a completion, which may only read. Throws Failure. */
-export const toolUser =
+export const createReadOnlyToolRunner =
   (runtime: Runtime, context: CallContext): UseTool =>
   async (name, args) => {
     const tool = offeredTools(runtime.tools, runtime.config).find((each) => each.name === name);
-    if (tool === undefined || !onlyReads(tool, args)) throw notFoundTool(name);
-    return await tool.invoke(args, toolCall(runtime, name, context));
+    if (tool === undefined || !isReadOnlyCall(tool, args)) throw toolNotFound(name);
+    return await tool.invoke(args, createToolCall(runtime, name, context));
   };

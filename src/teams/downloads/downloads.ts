@@ -7,7 +7,7 @@ import { getMicPublicAssetContent } from "../../contract/endpoints/job-processin
 import { errorMessage, Failure, type FailureKind } from "../../core/failure.ts";
 import type { Auditor } from "../../core/hooks.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
-import { toolCall } from "../../mcp/tools/tool-call.ts";
+import { createToolCall } from "../../mcp/tools/tool-call.ts";
 import type { DefinedTool } from "../../toolkit/define-tool.ts";
 import type { LinkedFiles } from "../../toolkit/linked-files.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
@@ -156,7 +156,7 @@ async function makeRows(
       return await files.rows(rows);
     },
   };
-  const call = toolCall(runtime, tool.name, { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
+  const call = createToolCall(runtime, tool.name, { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
   await tool.create({ ...ports, files: taking }).invoke(args, call);
   if (made === undefined) throw new Error("the call made no rows");
   const csv = made;

@@ -22,7 +22,7 @@ export interface WatchingOptions {
 
 export interface Watch {
   /** Settles after the first look: false when there is no such resource. From then on no move is missed. */
-  readonly there: Promise<boolean>;
+  readonly exists: Promise<boolean>;
   stop(): void;
 }
 
@@ -120,7 +120,7 @@ export function createWatching({
       const notify = () => onMove();
       mine.listeners.add(notify);
       return {
-        there: mine.there,
+        exists: mine.there,
         stop() {
           mine.listeners.delete(notify);
           if (mine.listeners.size > 0) return;

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { exceededBound } from "../../mcp/messages/bounds.ts";
+import { findExceededLimit } from "../../mcp/messages/bounds.ts";
 import { type Redact, redactEvents } from "../../mcp/messages/redact.ts";
 import { errorResponse, type Phase } from "./responses.ts";
 
@@ -85,7 +85,7 @@ export class Exchange {
     if (bytes === "broken off") return errorResponse(400, "The body broke off.");
     try {
       const text = utf8.decode(bytes);
-      const exceeded = exceededBound(text);
+      const exceeded = findExceededLimit(text);
       if (exceeded !== undefined) return errorResponse(400, exceeded, { code: ProtocolErrorCode.InvalidRequest });
       return { body: JSON.parse(text) };
     } catch {

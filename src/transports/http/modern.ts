@@ -6,7 +6,13 @@ import {
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
 import { errorMessage } from "../../core/failure.ts";
-import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../../mcp/resources/listen.ts";
+import {
+  checkListenRequest,
+  type ListenError,
+  ListenRequest,
+  toListenError,
+  watchRequestedResources,
+} from "../../mcp/resources/listen.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import type { HttpService } from "./port.ts";
@@ -28,7 +34,7 @@ function createStreamBus(subscriptions: Subscriptions, shared: ServerEventBus | 
   // Changes between the first look and the acknowledgment follow it.
   const pendingEvents: ServerEvent[] = [];
   let publish = (event: ServerEvent): void => void pendingEvents.push(event);
-  subscriptions.deliverTo((uri) => publish({ kind: "resource_updated", uri }));
+  subscriptions.setUpdateHandler((uri) => publish({ kind: "resource_updated", uri }));
   return {
     publish: (event) => publish(event),
     subscribe(listener) {
@@ -39,8 +45,11 @@ function createStreamBus(subscriptions: Subscriptions, shared: ServerEventBus | 
   };
 }
 
-const toErrorResponse = (status: number, { code, message: reason, data }: ListenRefusal, message: Listen): Response =>
-  errorResponse(status, reason, { code, data, message });
+const toErrorResponse = (
+  status: number,
+  { code, message: reason, data }: ListenError,
+  message: ListenRequest,
+): Response => errorResponse(status, reason, { code, data, message });
 
 export function createModernHandler(service: HttpService) {
   const createHandler = (bus?: ServerEventBus): McpHttpHandler =>
@@ -59,20 +68,20 @@ export function createModernHandler(service: HttpService) {
   const streams = new Set<McpHttpHandler>();
 
   /** The SDK acknowledges what it is given: so it gets only what is watched, once no change can be missed. */
-  async function listen(exchange: Exchange, message: Listen): Promise<Response | undefined> {
-    const refused = listenRefusal(message);
+  async function listen(exchange: Exchange, message: ListenRequest): Promise<Response | undefined> {
+    const refused = checkListenRequest(message);
     if (refused) return toErrorResponse(400, refused, message);
     const subscriptions = service.createSubscriptions();
     const handler = createHandler(createStreamBus(subscriptions, service.bus));
     try {
-      const parsedBody = await watchNamed(message, subscriptions);
+      const parsedBody = await watchRequestedResources(message, subscriptions);
       if (exchange.phase() === "ending") return shuttingDown(message);
       exchange.isStream = true;
       streams.add(handler);
       await exchange.respond(await handler.fetch(toWebRequest(exchange), { parsedBody }));
       return undefined;
     } catch (error) {
-      return toErrorResponse(200, watchRefusal(error), message);
+      return toErrorResponse(200, toListenError(error), message);
     } finally {
       subscriptions.close();
       streams.delete(handler);
@@ -83,7 +92,7 @@ export function createModernHandler(service: HttpService) {
   return {
     /** Resolves when it has sent the response, or with one to send. `body`: the parsed JSON of a POST. */
     async serve(exchange: Exchange, body: unknown): Promise<Response | undefined> {
-      const message = Listen.safeParse(body).data;
+      const message = ListenRequest.safeParse(body).data;
       if (message) return await listen(exchange, message);
       const response = await calls.fetch(toWebRequest(exchange), { parsedBody: body });
       return response.status === CLOSED_UNANSWERED

@@ -2,7 +2,13 @@
 // this filter hands a request on when no change can be missed, and with only what is watched.
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
 import { canceledId } from "../../mcp/messages/cancelled.ts";
-import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../../mcp/resources/listen.ts";
+import {
+  checkListenRequest,
+  type ListenError,
+  ListenRequest,
+  toListenError,
+  watchRequestedResources,
+} from "../../mcp/resources/listen.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { MessageFilter } from "./transport.ts";
 
@@ -10,12 +16,12 @@ export function createListenFilter(subscriptions: Subscriptions): MessageFilter 
   const listening = new Set<RequestId>();
 
   function endListen(id: RequestId): void {
-    if (listening.delete(id)) subscriptions.leaveAll(id);
+    if (listening.delete(id)) subscriptions.unsubscribeAll(id);
   }
 
   /** Returns why the request is refused; undefined if `pass` gets it. */
-  function beginListen(listen: Listen, pass: (message: JSONRPCMessage) => void): ListenRefusal | undefined {
-    const refused = listenRefusal(listen);
+  function beginListen(listen: ListenRequest, pass: (message: JSONRPCMessage) => void): ListenError | undefined {
+    const refused = checkListenRequest(listen);
     if (refused) return refused;
     const { id, params } = listen;
     // The SDK refuses a second request with the id of one that is open.
@@ -23,10 +29,10 @@ export function createListenFilter(subscriptions: Subscriptions): MessageFilter 
     else {
       listening.add(id);
       try {
-        watchNamed(listen, subscriptions).then((watched) => listening.has(id) && pass(watched));
+        watchRequestedResources(listen, subscriptions).then((watched) => listening.has(id) && pass(watched));
       } catch (error) {
         endListen(id);
-        return watchRefusal(error);
+        return toListenError(error);
       }
     }
     return undefined;
@@ -37,7 +43,7 @@ export function createListenFilter(subscriptions: Subscriptions): MessageFilter 
       const canceled = canceledId(message);
       if (canceled !== undefined) endListen(canceled);
       const isListen = "method" in message && message.method === "subscriptions/listen";
-      const listen = isListen ? Listen.safeParse(message).data : undefined;
+      const listen = isListen ? ListenRequest.safeParse(message).data : undefined;
       if (!listen) {
         pass(message);
         return undefined;

@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../contract/json.ts";
-import { exceededBound } from "../../mcp/messages/bounds.ts";
+import { findExceededLimit } from "../../mcp/messages/bounds.ts";
 
 export interface ParsedLine {
   readonly messages: readonly JSONRPCMessage[];
@@ -74,7 +74,7 @@ export function parseLine(line: string, bytes: number, maxBytes: number): Parsed
   const exceededLimit =
     bytes > maxBytes
       ? `This message has ${bytes} bytes, and ${maxBytes} is the most that is read; nothing was done.`
-      : exceededBound(line);
+      : findExceededLimit(line);
   if (exceededLimit !== undefined)
     return rejectLine(ProtocolErrorCode.InvalidRequest, exceededLimit, findRequestId(line));
   if (line.trim() === "") return { messages: [], refusals: [] };

@@ -130,8 +130,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a call with nothing but a key is refused",
-    code: "(await recalled(tool, given, runtime)) ?? given",
-    instead: "given",
+    code: "(await recallArguments(tool, knownArguments, runtime)) ?? knownArguments",
+    instead: "knownArguments",
     seenBy: deduplication("a call with nothing but the key takes the other arguments from the journal"),
   },
   {

@@ -23,11 +23,11 @@ export interface Bench {
 }
 
 export const noSubscriptions = (): Subscriptions => ({
-  deliverTo: () => undefined,
+  setUpdateHandler: () => undefined,
   canWatch: () => false,
-  join: () => Promise.resolve(false),
-  leave: () => undefined,
-  leaveAll: () => undefined,
+  subscribe: () => Promise.resolve(false),
+  unsubscribe: () => undefined,
+  unsubscribeAll: () => undefined,
   close: () => undefined,
 });
 

@@ -69,7 +69,7 @@ test("often while it moves, seldom while it does not", async () => {
   const job = fakeJob({ version: 1 });
   let moves = 0;
   const watch = watching.watch("a", job.look, () => moves++);
-  expect(await watch.there).toBe(true);
+  expect(await watch.exists).toBe(true);
   await pass(20);
   expect(waits.slice(0, 3)).toEqual([1_000, 1_500, 2_250]);
   expect(waits.at(-1)).toBe(30_000);
@@ -88,7 +88,7 @@ test.each([
 ])("jitter of %d makes the second look come after %d ms", async (random, expected) => {
   const { watching, waits } = world({ random });
   const watch = watching.watch("a", fakeJob({ version: 1 }).look, () => undefined);
-  await watch.there;
+  await watch.exists;
   await new Promise(setImmediate);
   expect(waits[0]).toBeCloseTo(expected, 0);
   watch.stop();
@@ -100,7 +100,7 @@ test("however many listen, one looks; it stops when the last has gone", async ()
   const notified: string[] = [];
   const one = watching.watch("a", job.look, () => notified.push("one"));
   const two = watching.watch("a", job.look, () => notified.push("two"));
-  await Promise.all([one.there, two.there]);
+  await Promise.all([one.exists, two.exists]);
   expect(job.looks()).toBe(1);
   expect(watching.count()).toBe(1);
   job.outlook.version = 2;
@@ -130,7 +130,7 @@ test("an end is told and is the end; what has ended already is looked at once", 
   expect(job.looks()).toBe(2);
   expect(watching.count()).toBe(0);
   const again = watching.watch("a", job.look, () => moves++);
-  expect(await again.there).toBe(true);
+  expect(await again.exists).toBe(true);
   await pass(5);
   expect(job.looks()).toBe(3);
   expect(moves).toBe(1);
@@ -139,7 +139,7 @@ test("an end is told and is the end; what has ended already is looked at once", 
 test.each(["not_found", "invalid_arguments"] as const)("what is %s is not there", async (kind) => {
   const { watching, pass } = world();
   const job = fakeJob({ version: 1, fails: { kind } });
-  expect(await watching.watch("a", job.look, () => undefined).there).toBe(false);
+  expect(await watching.watch("a", job.look, () => undefined).exists).toBe(false);
   await pass(3);
   expect(job.looks()).toBe(1);
   expect(watching.count()).toBe(0);
@@ -150,7 +150,7 @@ test("a service that is away is asked less and less; the first look that succeed
   const job = fakeJob({ version: 1, fails: {} });
   let moves = 0;
   const watch = watching.watch("a", job.look, () => moves++);
-  expect(await watch.there).toBe(true);
+  expect(await watch.exists).toBe(true);
   await pass(6);
   expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   delete job.outlook.fails;
@@ -180,5 +180,5 @@ test("no more than the limit; one that goes makes room", async () => {
   expect(fourth).toThrow(/3 resources are being watched already/);
   watching.watch("a", fakeJob({ version: 1 }).look, () => undefined);
   watches[1]?.stop();
-  expect(await fourth().there).toBe(true);
+  expect(await fourth().exists).toBe(true);
 });

@@ -6,7 +6,7 @@ import { offeredPrompts } from "./prompts.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** The kind of failure that a result tells of; undefined where it tells of none. */
-function kindOf(result: Result): string | undefined {
+function errorKindOf(result: Result): string | undefined {
   if (result["isError"] !== true) return undefined;
   const facts = result._meta?.["mic-mcp/error"];
   const kind = isJsonObject(facts) ? facts["kind"] : undefined;
@@ -14,12 +14,12 @@ function kindOf(result: Result): string | undefined {
 }
 
 /** A client may ask for any name: only those that there are become attributes. */
-const among = (names: ReadonlySet<unknown>, name: unknown): string =>
+const knownNameOrOther = (names: ReadonlySet<unknown>, name: unknown): string =>
   typeof name === "string" && names.has(name) ? name : OTHER;
 
-type Options = ConstructorParameters<typeof Server>[1];
+type SdkServerOptions = ConstructorParameters<typeof Server>[1];
 
-interface Observing {
+interface ObservedServerOptions {
   readonly telemetry: Telemetry;
   readonly runtime: Runtime;
   readonly network: Network;
@@ -28,10 +28,10 @@ interface Observing {
 }
 
 /** A server whose requests are reported to telemetry. */
-export function observedServer(
-  { telemetry, runtime, network, protocolVersion }: Observing,
+export function createObservedServer(
+  { telemetry, runtime, network, protocolVersion }: ObservedServerOptions,
   info: ConstructorParameters<typeof Server>[0],
-  options: Options,
+  options: SdkServerOptions,
 ): Server {
   const tools = new Set<unknown>(runtime.tools.map(({ name }) => name));
   const prompts = new Set<unknown>(offeredPrompts(runtime).map(({ name }) => name));
@@ -44,14 +44,14 @@ export function observedServer(
         const name = request.params?.["name"];
         const operation: Operation = {
           method,
-          tool: method === "tools/call" ? among(tools, name) : undefined,
-          prompt: method === "prompts/get" ? among(prompts, name) : undefined,
+          tool: method === "tools/call" ? knownNameOrOther(tools, name) : undefined,
+          prompt: method === "prompts/get" ? knownNameOrOther(prompts, name) : undefined,
           id,
           network,
           version: () => this.getNegotiatedProtocolVersion() ?? protocolVersion,
           meta,
         };
-        return await telemetry.traceOperation(operation, () => inner(request, context), kindOf);
+        return await telemetry.traceOperation(operation, () => inner(request, context), errorKindOf);
       };
     }
   }
