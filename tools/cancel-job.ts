@@ -5,7 +5,12 @@ import type { Operation } from "../src/contract/operation.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { cancelTraits, prepareJobConfirmation, refuseEnded, cancelJob as run } from "../src/toolkit/jobs/cancelling.ts";
+import {
+  cancelTraits,
+  prepareJobConfirmation,
+  rejectEndedJob,
+  cancelJob as run,
+} from "../src/toolkit/jobs/canceling.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
 export const cancelJob = defineTool({
@@ -27,7 +32,7 @@ export const cancelJob = defineTool({
   confirm({ jobId, reason }) {
     const question = `Cancel job ${formatToken(jobId)}? What it has done so far is given up.`;
     return {
-      prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question, check: refuseEnded }, call, ports),
+      prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question, check: rejectEndedJob }, call, ports),
     };
   },
   run,

@@ -7,7 +7,7 @@ import { InputId } from "../src/contract/inputs.ts";
 import { Failure } from "../src/core/failure.ts";
 import { formatJson, formatToken } from "../src/core/untrusted-text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import type { Link, LinkedFile, LinkedFiles, WantedAsset } from "../src/toolkit/linked-files.ts";
+import type { AssetRequest, Link, LinkedFile, LinkedFiles } from "../src/toolkit/linked-files.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { type ToolResult, toolResult } from "../src/toolkit/results.ts";
 import type { FolderFiles, ToolCall } from "../src/toolkit/tool-call.ts";
@@ -37,7 +37,7 @@ function explain(error: unknown, assetId: string): unknown {
 }
 
 async function saveHere(
-  { assetId, fileName, preview }: WantedAsset,
+  { assetId, fileName, preview }: AssetRequest,
   call: ToolCall,
   files: FolderFiles,
 ): Promise<ToolResult<AnswerHere>> {
@@ -54,7 +54,7 @@ async function saveHere(
 }
 
 async function offerLink(
-  wanted: WantedAsset,
+  wanted: AssetRequest,
   call: ToolCall,
   files: LinkedFiles,
 ): Promise<ToolResult<AnswerElsewhere>> {

@@ -18,7 +18,7 @@ import { stateText } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import {
   type CountryAnswer,
-  type GeographyTail,
+  type GeographyMetadata,
   queryCountry,
   repeatWithMaxWait,
   stateArgument,
@@ -31,7 +31,7 @@ import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 type FoundAnswer = FindingTail & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
 
-interface FindingTail extends GeographyTail {
+interface FindingTail extends GeographyMetadata {
   /** Differences between the lists that concern the matches; absent where there are none. */
   readonly consistency?: readonly string[];
 }
@@ -87,7 +87,7 @@ function nextFor(
   finding: Finding,
   isElsewhere: boolean,
   args: FindDistrictArguments,
-  { states, tail }: CountryAnswer,
+  { states, metadata }: CountryAnswer,
   call: ToolCall,
 ): NextStep | undefined {
   const { asState, answer, unlisted, inState } = finding;
@@ -107,10 +107,10 @@ function nextFor(
     const { state: _state, ...others } = args;
     return { tool: "find_district", arguments: others, why: "it is known in another state" };
   }
-  const again = repeatWithMaxWait(call, { ...args }, tail.coverage);
+  const again = repeatWithMaxWait(call, { ...args }, metadata.coverage);
   const [only, ...others] = states;
   const state = inState ?? (others.length === 0 ? only : undefined);
-  if (again !== undefined || state === undefined || !tail.coverage.complete) return again;
+  if (again !== undefined || state === undefined || !metadata.coverage.complete) return again;
   return { tool: "list_districts", arguments: { state: state.code }, why: "the names that it has" };
 }
 
@@ -120,7 +120,7 @@ async function adviceOnOne(
   found: CountryAnswer,
   call: ToolCall,
 ): Promise<Advice> {
-  const { states, country, tail } = found;
+  const { states, country, metadata } = found;
   const { answer } = finding;
   const [only, ...others] = states;
   const where = only !== undefined && others.length === 0 && args.state !== undefined ? ` in ${stateText(only)}` : "";
@@ -130,8 +130,8 @@ async function adviceOnOne(
       : await foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
   const nextStep = nextFor(finding, elsewhere.length > 0, args, found, call);
   const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
-  const hint = elsewhere.length > 0 ? "" : hintText(finding, tail.coverage);
-  const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}${hint}`;
+  const hint = elsewhere.length > 0 ? "" : hintText(finding, metadata.coverage);
+  const summary = `${findingText(finding, metadata.coverage, where, elsewhere)}${certainty}${hint}`;
   return { summary, nextStep };
 }
 
@@ -160,7 +160,7 @@ export const findDistrict = defineTool({
       {
         level: "district",
         about: (all) => resolveStates(state === undefined ? undefined : [state], all),
-        needs: (about, country) => needsForFinding(queries, about, country),
+        requiredLists: (about, country) => needsForFinding(queries, about, country),
         notNeeded: "not asked for",
         waitSeconds,
       },
@@ -173,7 +173,7 @@ export const findDistrict = defineTool({
       findings.flatMap(({ answer }) => answer.matches),
       country,
     );
-    const tail: FindingTail = { ...answered.tail, ...(consistency.length > 0 && { consistency }) };
+    const tail: FindingTail = { ...answered.metadata, ...(consistency.length > 0 && { consistency }) };
     const line = [...consistency, answered.line].join("\n");
     const [only] = findings;
     if (args.names === undefined && only !== undefined) {

@@ -3,13 +3,13 @@ import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { ENDED } from "../src/toolkit/advice/job-facts.ts";
 import { saveAs, view } from "../src/toolkit/arguments.ts";
-import type { Candidate } from "../src/toolkit/candidate.ts";
+import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
-import { listJobs as list, savedJobs } from "../src/toolkit/jobs/job-lists.ts";
+import { listJobs as list, saveJobs } from "../src/toolkit/jobs/job-lists.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
-const candidate = ({ id, state, failure }: Job): Candidate => ({
+const candidate = ({ id, state, failure }: Job): CompletionValue => ({
   value: id,
   name: `${state} ${failure?.code ?? ""}`,
   isUnresolved: !ENDED.has(state),
@@ -23,13 +23,13 @@ export const listJobs = defineTool({
   effect: "export",
   input: z.strictObject({ ...listMicJobs.query.shape, ...jobFilter, view, saveAs }),
   output: outputs.page<Job>({ counts: outputs.object, read: outputs.object }),
-  candidates: {
+  completions: {
     kind: "jobId",
-    keptMs: 10_000,
+    ttlMs: 10_000,
     arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
-    from: (jobs) =>
+    toValues: (jobs) =>
       jobs.toSorted((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt)).map(candidate),
   },
   run: ({ saveAs: fileName, ...args }, call, ports) =>
-    fileName === undefined ? list(args, call, ports) : savedJobs(args, fileName, call, ports),
+    fileName === undefined ? list(args, call, ports) : saveJobs(args, fileName, call, ports),
 });

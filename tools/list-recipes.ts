@@ -18,11 +18,11 @@ export const listRecipes = defineTool({
   effect: "read",
   input: z.strictObject({ ...listMicExecutableRecipes.query.shape, view }),
   output: outputs.page<RecipeOffer>(),
-  candidates: {
+  completions: {
     kind: "versionId",
-    keptMs: 60_000,
+    ttlMs: 60_000,
     arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
-    from: (offers) => offers.map(({ recipe: { versionId, name } }) => ({ value: versionId, name })),
+    toValues: (offers) => offers.map(({ recipe: { versionId, name } }) => ({ value: versionId, name })),
   },
   async run({ view, ...query }, call, { service, offers }) {
     const { answer, isCut } = await readPage((limit = query.limit) => {

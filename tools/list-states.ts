@@ -28,11 +28,11 @@ export const listStates = defineTool({
   effect: "read",
   input: z.strictObject({}),
   output: outputs.answer<StatesResponse>({ contract: outputs.text, states: outputs.objects }),
-  candidates: {
+  completions: {
     kind: "code",
-    keptMs: 600_000,
+    ttlMs: 600_000,
     arguments: () => ({}),
-    from: ({ states }) => states.map((state) => ({ value: state.code, name: allNamesOf(state) })),
+    toValues: ({ states }) => states.map((state) => ({ value: state.code, name: allNamesOf(state) })),
   },
   async run(_args, call, { geography }) {
     const { value, drift } = await geography.states(call.context);

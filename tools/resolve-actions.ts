@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
 import { anyKey } from "../src/actions/idempotency-keys.ts";
-import { heldTo } from "../src/toolkit/arguments.ts";
+import { stringValidatedBy } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { prepareResolveConfirmation, resolveActions as run } from "../src/toolkit/jobs/resolving.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -13,7 +13,7 @@ export const resolveActions = defineTool({
     "read. One that never arrived may run now; to look first: list_actions.",
   effect: "retry",
   input: z.strictObject({
-    idempotencyKey: heldTo(anyKey).describe("Only the action with this key (default: all).").optional(),
+    idempotencyKey: stringValidatedBy(anyKey).describe("Only the action with this key (default: all).").optional(),
   }),
   output: outputs.answer({ results: outputs.objects }),
   confirm: (args) => ({ prepare: (call, ports) => prepareResolveConfirmation(args, call, ports) }),

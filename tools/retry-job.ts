@@ -4,7 +4,7 @@ import type { Job } from "../src/contract/jobs.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { prepareJobConfirmation } from "../src/toolkit/jobs/cancelling.ts";
+import { prepareJobConfirmation } from "../src/toolkit/jobs/canceling.ts";
 import { retryTraits, retryJob as run } from "../src/toolkit/jobs/retrying.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 

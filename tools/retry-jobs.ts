@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
-import { heldTo, jobIds, keyArgument, patientWaitSeconds } from "../src/toolkit/arguments.ts";
+import { jobIds, keyArgument, longWaitSeconds, stringValidatedBy } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { confirmRestarts, retryMany } from "../src/toolkit/jobs/retrying.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -13,8 +13,8 @@ export const retryJobs = defineTool({
   input: z.strictObject({
     jobIds,
     retryMode: retryMicJob.body.shape.retryMode,
-    reason: heldTo(retryMicJob.body.shape.reason),
-    waitSeconds: patientWaitSeconds,
+    reason: stringValidatedBy(retryMicJob.body.shape.reason),
+    waitSeconds: longWaitSeconds,
     ...keyArgument("text"),
   }),
   output: outputs.answer({ results: outputs.objects }),

@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
-import { heldTo, keyArgument, objectArgument, patientWaitSeconds } from "../src/toolkit/arguments.ts";
+import { keyArgument, longWaitSeconds, objectArgument, stringValidatedBy } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { runJob as run } from "../src/toolkit/jobs/submitting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -13,9 +13,9 @@ const areUnique = (values: readonly string[]): boolean => new Set(values).size =
 
 const wantedInput = z
   .strictObject({
-    port: heldTo(InputBinding.shape.port),
-    inputId: heldTo(InputBinding.shape.inputId).optional(),
-    referenceId: heldTo(referenceId).optional(),
+    port: stringValidatedBy(InputBinding.shape.port),
+    inputId: stringValidatedBy(InputBinding.shape.inputId).optional(),
+    referenceId: stringValidatedBy(referenceId).optional(),
     inputKind: inputKind.optional(),
   })
   .refine((wanted) => (wanted.inputId === undefined) !== (wanted.referenceId === undefined), {
@@ -43,8 +43,8 @@ export const runJob = defineTool({
     argumentsOf: ({ inputBindings: inputs, ...stored }) => ({ ...stored, inputs }),
   },
   input: z.strictObject({
-    workspaceId: heldTo(workspaceId),
-    recipeVersionId: heldTo(recipeVersionId),
+    workspaceId: stringValidatedBy(workspaceId),
+    recipeVersionId: stringValidatedBy(recipeVersionId),
     inputs: z
       .array(wantedInput)
       .refine(({ length }) => length > 0 && length <= MAX_BINDINGS, { error: `must name 1 to ${MAX_BINDINGS}` })
@@ -53,8 +53,8 @@ export const runJob = defineTool({
         error: "must name each input once",
       }),
     parameterValues: objectArgument,
-    clientReference: heldTo(clientReference).optional(),
-    waitSeconds: patientWaitSeconds,
+    clientReference: stringValidatedBy(clientReference).optional(),
+    waitSeconds: longWaitSeconds,
     ...keyArgument("text"),
   }),
   output: outputs.answer({ data: outputs.object, steps: outputs.objects, meta: outputs.object }),

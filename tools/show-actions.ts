@@ -3,7 +3,7 @@ import { ActionState } from "../src/actions/journal.ts";
 import { type ListedAction, summarizeCounts } from "../src/actions/listing.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { shownToUser, toolResult } from "../src/toolkit/results.ts";
+import { toolResult, toViewResult } from "../src/toolkit/results.ts";
 
 /** Resolved actions that are shown. */
 const SHOWN = 100;
@@ -24,6 +24,6 @@ export const showActions = defineTool({
   async run({ state }, call, { actions: journal }) {
     const { actions, counts } = await journal.list({ state, limit: SHOWN });
     const read = toolResult<Shown>(call, { actions }, { summary: summarizeCounts(counts) });
-    return shownToUser(read, "The user sees them, and may ask you to resolve one.");
+    return toViewResult(read, "The user sees them, and may ask you to resolve one.");
   },
 });

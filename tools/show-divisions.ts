@@ -4,7 +4,7 @@ import { repeatWithMaxWait, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
-import { shownToUser, toolResult } from "../src/toolkit/results.ts";
+import { toolResult, toViewResult } from "../src/toolkit/results.ts";
 
 interface Shown extends RankingFacts {
   readonly level: "state" | "district";
@@ -42,6 +42,6 @@ export const showDivisions = defineTool({
     const nextStep = facts.exact ? undefined : repeatWithMaxWait(call, args, facts.coverage);
     const shown: Shown = { level: args.level, rows, ...facts };
     const read = toolResult(call, shown, { summary, nextStep, lines: [line], drift });
-    return shownToUser(read, "The person sees these rows.");
+    return toViewResult(read, "The person sees these rows.");
   },
 });

@@ -5,7 +5,7 @@ import { createJobPresenter } from "../src/toolkit/advice/job.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
-import { shownToUser } from "../src/toolkit/results.ts";
+import { toViewResult } from "../src/toolkit/results.ts";
 
 export const showJob = defineTool({
   name: "show_job",
@@ -23,7 +23,7 @@ export const showJob = defineTool({
       presenter: createJobPresenter(ports),
       view: "full",
     } as const;
-    return shownToUser(
+    return toViewResult(
       await readResource(reading, call, ports),
       "The person sees it, and may retry or cancel it there.",
     );

@@ -4,7 +4,7 @@ import type { UsageSummary } from "../src/contract/usage.ts";
 import { createUsagePresenter } from "../src/toolkit/advice/presenters.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { resourceResult, shownToUser } from "../src/toolkit/results.ts";
+import { resourceResult, toViewResult } from "../src/toolkit/results.ts";
 
 export const showUsage = defineTool({
   name: "show_usage",
@@ -18,6 +18,6 @@ export const showUsage = defineTool({
   async run(query, call, { service }) {
     const answer = await service.call(getMicPublicUsage, { query }, call.context);
     const read = await resourceResult(answer, createUsagePresenter(query.window), call, { view: "full" });
-    return shownToUser(read, "The person sees it.");
+    return toViewResult(read, "The person sees it.");
   },
 });

@@ -1,5 +1,5 @@
 import * as z from "zod/v4";
-import { jobIds, patientWaitSeconds } from "../src/toolkit/arguments.ts";
+import { jobIds, longWaitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { waitForMany } from "../src/toolkit/jobs/waiting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -9,7 +9,7 @@ export const waitForJobs = defineTool({
   title: "Wait for jobs",
   description: "Waits until all (default) or any stop.",
   effect: "read",
-  input: z.strictObject({ jobIds, until: z.enum(["all", "any"]).optional(), waitSeconds: patientWaitSeconds }),
+  input: z.strictObject({ jobIds, until: z.enum(["all", "any"]).optional(), waitSeconds: longWaitSeconds }),
   output: outputs.answer({ jobs: outputs.objects, moving: outputs.integer }),
   run: waitForMany,
 });

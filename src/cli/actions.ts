@@ -6,7 +6,7 @@ import { Failure } from "../core/failure.ts";
 import { formatTable } from "../core/table.ts";
 import { escapeJson, escapeText, formatToken } from "../core/untrusted-text.ts";
 import { factsOf } from "../mcp/tools/failure-text.ts";
-import { type ResolvingStep, resolvingStep } from "../toolkit/jobs/resolving.ts";
+import { type ResolutionMethod, resolutionMethodOf } from "../toolkit/jobs/resolving.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { type Output, outputOf, perform, writeFailure } from "./call.ts";
 import { COMMANDS } from "./commands.ts";
@@ -60,7 +60,7 @@ export async function actions(args: readonly string[], environment: NodeJS.Proce
 
 const TOOL = "resolve_actions";
 
-const STEPS: Readonly<Record<ResolvingStep, string>> = {
+const STEPS: Readonly<Record<ResolutionMethod, string>> = {
   send: "send again under its key",
   read: "read the job",
   wait: "none: in progress",
@@ -73,7 +73,7 @@ const stepOf = (action: ActionStatus) => ({
   about: action.about,
   firstSent: new Date(action.firstSentAt).toISOString(),
   idempotencyKey: action.idempotencyKey,
-  step: STEPS[resolvingStep(action)],
+  step: STEPS[resolutionMethodOf(action)],
 });
 
 const stepText = ({ tool, about, firstSent, idempotencyKey, step }: ReturnType<typeof stepOf>): string =>

@@ -5,14 +5,14 @@ import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import type { Candidate } from "../toolkit/candidate.ts";
+import type { CompletionValue } from "../toolkit/completion-value.ts";
 import { compose } from "./local.ts";
 import { SIGNALS } from "./signals.ts";
 
 export interface Backend {
   readonly config: Config;
   readonly notes: readonly Note[];
-  readonly files: readonly Candidate[];
+  readonly files: readonly CompletionValue[];
   close(): Promise<void>;
 }
 

@@ -99,7 +99,7 @@ async function ask(question: string): Promise<boolean> {
 
 /** Asks the user before a call that discards something, as an agent's client would. An action in the journal has been confirmed before. Throws Failure. */
 async function confirm(tool: Tool, args: Arguments, call: ToolCall, { config, ports }: Runtime) {
-  const question = config.confirm === "never" ? undefined : tool.question(args);
+  const question = config.confirm === "never" ? undefined : tool.confirmationFor(args);
   if (!question) return {};
   if (question.actions) {
     const known = await Promise.all(question.actions.map((action) => ports.actions.findExisting(action)));

@@ -9,7 +9,7 @@ import { createSignedIdCodec } from "../credentials/signed-ids.ts";
 import { createKeychainTokenStore, noTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Note } from "../mcp/instructions.ts";
-import type { Candidate } from "../toolkit/candidate.ts";
+import type { CompletionValue } from "../toolkit/completion-value.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import { hasJournal, journalOf } from "./journal.ts";
 import { redactorOf } from "./log.ts";
@@ -21,7 +21,7 @@ export interface ComposeOptions {
   /** Sentences for the server instructions. */
   readonly notes: readonly Note[];
   /** Files that may be registered, as far as they are known. */
-  readonly files?: readonly Candidate[];
+  readonly files?: readonly CompletionValue[];
   /** The service is in this process: neither proxies nor the keychain are for it. */
   readonly inProcess: boolean;
   /** How long a keychain may take: a server's calls wait less than a person at a prompt. */

@@ -21,11 +21,11 @@ import type { Runtime } from "../mcp/runtime.ts";
 import { createSkills } from "../mcp/skills/skills.ts";
 import { isOfferedTool } from "../mcp/tools/offered-tools.ts";
 import type { Telemetry } from "../telemetry/port.ts";
-import type { Candidate } from "../toolkit/candidate.ts";
-import { createOffers, createRetries } from "../toolkit/remembered.ts";
-import { createCandidates } from "../toolkit/resources/completion.ts";
+import { createRecipeOfferCache, createRetryCache } from "../toolkit/caches.ts";
+import type { CompletionValue } from "../toolkit/completion-value.ts";
+import { createCompletionProvider } from "../toolkit/resources/completion.ts";
 import { resources } from "../toolkit/resources/index.ts";
-import { createWatching } from "../toolkit/resources/watching.ts";
+import { createResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
 import type { Ports } from "../toolkit/tool-call.ts";
 import { createLog } from "./log.ts";
 import { observedLog, type StartTelemetry } from "./telemetry.ts";
@@ -80,7 +80,7 @@ export function createClient(
   const tokenTransport = telemetry ? withTokenTelemetry(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
   const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing, hooks, telemetry });
-  return { identity, redactor, tokens, service, watching: createWatching({ timing }) };
+  return { identity, redactor, tokens, service, watching: createResourceWatcher({ timing }) };
 }
 export type Client = ReturnType<typeof createClient>;
 
@@ -90,7 +90,7 @@ interface RuntimeOptions
   /** Whether a journal exists; the check does not create one. */
   readonly hasJournal: () => Promise<boolean>;
   /** Files that may be registered, if they are known. */
-  readonly knownFiles: readonly Candidate[];
+  readonly knownFiles: readonly CompletionValue[];
 }
 
 const isResolvable = ({ state, nextStep }: ListedAction): boolean => state === "unknown" && nextStep !== undefined;
@@ -102,7 +102,14 @@ export function createRuntime(
   { actions: ownActions, geography, files, hasJournal, knownFiles, ...more }: RuntimeOptions,
 ): Runtime {
   const actions = telemetry ? withActionTelemetry(ownActions, telemetry) : ownActions;
-  const ports: Ports = { service, actions, geography, files, offers: createOffers(), retries: createRetries() };
+  const ports: Ports = {
+    service,
+    actions,
+    geography,
+    files,
+    offers: createRecipeOfferCache(),
+    retries: createRetryCache(),
+  };
   return {
     ...more,
     version,
@@ -111,7 +118,7 @@ export function createRuntime(
     tools: tools.map((tool) => tool.create(ports)),
     ports,
     resources,
-    completions: createCandidates({ actions, now: timing.now, files: knownFiles }),
+    completions: createCompletionProvider({ actions, now: timing.now, files: knownFiles }),
     resourceWatcher: watching,
     skills,
     readView: readViewFile,

@@ -1,7 +1,7 @@
 // Serves completion/complete: suggests values for the arguments of resource templates and prompts.
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { formatToken } from "../core/untrusted-text.ts";
-import type { CandidateKind } from "../toolkit/candidate.ts";
+import type { CompletionKind } from "../toolkit/completion-value.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources/resources.ts";
 import type { Runtime } from "./runtime.ts";
@@ -17,9 +17,9 @@ interface Reference {
   readonly name?: string;
 }
 
-function completionKindOf(ref: Reference, argument: string, runtime: Runtime): CandidateKind | undefined {
+function completionKindOf(ref: Reference, argument: string, runtime: Runtime): CompletionKind | undefined {
   if (ref.name !== undefined)
-    return findPrompt(ref.name, runtime).arguments.find(({ name }) => name === argument)?.candidates;
+    return findPrompt(ref.name, runtime).arguments.find(({ name }) => name === argument)?.completionKind;
   const resource = offeredResources(runtime).find(({ uri }) => uri === ref.uri);
   if (!resource)
     throw new ProtocolError(

@@ -7,9 +7,9 @@ import type { IdCodec } from "../credentials/signed-ids.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { StartedJob } from "../toolkit/jobs/job-task.ts";
-import type { Candidates } from "../toolkit/resources/completion.ts";
+import type { CompletionProvider } from "../toolkit/resources/completion.ts";
 import type { Resource } from "../toolkit/resources/resource.ts";
-import type { Watching } from "../toolkit/resources/watching.ts";
+import type { ResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
 import type { Ports } from "../toolkit/tool-call.ts";
 import type { ViewName } from "../toolkit/views.ts";
 import type { Note } from "./instructions.ts";
@@ -42,8 +42,8 @@ export interface Runtime {
   readonly ports: Ports;
   readonly resources: readonly Resource[];
   /** Suggests values for the variables of a resource template and the arguments of a prompt. */
-  readonly completions: Candidates;
-  readonly resourceWatcher: Watching;
+  readonly completions: CompletionProvider;
+  readonly resourceWatcher: ResourceWatcher;
   /** The ids of tasks, under a seal that nobody makes or opens for another caller. */
   readonly taskIds: IdCodec<StartedJob>;
   /** Undefined: each way of serving makes its own, with a key that only this process has. */

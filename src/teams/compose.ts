@@ -16,7 +16,7 @@ import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { CONFIRMATION_TTL_SECONDS } from "../mcp/tools/confirmation.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
-import { createWatching } from "../toolkit/resources/watching.ts";
+import { createResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
 import { createAudit, createCallersTrace, refusalsInto } from "./audit.ts";
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
@@ -162,7 +162,7 @@ export function composeTeams(deployment: Deployment) {
         identity: noIdentity(failure, geographyUrl),
         service,
         redactor,
-        watching: createWatching({ timing }),
+        watching: createResourceWatcher({ timing }),
       };
       const own = callerParts(caller, undefined, client);
       return createRuntime(own.process, client, {

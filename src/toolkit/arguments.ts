@@ -22,7 +22,7 @@ export const waitSeconds = z.int().min(0).max(45).describe("Default 0; cancellin
 export const saveAs = fileNameSchema.describe("Saves all rows as CSV.").optional();
 
 /** A text whose grammar is checked, not listed: what is copied from a result or described by another tool need not be repeated. */
-export const heldTo = (schema: z.ZodType<string | null | undefined>) =>
+export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) =>
   z.string().superRefine((value, { addIssue }) => {
     for (const { message } of schema.safeParse(value).error?.issues ?? []) addIssue({ code: "custom", message });
   });
@@ -30,18 +30,18 @@ export const heldTo = (schema: z.ZodType<string | null | undefined>) =>
 const MAX_JOBS = 50;
 
 export const jobIds = z
-  .array(heldTo(getMicJob.pathParameters.shape.jobId))
+  .array(stringValidatedBy(getMicJob.pathParameters.shape.jobId))
   .max(MAX_JOBS)
   .refine((ids) => ids.length > 0, { error: "must name a job" })
   .refine((ids) => new Set(ids).size === ids.length, { error: "must be unique" });
 
-export const PATIENT_SECONDS = 45;
+export const LONG_WAIT_SECONDS = 45;
 /** Of tools that are called in order to wait, for the whole call (default: the maximum). */
-export const patientWaitSeconds = z
-  .custom<number>((value) => z.int().min(0).max(PATIENT_SECONDS).safeParse(value).success, {
-    error: `must be a whole number from 0 to ${PATIENT_SECONDS}`,
+export const longWaitSeconds = z
+  .custom<number>((value) => z.int().min(0).max(LONG_WAIT_SECONDS).safeParse(value).success, {
+    error: `must be a whole number from 0 to ${LONG_WAIT_SECONDS}`,
   })
-  .meta({ type: "integer", maximum: PATIENT_SECONDS })
+  .meta({ type: "integer", maximum: LONG_WAIT_SECONDS })
   .optional();
 
 const KEY_LENGTHS: Readonly<Record<KeyGrammar, string>> = {
@@ -52,7 +52,7 @@ const KEY_LENGTHS: Readonly<Record<KeyGrammar, string>> = {
 
 /** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). Its grammar is checked, but not listed as a pattern. */
 export const keyArgument = (grammar: KeyGrammar) => ({
-  idempotencyKey: heldTo(keySchemas[grammar])
+  idempotencyKey: stringValidatedBy(keySchemas[grammar])
     .describe(
       "Leave out. To run an identical call again, pass a new key; to ask about an earlier action, pass its key. " +
         `${KEY_LENGTHS[grammar]} characters.`,
@@ -60,38 +60,38 @@ export const keyArgument = (grammar: KeyGrammar) => ({
     .optional(),
 });
 
-function objectWithin(value: unknown): unknown {
+function parseJsonObject(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {
-    const held: unknown = JSON.parse(value);
-    return isJsonObject(held) ? held : value;
+    const parsed: unknown = JSON.parse(value);
+    return isJsonObject(parsed) ? parsed : value;
   } catch {
     return value;
   }
 }
 
 /** A free-form object. Some models send it as a string of JSON: that is read as the object that it holds. Listed as an object alone. */
-export const objectArgument = z.preprocess(objectWithin, jsonObject);
+export const objectArgument = z.preprocess(parseJsonObject, jsonObject);
 
 /** As long as an id of the contract, or as a cursor. */
-const COPIED_LENGTHS: ReadonlySet<unknown> = new Set([128, 4096]);
+const ID_AND_CURSOR_LENGTHS: ReadonlySet<unknown> = new Set([128, 4096]);
 
 /** Each agent pays for tools/list in each session: it does not need the grammar of what it copies from a result. */
-const isNeeded = ([keyword, value]: readonly [string, unknown]): boolean =>
+const isListedKeyword = ([keyword, value]: readonly [string, unknown]): boolean =>
   keyword !== "minLength" &&
-  !(keyword === "maxLength" && COPIED_LENGTHS.has(value)) &&
+  !(keyword === "maxLength" && ID_AND_CURSOR_LENGTHS.has(value)) &&
   !(keyword === "pattern" && value === WORKSPACE_STYLE_ID.source);
 
-function needed(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(needed);
+function omitUnlistedKeywords(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(omitUnlistedKeywords);
   if (!isJsonObject(schema)) return schema;
-  const kept = Object.entries(schema).filter(isNeeded);
-  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, needed(value)]));
+  const kept = Object.entries(schema).filter(isListedKeyword);
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, omitUnlistedKeywords(value)]));
 }
 
 /** A tool's arguments as tools/list shows them: what an agent needs to write a call. All of the schema is checked. */
-export function listedSchema(input: z.ZodType): JsonSchema {
-  const schema = needed(toJsonSchema(input, "input"));
+export function toListedSchema(input: z.ZodType): JsonSchema {
+  const schema = omitUnlistedKeywords(toJsonSchema(input, "input"));
   return isJsonObject(schema) ? schema : {};
 }
 
@@ -100,7 +100,7 @@ const MAX_UNKNOWN = 20;
 const MAX_NAME = 200;
 
 /** Names every violation by its pointer, and an unknown argument together with the valid ones. */
-function refuse(name: string, input: z.ZodObject, error: z.ZodError): never {
+function throwInvalidArguments(name: string, input: z.ZodObject, error: z.ZodError): never {
   const valid = Object.keys(input.shape);
   const known = valid.length === 0 ? "; it takes none" : `; it takes: ${valid.join(", ")}`;
   const fieldErrors = error.issues.flatMap((issue) => {
@@ -121,13 +121,13 @@ function refuse(name: string, input: z.ZodObject, error: z.ZodError): never {
 }
 
 /** JSON numbers beyond 2^53-1, 1e400 among them, were already rounded when they arrived: sent on they would be others (doubt 18). */
-function refuseRounded(name: string, value: unknown, path: readonly PropertyKey[]): void {
+function rejectRoundedNumbers(name: string, value: unknown, path: readonly PropertyKey[]): void {
   if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER)
     throw invalidArguments(`${name} was not called: a number beyond 9007199254740991 cannot be sent exactly.`, [
       { pointer: jsonPointer(path), code: "NOT_EXACT", message: "must be at most 9007199254740991 in magnitude" },
     ]);
   if (typeof value === "object" && value !== null)
-    for (const [key, part] of Object.entries(value)) refuseRounded(name, part, [...path, key]);
+    for (const [key, part] of Object.entries(value)) rejectRoundedNumbers(name, part, [...path, key]);
 }
 
 /** Checks the arguments of the tool of this name strictly. Throws Failure. */
@@ -137,13 +137,13 @@ export function checkArguments<I extends z.ZodRawShape>(
   args: Arguments,
 ) {
   const parsed = input.safeParse(args);
-  if (!parsed.success) return refuse(name, input, parsed.error);
-  refuseRounded(name, parsed.data, []);
+  if (!parsed.success) return throwInvalidArguments(name, input, parsed.error);
+  rejectRoundedNumbers(name, parsed.data, []);
   return parsed.data;
 }
 
 /** Arguments as an agent may send them: an object, or nothing at all. */
-export function argumentsObject(name: string, args: unknown): Arguments {
+export function toArgumentsObject(name: string, args: unknown): Arguments {
   if (args === undefined) return {};
   if (isJsonObject(args)) return { ...args };
   throw invalidArguments(`${name} was not called: arguments must be a JSON object.`);
@@ -164,7 +164,7 @@ function pick<T>(args: Arguments, fields: object, fits: (value: unknown) => valu
 }
 
 /** From a tool's flat arguments to the endpoint's request: path, query, body. */
-export function requestOf({ pathParameters, query, body: schema }: Endpoint, args: Arguments): CallRequest {
+export function toCallRequest({ pathParameters, query, body: schema }: Endpoint, args: Arguments): CallRequest {
   const body: JsonObject | undefined = schema && pick(args, schema.shape, isJson);
   return {
     path: pick(args, pathParameters.shape, isText),

@@ -17,18 +17,18 @@ export const sweepSeconds = z.int().min(0).max(MAX_WAIT_SECONDS).describe("For u
 
 export const stateArgument = z.string().max(80).describe("Code or name.");
 
-export interface GeographyQuestion {
+export interface GeographyQuery {
   /** Whether the states list alone answers it. */
   readonly level: "state" | "district";
   readonly about: (states: readonly State[]) => readonly State[];
-  readonly needs: (about: readonly State[], country: Country) => Needs | Promise<Needs>;
+  readonly requiredLists: (about: readonly State[], country: Country) => Needs | Promise<Needs>;
   /** Why a state whose list the question does not need was not read. */
   readonly notNeeded: string;
   readonly waitSeconds: number | undefined;
 }
 
 /** What every answer about the country ends with. */
-export interface GeographyTail {
+export interface GeographyMetadata {
   readonly coverage: Coverage;
   readonly vintage: Vintage;
 }
@@ -37,30 +37,30 @@ export interface CountryAnswer {
   readonly country: Country;
   readonly states: readonly State[];
   /** `unread` of its coverage has only the lists that the answer depends on. */
-  readonly tail: GeographyTail;
+  readonly metadata: GeographyMetadata;
   /** The one line on coverage and vintage. */
   readonly line: string;
   readonly drift: readonly string[];
 }
 
 export async function queryCountry(
-  { level, about, needs, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuestion,
+  { level, about, requiredLists, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuery,
   call: ToolCall,
   { geography }: Pick<Ports, "geography">,
 ): Promise<CountryAnswer> {
   const statesOf = (country: Country): readonly State[] => about(country.states.value.states);
-  const wish: CountryQuery = {
+  const query: CountryQuery = {
     about: statesOf,
-    needs: (country) => needs(statesOf(country), country),
+    needs: (country) => requiredLists(statesOf(country), country),
     notNeeded,
     waitMs: waitSeconds * 1000,
     onProgress: (read, total) => call.report({ progress: read, total, message: `${read} of ${total} states read` }),
   };
-  const { country, unread } = await geography.gather(wish, call.context);
+  const { country, unread } = await geography.gather(query, call.context);
   const states = statesOf(country);
   const isStates = level === "state";
   const codes = isStates ? [] : states.map(({ code }) => code);
-  const { rows, all } = await needs(states, country);
+  const { rows, all } = await requiredLists(states, country);
   // Lists that the rows do not depend on and that are still to come are not mentioned: that would read as a doubt.
   const missing = unread.filter(({ state, retryAfterSeconds }) =>
     (retryAfterSeconds === undefined ? all : rows).some(({ code }) => code === state),
@@ -70,7 +70,7 @@ export async function queryCountry(
     : coverageOf(states, { country, unread: missing });
   const vintage = vintageOf(country, codes);
   const line = coverageLine(coverage, vintage);
-  return { country, states, tail: { coverage, vintage }, line, drift: driftIn(country, codes) };
+  return { country, states, metadata: { coverage, vintage }, line, drift: driftIn(country, codes) };
 }
 
 /**

@@ -5,8 +5,8 @@ import type { CallerActionDescriptor } from "../actions/service-actions.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { Toolset } from "../core/config.ts";
-import { checkArguments, listedSchema } from "./arguments.ts";
-import type { Candidate, CandidateKind } from "./candidate.ts";
+import { checkArguments, toListedSchema } from "./arguments.ts";
+import type { CompletionKind, CompletionValue } from "./completion-value.ts";
 import type { ToolResult } from "./results.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
@@ -20,7 +20,7 @@ import type { ViewName } from "./views.ts";
 export type Effect = "read" | "save" | "export" | "create" | "cancel" | "retry";
 
 /** What the user is asked, and the version of the job that the question is about. */
-export interface PreparedQuestion {
+export interface ConfirmationPrompt {
   readonly text: string;
   /** Undefined if the job could not be read. */
   readonly resourceVersion: number | undefined;
@@ -29,7 +29,7 @@ export interface PreparedQuestion {
 /** A call that discards something: the user is asked before. */
 export interface ConfirmationRequest {
   /** Reads what it is about; undefined if nothing would be discarded. Throws Failure if it cannot be done: then the user is not asked. */
-  prepare(call: ToolCall): Promise<PreparedQuestion | undefined>;
+  prepare(call: ToolCall): Promise<ConfirmationPrompt | undefined>;
   /** What the call does: nothing is asked if the journal has all of them. Undefined: `prepare` decides. */
   readonly actions: readonly CallerActionDescriptor[] | undefined;
   readonly idempotencyKey: string | undefined;
@@ -42,10 +42,10 @@ export interface CallByKey {
 }
 
 /** The kinds of resource that actions make. A job continues after its action: for a client that follows tasks it is a task. */
-export type Made = "job" | "input" | "operation" | "processing request";
+export type CreatedResourceKind = "job" | "input" | "operation" | "processing request";
 
 /** What a definition states and everyone may read. */
-interface Described {
+interface ToolMetadata {
   readonly name: ToolName;
   readonly title: string;
   readonly description: string;
@@ -54,7 +54,7 @@ interface Described {
   readonly endpoint?: Endpoint | undefined;
   /** What shows its result to the user: the tool is listed for clients that show views. */
   readonly view?: ViewName | undefined;
-  readonly makes?: Made | undefined;
+  readonly makes?: CreatedResourceKind | undefined;
   /** Defined if each call is exactly one action. */
   readonly traits?: ActionTraits | undefined;
   /** Undefined if a key alone is no call (default: if the tool has `traits`, its own action and the stored arguments). */
@@ -62,7 +62,7 @@ interface Described {
 }
 
 /** The facts of a tool that need no ports. */
-export interface ToolFacts extends Described {
+export interface ToolFacts extends ToolMetadata {
   readonly toolset: Toolset;
   /** A call may change something at the API. */
   readonly isWrite: boolean;
@@ -73,16 +73,16 @@ export interface ToolFacts extends Described {
 
 export interface Tool extends ToolFacts {
   /** Values for completion that its answers contain. */
-  readonly candidates:
+  readonly completions:
     | {
-        readonly kind: CandidateKind;
-        readonly keptMs: number;
+        readonly kind: CompletionKind;
+        readonly ttlMs: number;
         /** Undefined if it lists the values of a workspace, and there is no workspace. Throws Failure. */
-        list(call: ToolCall, workspaceId: string | undefined): Promise<readonly Candidate[] | undefined>;
+        list(call: ToolCall, workspaceId: string | undefined): Promise<readonly CompletionValue[] | undefined>;
       }
     | undefined;
   /** Checks the arguments strictly; undefined if the user need not be asked first. Throws Failure. */
-  question(args: Arguments): ConfirmationRequest | undefined;
+  confirmationFor(args: Arguments): ConfirmationRequest | undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ToolResult>;
 }
@@ -98,7 +98,7 @@ export interface Output<T> {
   readonly data?: T;
 }
 
-export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> extends Described {
+export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> extends ToolMetadata {
   readonly name: N;
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: Output<O>;
@@ -107,18 +107,18 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   /** What is listed instead if files are links. */
   readonly withLinks?: { readonly description: string; readonly output: Output<O> };
   /** What a variable of a URI or a prompt may be, if the answer says so. */
-  readonly candidates?: {
-    readonly kind: CandidateKind;
-    readonly keptMs: number;
+  readonly completions?: {
+    readonly kind: CompletionKind;
+    readonly ttlMs: number;
     /** The arguments to ask with; undefined if there is nothing to ask for. */
     arguments(workspaceId: string | undefined): Arguments | undefined;
-    from(data: O): readonly Candidate[];
+    toValues(data: O): readonly CompletionValue[];
   };
   /** How the user is asked before the call (default: `actions` is the tool's own action); undefined if the call discards nothing. */
   readonly confirm?: (args: z.output<z.ZodObject<I>>) =>
     | {
         readonly actions?: readonly CallerActionDescriptor[];
-        prepare(call: ToolCall, ports: Ports): Promise<PreparedQuestion | undefined>;
+        prepare(call: ToolCall, ports: Ports): Promise<ConfirmationPrompt | undefined>;
       }
     | undefined;
   run(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall, ports: Ports): Promise<ToolResult<O>>;
@@ -143,19 +143,19 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
   definition: ToolDefinition<N, I, O>,
 ): DefinedTool & { readonly name: N } {
-  const { input, output, withLinks, candidates, confirm, run, ...described } = definition;
-  const { name, effect, endpoint, traits } = described;
+  const { input, output, withLinks, completions, confirm, run, ...metadata } = definition;
+  const { name, effect, endpoint, traits } = metadata;
   let schema: JsonSchema | undefined;
   const facts = {
     byKey: traits && { tool: name, argumentsOf: (stored: Arguments) => stored },
-    ...described,
-    toolset: described.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
+    ...metadata,
+    toolset: metadata.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
     isWrite: effect !== "read" && effect !== "save" && effect !== "export",
     argumentNames: Object.keys(input.shape),
     outputSchema: output.schema,
     /** Made when it is first asked for: a start need not wait for the schemas of all tools. */
     inputSchema(): JsonSchema {
-      schema ??= listedSchema(input);
+      schema ??= toListedSchema(input);
       return schema;
     },
   } as const;
@@ -166,23 +166,24 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
       ...facts,
       ...(withLinks &&
         ports.files.kind === "links" && { description: withLinks.description, outputSchema: withLinks.output.schema }),
-      candidates: candidates && {
-        kind: candidates.kind,
-        keptMs: candidates.keptMs,
+      completions: completions && {
+        kind: completions.kind,
+        ttlMs: completions.ttlMs,
         async list(call, workspaceId) {
-          const args = candidates.arguments(workspaceId);
-          return args && candidates.from((await run(checkArguments(name, input, args), call, ports)).data);
+          const args = completions.arguments(workspaceId);
+          return args && completions.toValues((await run(checkArguments(name, input, args), call, ports)).data);
         },
       },
-      question(args) {
+      confirmationFor(args) {
         const checked = confirm && checkArguments(name, input, args);
-        const question = checked && confirm(checked);
-        if (!question) return undefined;
-        const { idempotencyKey: key, ...meant }: Arguments = checked;
+        const confirmation = checked && confirm(checked);
+        if (!confirmation) return undefined;
+        const { idempotencyKey: key, ...actionArguments }: Arguments = checked;
         const explicitKey = traits && typeof key === "string" ? key : undefined;
         return {
-          prepare: async (call) => await question.prepare(call, ports),
-          actions: question.actions ?? (traits && [{ tool: name, arguments: meant, traits, explicitKey }]),
+          prepare: async (call) => await confirmation.prepare(call, ports),
+          actions:
+            confirmation.actions ?? (traits && [{ tool: name, arguments: actionArguments, traits, explicitKey }]),
           idempotencyKey: explicitKey,
         };
       },

@@ -10,7 +10,7 @@ export interface Link {
 }
 
 /** What a file holds, in the answer itself: text, or an image's bytes in base64. */
-export type Content = { readonly text: string } | { readonly blob: string };
+export type FileContent = { readonly text: string } | { readonly blob: string };
 
 /** A file under its link. */
 export interface LinkedFile extends Link {
@@ -20,7 +20,7 @@ export interface LinkedFile extends Link {
   readonly bytes?: number;
   /** Of `content`. */
   readonly sha256?: string;
-  readonly content?: Content;
+  readonly content?: FileContent;
 }
 
 export interface LinkedAsset extends LinkedFile {
@@ -28,14 +28,14 @@ export interface LinkedAsset extends LinkedFile {
   readonly preview: string | undefined;
 }
 
-export interface WantedAsset {
+export interface AssetRequest {
   readonly assetId: string;
   readonly fileName?: string | undefined;
   readonly preview: boolean;
 }
 
 /** Rows, and the call that makes them again. */
-export interface MadeRows {
+export interface GeneratedRows {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly fileName: string;
@@ -45,7 +45,7 @@ export interface MadeRows {
 export interface LinkedFiles {
   readonly kind: "links";
   /** Looks at the asset, since its type and size are known to the service alone. Throws Failure. */
-  asset(endpoint: Endpoint, wanted: WantedAsset, context: CallContext): Promise<LinkedAsset>;
+  asset(endpoint: Endpoint, request: AssetRequest, context: CallContext): Promise<LinkedAsset>;
   /** Throws Failure. */
-  rows(made: MadeRows): Promise<LinkedFile>;
+  rows(generated: GeneratedRows): Promise<LinkedFile>;
 }

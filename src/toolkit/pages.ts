@@ -12,11 +12,11 @@ export const bytesOf = (item: unknown): number => Buffer.byteLength(JSON.stringi
 /** How many whole items, from the first, fit; at least one. */
 function countFitting(items: readonly unknown[]): number {
   let bytes = 0;
-  const over = items.findIndex((item) => {
+  const firstOverflow = items.findIndex((item) => {
     bytes += bytesOf(item);
     return bytes > MAX_FULL_VIEW_BYTES;
   });
-  return over === -1 ? items.length : Math.max(1, over);
+  return firstOverflow === -1 ? items.length : Math.max(1, firstOverflow);
 }
 
 /** The list may move between two readings. An API that still returns more than it is asked for keeps its page: no item is lost. */
@@ -33,14 +33,14 @@ export interface FittingPage<A> {
  * A page with no more items than fit. Cursors are the API's own, so a page that is too long is read again, shorter.
  * `room`: how many of these items, from the first, fit.
  */
-export async function pageThatFits<T, A extends { readonly value: { readonly data: readonly T[] } }>(
+export async function readFittingPage<T, A extends { readonly value: { readonly data: readonly T[] } }>(
   read: (limit?: number) => Promise<A>,
-  room: (items: readonly T[]) => number | Promise<number>,
+  countThatFit: (items: readonly T[]) => number | Promise<number>,
 ): Promise<FittingPage<A>> {
   let answer = await read();
   for (let readings = 1; ; readings++) {
     const { data } = answer.value;
-    const count = await room(data);
+    const count = await countThatFit(data);
     if (count >= data.length || readings === MAX_READINGS) return { answer, isCut: readings > 1 };
     if (count === 0) return { answer: undefined, isCut: true };
     answer = await read(count);
@@ -78,7 +78,7 @@ export async function readPage<T, A extends PageAnswer<T>>(
   view: View | undefined,
 ): Promise<{ readonly answer: A; readonly isCut: boolean }> {
   if (view !== "full") return { answer: await read(), isCut: false };
-  const { answer, isCut } = await pageThatFits<T, A>(read, countFitting);
+  const { answer, isCut } = await readFittingPage<T, A>(read, countFitting);
   return { answer: answer ?? (await read(1)), isCut };
 }
 
@@ -100,10 +100,10 @@ export function pageResult<T>(
   const again = { ...query, ...(isFull && { view }), cursor: nextCursor };
   const nextPage: NextStep | undefined =
     nextCursor === null ? undefined : { tool: call.tool, arguments: again, why: "the next page" };
-  const room = isCut ? ["That is as many as one answer holds."] : [];
+  const truncationNote = isCut ? ["That is as many as one answer holds."] : [];
   const nextStep = hasMore && !isEnough ? nextPage : undefined;
   return toolResult(call, data, {
-    summary: [options.summary, ...room, restText(hasMore, nextPage !== undefined)].join(" "),
+    summary: [options.summary, ...truncationNote, restText(hasMore, nextPage !== undefined)].join(" "),
     nextStep,
     fields: { ...facts, data: items, page, meta },
     lines: [

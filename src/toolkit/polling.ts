@@ -5,7 +5,7 @@ import type { CallRequest } from "../api-client/encode.ts";
 import { Failure } from "../core/failure.ts";
 import {
   type PollableResourcePresenter,
-  type Position,
+  type ProgressSnapshot,
   type ReadAnswer,
   type ResourceEndpoint,
   resourceResult,
@@ -15,13 +15,13 @@ import {
 } from "./results.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 
-const FIRST_MS = 500;
-const LAST_MS = 5_000;
+const MIN_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 5_000;
 const GROWTH = 1.5;
 /** Time kept for a last read within the call's own limit. */
-const MARGIN_MS = 2_000;
+const FINAL_READ_MARGIN_MS = 2_000;
 
-export interface Polled<T> {
+export interface PollTarget<T> {
   read(): Promise<T>;
   /** Changes whenever the resource does. */
   version(value: T): string | number | bigint;
@@ -32,10 +32,10 @@ export interface Polled<T> {
   /** Receives each reading that is not the last. */
   onRead(value: T): void;
   /** The shortest time between two readings (default: 0.5 s): for a reading that is many requests. */
-  readonly firstPauseMs?: number;
+  readonly minPauseMs?: number;
 }
 
-const waitingCancelled = new Failure({
+const waitCanceledFailure = new Failure({
   kind: "cancelled",
   message: "The waiting was cancelled by the client; what was waited for was left alone and goes on.",
   retryable: true,
@@ -47,36 +47,38 @@ const waitingCancelled = new Failure({
  * it does not. What starts to wait for a user of the API has stopped; what waited for one at the first reading is read until it changes.
  */
 export async function poll<T>(
-  polled: Polled<T>,
+  target: PollTarget<T>,
   seconds: number,
   limits: CallContext & { readonly timing: Timing },
 ): Promise<T> {
   const { timing, signal } = limits;
-  const untilAt = timing.now() + Math.min(seconds * 1000, timeLeftMs(limits, timing) - MARGIN_MS);
-  let value = await polled.read();
+  const untilAt = timing.now() + Math.min(seconds * 1000, timeLeftMs(limits, timing) - FINAL_READ_MARGIN_MS);
+  let value = await target.read();
   if (seconds === 0) return value;
-  const first = polled.version(value);
-  const neededUserActionFirst = polled.needsUserAction?.(value) ?? false;
-  const goesOn = (): boolean => (neededUserActionFirst ? polled.version(value) === first : polled.isMoving(value));
-  const firstMs = Math.max(FIRST_MS, polled.firstPauseMs ?? 0);
-  let pauseMs = firstMs;
+  const first = target.version(value);
+  const neededUserActionFirst = target.needsUserAction?.(value) ?? false;
+  const shouldContinue = (): boolean =>
+    neededUserActionFirst ? target.version(value) === first : target.isMoving(value);
+  const minPauseMs = Math.max(MIN_PAUSE_MS, target.minPauseMs ?? 0);
+  let pauseMs = minPauseMs;
   try {
-    while (goesOn()) {
+    while (shouldContinue()) {
       const leftMs = untilAt - timing.now();
       if (leftMs <= 0) break;
-      polled.onRead(value);
+      target.onRead(value);
       await timing.sleep(Math.min(pauseMs, leftMs), signal);
-      const before = polled.version(value);
-      value = await polled.read();
-      pauseMs = polled.version(value) === before ? Math.max(firstMs, Math.min(LAST_MS, pauseMs * GROWTH)) : firstMs;
+      const before = target.version(value);
+      value = await target.read();
+      pauseMs =
+        target.version(value) === before ? Math.max(minPauseMs, Math.min(MAX_PAUSE_MS, pauseMs * GROWTH)) : minPauseMs;
     }
     return value;
   } catch (error) {
-    throw signal.aborted ? waitingCancelled : error;
+    throw signal.aborted ? waitCanceledFailure : error;
   }
 }
 
-interface Reading<T> {
+interface ReadRequest<T> {
   readonly endpoint: ResourceEndpoint<T>;
   readonly path: NonNullable<CallRequest["path"]>;
   readonly presenter: PollableResourcePresenter<T>;
@@ -89,7 +91,7 @@ interface Reading<T> {
 
 /** Reads one resource until it stops moving or time is up. `onRead` receives each reading that is not the last. */
 export const pollResource = <T>(
-  { endpoint, path, presenter, waitSeconds = 0, reservedMs = 0 }: Reading<T>,
+  { endpoint, path, presenter, waitSeconds = 0, reservedMs = 0 }: ReadRequest<T>,
   { context }: Pick<ToolCall, "context">,
   { service }: Pick<Ports, "service">,
   onRead: (resource: T) => void,
@@ -106,35 +108,35 @@ export const pollResource = <T>(
     { ...context, deadlineAt: context.deadlineAt - reservedMs, timing: service.timing },
   );
 
-function unchangedText(first: Position, last: Position, seconds: number): string {
+function unchangedText(first: ProgressSnapshot, last: ProgressSnapshot, seconds: number): string {
   const more = (last.units ?? 0) - (first.units ?? 0);
   const units = more > 0 ? ` (+${more} in ${seconds} s)` : ` after ${seconds} s`;
-  return `Still ${last.is}${last.at === undefined ? "" : `, ${last.at}`}${units}.`;
+  return `Still ${last.state}${last.detail === undefined ? "" : `, ${last.detail}`}${units}.`;
 }
 
 /** What a tool that reads one resource answers; after a wait no more than what is new. */
 export async function readResource<T extends { readonly state: string }>(
-  reading: Reading<T>,
+  request: ReadRequest<T>,
   call: ToolCall,
   ports: Pick<Ports, "service">,
 ): Promise<ToolResult<T>> {
-  const { presenter, waitSeconds = 0, view } = reading;
+  const { presenter, waitSeconds = 0, view } = request;
   const { timing } = ports.service;
   const startedAt = timing.now();
   let readings = 0;
   let first: T | undefined;
-  const answer = await pollResource(reading, call, ports, (resource) => {
+  const answer = await pollResource(request, call, ports, (resource) => {
     first ??= resource;
     readings += 1;
-    const { is, at } = presenter.position(resource);
-    const message = at === undefined ? is : `${is}, ${at}`;
+    const { state, detail } = presenter.progressSnapshot(resource);
+    const message = detail === undefined ? state : `${state}, ${detail}`;
     call.report(presenter.progress?.(resource) ?? { progress: readings, message });
   });
   const result = await resourceResult(answer, presenter, call, { view });
   if (waitSeconds === 0 || view === "full" || result.isRoutine !== true) return result;
   const { data, text: _text, structured: _structured, ...facts } = result;
-  const [before, after] = [presenter.position(first ?? data), presenter.position(data)];
-  if (before.is !== after.is) return result;
+  const [before, after] = [presenter.progressSnapshot(first ?? data), presenter.progressSnapshot(data)];
+  if (before.state !== after.state) return result;
   const summary = unchangedText(before, after, Math.round((timing.now() - startedAt) / 1000));
   return toolResult(call, data, { ...facts, summary, fields: { data: { state: data.state } } });
 }

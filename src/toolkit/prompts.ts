@@ -1,6 +1,6 @@
 // The prompts: what a person may start with one choice, as instructions to the agent. Arguments are data, and quoted.
 import { formatJson } from "../core/untrusted-text.ts";
-import type { CandidateKind } from "./candidate.ts";
+import type { CompletionKind } from "./completion-value.ts";
 import type { ToolName } from "./tool-names.ts";
 
 export interface PromptArgument {
@@ -8,7 +8,7 @@ export interface PromptArgument {
   readonly description: string;
   readonly required: boolean;
   /** What it may be, where the server knows. */
-  readonly candidates?: CandidateKind;
+  readonly completionKind?: CompletionKind;
 }
 
 export interface Prompt {
@@ -41,13 +41,13 @@ export const prompts: readonly Prompt[] = [
         name: "referenceId",
         description: "The file, acquisition or dataset version to process.",
         required: true,
-        candidates: "referenceId",
+        completionKind: "referenceId",
       },
       {
         name: "versionId",
         description: "The recipe version; left out, the one that fits is looked for.",
         required: false,
-        candidates: "versionId",
+        completionKind: "versionId",
       },
       { name: "goal", description: "What the job is for, in the person's words.", required: false },
     ],
@@ -70,7 +70,7 @@ export const prompts: readonly Prompt[] = [
     name: "diagnose_job",
     title: "Diagnose a job",
     description: "What became of a job, why, and what to do next; nothing is changed.",
-    arguments: [{ name: "jobId", description: "The job.", required: true, candidates: "jobId" }],
+    arguments: [{ name: "jobId", description: "The job.", required: true, completionKind: "jobId" }],
     tools: ["get_job", "get_recipe", "list_actions"],
     text: ({ jobId = "" }) =>
       lines(
@@ -93,7 +93,7 @@ export const prompts: readonly Prompt[] = [
         name: "workspaceId",
         description: "The workspace; left out, the server's own.",
         required: false,
-        candidates: "workspaceId",
+        completionKind: "workspaceId",
       },
       { name: "reason", description: "Why, for the service's records.", required: false },
     ],
@@ -118,7 +118,12 @@ export const prompts: readonly Prompt[] = [
     description: "An exact, dated, complete answer from the administrative catalogue.",
     arguments: [
       { name: "question", description: "What you want to know.", required: true },
-      { name: "state", description: "Two-letter code of the state it is about.", required: false, candidates: "code" },
+      {
+        name: "state",
+        description: "Two-letter code of the state it is about.",
+        required: false,
+        completionKind: "code",
+      },
     ],
     tools: ["list_states", "list_districts", "find_district", "rank_divisions"],
     skill: "answer-geography",

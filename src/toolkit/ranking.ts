@@ -11,7 +11,7 @@ import {
   rankingText,
   rankStates,
 } from "../geography/rank.ts";
-import { type GeographyTail, queryCountry } from "./country.ts";
+import { type GeographyMetadata, queryCountry } from "./country.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 
 interface RankingArguments {
@@ -21,7 +21,7 @@ interface RankingArguments {
   readonly waitSeconds?: number | undefined;
 }
 
-export interface RankingFacts extends GeographyTail {
+export interface RankingFacts extends GeographyMetadata {
   readonly totalRows: number;
   readonly totals: Ranking<DivisionRow>["totals"];
   readonly exact: boolean;
@@ -30,7 +30,7 @@ export interface RankingFacts extends GeographyTail {
 
 /** Reads what the ranking needs, and ranks. `line`: coverage and vintage in a sentence. Throws Failure. */
 export async function queryRanking(
-  { level, states: wanted, waitSeconds }: RankingArguments,
+  { level, states: requestedStates, waitSeconds }: RankingArguments,
   query: RankingQuery,
   call: ToolCall,
   ports: Pick<Ports, "geography">,
@@ -38,19 +38,20 @@ export async function queryRanking(
   const isState = level === "state";
   const question = {
     level,
-    about: (all: readonly State[]) => resolveStates(wanted, all),
-    needs: (about, read) => (isState ? { rows: [], all: [] } : needsForRanking(about, read, query)),
+    about: (all: readonly State[]) => resolveStates(requestedStates, all),
+    requiredLists: (about, read) => (isState ? { rows: [], all: [] } : needsForRanking(about, read, query)),
     notNeeded: "not needed: its total is below every row",
     waitSeconds,
   } satisfies Parameters<typeof queryCountry>[0];
-  const { states, country, tail, line, drift } = await queryCountry(question, call, ports);
+  const { states, country, metadata, line, drift } = await queryCountry(question, call, ports);
   const ranking: Ranking<DivisionRow> = isState
     ? rankStates(states, query)
     : await rankDistricts(states, country, query);
   const { rows, totalRows, totals, exact } = ranking;
   const consistency = differencesIn(states, country);
-  const facts: RankingFacts = { totalRows, totals, exact, consistency, ...tail };
+  const facts: RankingFacts = { totalRows, totals, exact, consistency, ...metadata };
   // Which states were taken is a part of the answer.
-  const taken = wanted !== undefined && wanted.length > 0 ? states.map(({ code }) => code) : undefined;
-  return { rows, facts, line, drift, summary: rankingText(level, ranking, query, tail.coverage, taken) };
+  const selectedCodes =
+    requestedStates !== undefined && requestedStates.length > 0 ? states.map(({ code }) => code) : undefined;
+  return { rows, facts, line, drift, summary: rankingText(level, ranking, query, metadata.coverage, selectedCodes) };
 }

@@ -40,9 +40,9 @@ export interface ResourcePresenter<T> {
 }
 
 /** How far a resource is: a change of `is` is news, `at` is its place, `units` counts the work done. */
-export interface Position {
-  readonly is: string;
-  readonly at?: string;
+export interface ProgressSnapshot {
+  readonly state: string;
+  readonly detail?: string;
   readonly units?: number;
 }
 
@@ -54,7 +54,7 @@ export interface PollableResourcePresenter<T> extends ResourcePresenter<T> {
   readonly isMoving: (resource: T) => boolean;
   /** It continues when a user of the API has acted. */
   readonly needsUserAction?: (resource: T) => boolean;
-  readonly position: (resource: T) => Position;
+  readonly progressSnapshot: (resource: T) => ProgressSnapshot;
   /** Present if the API counts. */
   readonly progress?: (resource: T) => Progress;
   /** Its state in a few words: "FAILED at CHURN". */
@@ -126,27 +126,28 @@ export interface ActionResult<T> extends ToolResult<T> {
 const isInexactNumber = (value: unknown): boolean =>
   typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
 
-const holdsInexactNumber = (value: unknown): boolean => {
-  if (Array.isArray(value)) return value.some(holdsInexactNumber);
+const containsInexactNumber = (value: unknown): boolean => {
+  if (Array.isArray(value)) return value.some(containsInexactNumber);
   if (!isJsonObject(value)) return isInexactNumber(value);
-  for (const name in value) if (holdsInexactNumber(value[name])) return true;
+  for (const name in value) if (containsInexactNumber(value[name])) return true;
   return false;
 };
 
-function inDigits(value: unknown): unknown {
+function stringifyInexactNumbers(value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "number" && !Number.isFinite(value))
     return value > 0 ? `more than ${Number.MAX_VALUE}` : `less than -${Number.MAX_VALUE}`;
-  if (Array.isArray(value)) return value.map(inDigits);
+  if (Array.isArray(value)) return value.map(stringifyInexactNumbers);
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inDigits(part)]));
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, stringifyInexactNumbers(part)]));
 }
 
 /**
  * Bigints as strings of their digits: a client's JSON would round them (docs/interface.md, "Results"). A number beyond all doubles as
  * words (doubt 18). A value without such numbers is returned as it is.
  */
-export const withExactNumbers = (value: unknown): unknown => (holdsInexactNumber(value) ? inDigits(value) : value);
+export const withExactNumbers = (value: unknown): unknown =>
+  containsInexactNumber(value) ? stringifyInexactNumbers(value) : value;
 
 /** Compact JSON without nulls and empty lists. */
 export const compactJson = (value: unknown): string =>
@@ -202,7 +203,7 @@ export interface ReadAnswer<T> extends DecodedBody<Envelope<T>> {
   readonly at?: number;
 }
 
-interface Showing extends Pick<ResultFacts, "action" | "notice" | "replay"> {
+interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "replay"> {
   readonly view?: View | undefined;
 }
 
@@ -211,7 +212,7 @@ export async function resourceResult<T extends object>(
   { value: { data, meta }, at, drift }: ReadAnswer<T>,
   presenter: ResourcePresenter<T>,
   call: Pick<ToolCall, "isOffered">,
-  { view, ...facts }: Showing = {},
+  { view, ...facts }: PresentationOptions = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
   const advice = await presenter.advise(data, at);
@@ -242,7 +243,7 @@ export interface Step {
   readonly replayed: boolean;
 }
 
-export const stepOf = (tool: ToolName, { data, action }: ActionResult<{ readonly id: string }>): Step => ({
+export const toStep = (tool: ToolName, { data, action }: ActionResult<{ readonly id: string }>): Step => ({
   tool,
   idempotencyKey: action.idempotencyKey,
   resourceId: data.id,
@@ -263,14 +264,14 @@ export function withSteps<T>({ structured, text, ...result }: ToolResult<T>, ste
 }
 
 /** What the user may do in the view: if user and agent follow one piece of advice, it is done twice. */
-const LEFT_TO_USER: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
+const USER_TRIGGERED_TOOLS: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
 
 /**
  * What is shown to the user in a view: the view gets `structured`, the agent a short text. There is no link to a resource: some hosts
  * pass a view no result that has one.
  */
-export function shownToUser<T>(result: ToolResult<T>, notice: string): ToolResult<T> {
+export function toViewResult<T>(result: ToolResult<T>, notice: string): ToolResult<T> {
   const { data, structured, drift, summary, nextStep } = result;
-  const next = nextStep && !LEFT_TO_USER.has(nextStep.tool) ? [nextText(nextStep)] : [];
+  const next = nextStep && !USER_TRIGGERED_TOOLS.has(nextStep.tool) ? [nextText(nextStep)] : [];
   return { data, structured, drift, summary, text: [`${notice} ${summary}`, ...next].join("\n") };
 }

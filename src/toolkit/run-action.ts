@@ -7,7 +7,7 @@ import { encodeRequest } from "../api-client/encode.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure } from "../core/failure.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
-import { requestOf } from "./arguments.ts";
+import { toCallRequest } from "./arguments.ts";
 import {
   type ActionResult,
   type PollableResourcePresenter,
@@ -16,7 +16,7 @@ import {
   type ResourceEndpoint,
   resourceResult,
 } from "./results.ts";
-import { type ActionPorts, failureOfStep, type ToolCall } from "./tool-call.ts";
+import { type ActionPorts, type ToolCall, toStepFailure } from "./tool-call.ts";
 
 export interface ActionArguments {
   readonly idempotencyKey?: string | undefined;
@@ -51,7 +51,7 @@ function textField(answer: unknown, name: string): string | undefined {
 const resourceId = (answer: unknown): string | undefined => textField(answer, "id");
 
 /** The notes of the first call that this one words differently: the API received only the first. */
-function firstNotes(first: Arguments, call: Arguments, { identifyingArguments }: ActionTraits): string {
+function firstCallNotesText(first: Arguments, call: Arguments, { identifyingArguments }: ActionTraits): string {
   const notes = Object.entries(first).filter(
     ([name, value]) => !identifyingArguments.includes(name) && typeof value === "string" && value !== call[name],
   );
@@ -84,7 +84,7 @@ function clockTime(instant: string, now: number): string {
   return `, at ${date === today ? "" : `${date} `}${time.slice(0, 8)} UTC`;
 }
 
-const newNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
+const newActionNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
   `A new action: an identical call ran ${formatDuration(ageMs)} ago${id === undefined ? "" : ` (${formatToken(id)})`}.`;
 
 export async function runAction<T extends object>(
@@ -93,12 +93,15 @@ export async function runAction<T extends object>(
   { actions, service }: ActionPorts,
   { endpoint, traits, presenter, findOut, check, mismatch, ifMatch, readNow }: ActionRun<T>,
 ): Promise<ActionResult<T>> {
-  const { idempotencyKey: explicitKey, isDerivedKey, ...meant } = args;
+  const { idempotencyKey: explicitKey, isDerivedKey, ...actionArguments } = args;
   const { value, origin, earlier, drift, ...action } = await actions.perform({
-    ...{ tool: call.tool, arguments: meant, explicitKey, isDerivedKey, proposedKey: call.proposedKey },
+    ...{ tool: call.tool, arguments: actionArguments, explicitKey, isDerivedKey, proposedKey: call.proposedKey },
     async prepare() {
       await check?.();
-      return encodeRequest(endpoint, { ...requestOf(endpoint, args), ...(ifMatch && { ifMatch: await ifMatch() }) });
+      return encodeRequest(endpoint, {
+        ...toCallRequest(endpoint, args),
+        ...(ifMatch && { ifMatch: await ifMatch() }),
+      });
     },
     async send(request, key, attempts) {
       const answer = await service.send(endpoint, request, key, call.context, attempts);
@@ -121,19 +124,19 @@ export async function runAction<T extends object>(
   /** As it is now; undefined if it could not be read. */
   const id = origin === "new" ? undefined : resourceId(value);
   const now =
-    id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void failureOfStep(error, call));
+    id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void toStepFailure(error, call));
   const shown = now ?? first;
 
   async function withNotice(notice: string | undefined, replay?: Replay): Promise<ActionResult<T>> {
     const result = await resourceResult(shown, presenter, call, { action: report, notice, replay });
     return { ...result, action: report, resourceId: resourceId(value), job: presenter.job?.(result.data) };
   }
-  if (origin === "new") return await withNotice(earlier && newNotice(earlier));
+  if (origin === "new") return await withNotice(earlier && newActionNotice(earlier));
   if (origin === "resolved" || !earlier) {
     const at = clockTime(textField(value, "createdAt") ?? "", service.timing.now());
     return await withNotice(`Resolved: it ran once${at}.${now ? "" : NOT_READ}`);
   }
-  const notes = firstNotes(earlier.arguments, meant, traits);
+  const notes = firstCallNotesText(earlier.arguments, actionArguments, traits);
   const replay: Replay = { earlier, idempotencyKey, notes, isKeyless: explicitKey === undefined };
   const state = now && (now.state ?? presenter.state(now.value.data));
   return await withNotice(replayNotice(replay, state, presenter.mayRunAgain?.(shown.value.data) ?? true), replay);

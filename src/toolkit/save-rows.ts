@@ -25,7 +25,7 @@ function csvCell(cell: Cell): string {
 }
 
 /** RFC 4180, in UTF-8: a header line, CRLF behind every line. A lone surrogate has no UTF-8 and becomes U+FFFD. */
-export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
+export const toCsv = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
 
 export function savedText(saved: SavedRows): string {
@@ -38,12 +38,12 @@ export function savedText(saved: SavedRows): string {
 }
 
 /** A tool that saves rows does not download. */
-interface Saving {
+interface SaveRowsPorts {
   readonly files: Pick<FolderFiles, "kind" | "folder"> | Pick<LinkedFiles, "kind" | "rows">;
 }
 
 /** Before anything is read for it. Throws Failure where the name is taken. */
-export async function checkSaveAs({ files }: Saving, fileName: string): Promise<void> {
+export async function checkSaveAs({ files }: SaveRowsPorts, fileName: string): Promise<void> {
   if (files.kind === "folder") await assertNameFree(files.folder, fileName, "saveAs");
 }
 
@@ -54,18 +54,18 @@ interface Table {
 
 /** `madeBy`: the call that made the rows; the same call, `saveAs` included, makes them again. Throws Failure; nothing partial stays. */
 export async function saveRows(
-  { files }: Saving,
+  { files }: SaveRowsPorts,
   fileName: string,
   { columns, rows }: Table,
-  madeBy: { readonly tool: string; readonly arguments: Readonly<Record<string, unknown>> },
+  sourceCall: { readonly tool: string; readonly arguments: Readonly<Record<string, unknown>> },
 ): Promise<{ readonly saved: SavedRows; readonly file: LinkedFile | undefined }> {
-  const csv = Buffer.from(csvOf(columns, rows));
+  const csv = Buffer.from(toCsv(columns, rows));
   if (files.kind === "folder") {
     const path = await saveFile(files.folder, fileName, csv);
     const sha256 = createHash("sha256").update(csv).digest("hex");
     return { saved: { path, rows: rows.length, sha256 }, file: undefined };
   }
-  const file = await files.rows({ ...madeBy, fileName, csv });
+  const file = await files.rows({ ...sourceCall, fileName, csv });
   const { content, contentType, ...details } = file;
   return { saved: { ...details, rows: rows.length }, file };
 }

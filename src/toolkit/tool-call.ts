@@ -5,8 +5,8 @@ import type { ApiClient } from "../api-client/client.ts";
 import type { Downloads } from "../api-client/downloads.ts";
 import { Failure } from "../core/failure.ts";
 import type { Geography } from "../geography/geography.ts";
+import type { RecipeOfferCache, RetryCache } from "./caches.ts";
 import type { LinkedFiles } from "./linked-files.ts";
-import type { Offers, Retries } from "./remembered.ts";
 import type { ToolName } from "./tool-names.ts";
 
 /** The one folder that tools write to, and how a file gets there. */
@@ -23,8 +23,8 @@ export interface Ports {
   readonly geography: Geography;
   /** Files here, for a caller on this machine; links, for callers elsewhere. */
   readonly files: FolderFiles | LinkedFiles;
-  readonly offers: Offers;
-  readonly retries: Retries;
+  readonly offers: RecipeOfferCache;
+  readonly retries: RetryCache;
 }
 
 export type ActionPorts = Pick<Ports, "service" | "actions">;
@@ -37,7 +37,7 @@ export interface Progress {
 }
 
 /** What the call of an action tool made. */
-export interface ActionMade {
+export interface ActionCallResult {
   readonly resourceId?: string | undefined;
   /** Why this is not simply the answer of a new action. */
   readonly notice?: string | undefined;
@@ -58,13 +58,17 @@ export interface ToolCall {
   /** Whether an agent can call this tool here. */
   isOffered(tool: ToolName): boolean;
   /** Calls an action tool by its name; undefined if there is no such tool. Throws Failure. */
-  act(tool: string, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ActionMade | undefined>;
+  callActionTool(
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    context: CallContext,
+  ): Promise<ActionCallResult | undefined>;
   /** Reports progress to a client that asked for it. */
   report(progress: Progress): void;
 }
 
 /** The Failure that one step of a call ended with. Throws everything else, and also what ended a canceled call. */
-export function failureOfStep(error: unknown, { context }: Pick<ToolCall, "context">): Failure {
+export function toStepFailure(error: unknown, { context }: Pick<ToolCall, "context">): Failure {
   if (error instanceof Failure && !context.signal.aborted) return error;
   throw error;
 }

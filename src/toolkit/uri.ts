@@ -5,7 +5,7 @@ const VARIABLE = /\{(\w+)\}/g;
 
 export type UriVariables = Readonly<Record<string, string>>;
 
-export const variablesIn = (template: string): readonly string[] =>
+export const variableNames = (template: string): readonly string[] =>
   [...template.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
 
 interface Segment {
@@ -16,28 +16,28 @@ interface Segment {
 
 interface Template {
   /** All that stands before the first variable. */
-  readonly head: string;
+  readonly prefix: string;
   readonly segments: readonly Segment[];
 }
 
 const templates = new Map<string, Template>();
 
-function templateOf(template: string): Template {
+function parseTemplate(template: string): Template {
   const known = templates.get(template);
   if (known) return known;
   const segments = template.split("/").map((text) => ({ text, name: /^\{(\w+)\}$/.exec(text)?.[1] }));
-  const made = { head: template.replace(/\{.*$/, ""), segments };
+  const made = { prefix: template.replace(/\{.*$/, ""), segments };
   templates.set(template, made);
   return made;
 }
 
-const encoded = (value: string): string =>
+const encodeSegment = (value: string): string =>
   encodeURIComponent(isWellFormed(value) ? value : value.replace(/\p{Surrogate}/gu, "\ufffd"));
 
 /** Ids may hold characters that end a path segment: each goes in percent-encoded. A lone surrogate has no such form. */
 export const expand = (template: string, variables: UriVariables): string =>
-  templateOf(template)
-    .segments.map(({ text, name }) => (name === undefined ? text : encoded(variables[name] ?? "")))
+  parseTemplate(template)
+    .segments.map(({ text, name }) => (name === undefined ? text : encodeSegment(variables[name] ?? "")))
     .join("/");
 
 /** For ids that the service gives: one with a lone surrogate has no URI (doubt 23). */
@@ -58,7 +58,7 @@ export const uris = {
   actions: "mic://actions",
 } as const;
 
-function decoded(part: string): string | undefined {
+function decodeSegment(part: string): string | undefined {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -67,19 +67,19 @@ function decoded(part: string): string | undefined {
 }
 
 /** The template's variables in this URI; undefined when it is none of the template's. */
-export function variablesOf(template: string, uri: string): UriVariables | undefined {
-  const { head, segments } = templateOf(template);
-  if (!uri.startsWith(head)) return undefined;
-  const given = uri.split("/");
-  if (segments.length !== given.length) return undefined;
+export function matchTemplate(template: string, uri: string): UriVariables | undefined {
+  const { prefix, segments } = parseTemplate(template);
+  if (!uri.startsWith(prefix)) return undefined;
+  const parts = uri.split("/");
+  if (segments.length !== parts.length) return undefined;
   const variables: Record<string, string> = {};
   for (const [index, { text: part, name }] of segments.entries()) {
-    const value = given[index] ?? "";
+    const value = parts[index] ?? "";
     if (name === undefined) {
       if (part !== value) return undefined;
       continue;
     }
-    const text = /[?#]/.test(value) ? undefined : decoded(value);
+    const text = /[?#]/.test(value) ? undefined : decodeSegment(value);
     if (text === undefined || text === "") return undefined;
     variables[name] = text;
   }

@@ -24,8 +24,8 @@ import { noTokenStore } from "../../src/credentials/token-store.ts";
 import { createTokens } from "../../src/credentials/tokens.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { createGeography } from "../../src/geography/geography.ts";
+import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
 import type { DefinedTool } from "../../src/toolkit/define-tool.ts";
-import { createOffers, createRetries } from "../../src/toolkit/remembered.ts";
 import type { Ports, ToolCall } from "../../src/toolkit/tool-call.ts";
 import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
@@ -307,14 +307,14 @@ export class Machine {
       service,
       actions,
       files: { kind: "folder", folder: "", save: createDownloads(service).save },
-      offers: createOffers(),
-      retries: createRetries(),
+      offers: createRecipeOfferCache(),
+      retries: createRetryCache(),
       geography: createGeography({ service, perMinute: 600, timing: this.#timing }),
     };
     const toolCall: ToolCall = {
       tool: script.tool.name,
       isOffered: () => true,
-      act: async () => undefined,
+      callActionTool: async () => undefined,
       context: { signal: client.signal, deadlineAt: world.clock.now() + CALL_LIMIT_MS },
       report: () => undefined,
     };

@@ -1,7 +1,7 @@
 // Reading for a filter ends after 20 s, by a clock of the test's own, and the cursor goes on.
 import { expect, test } from "vitest";
+import { createRetryCache } from "../../src/toolkit/caches.ts";
 import { findJobs } from "../../src/toolkit/jobs/find-jobs.ts";
-import { createRetries } from "../../src/toolkit/remembered.ts";
 import { clientForTest, eagerTiming } from "../api-client/client.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import { stubForTest } from "../support/stub.ts";
@@ -23,7 +23,7 @@ test("a call reads for 20 s at most", async () => {
   const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now } });
   const context = { signal: new AbortController().signal, deadlineAt: now() + 45_000 };
   const wish = { workspaceId: "micws_1", filter: { states: ["FAILED"] as const }, isFull: false };
-  const ports = { service, retries: createRetries(), actions: { listByResource: async () => [] } };
+  const ports = { service, retries: createRetryCache(), actions: { listByResource: async () => [] } };
   const found = await findJobs(wish, { context, report: () => undefined }, ports);
   expect(requestedPages).toHaveLength(3);
   expect(found).toMatchObject({

@@ -3,7 +3,7 @@ import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { csvOf, saveRows } from "../../src/toolkit/save-rows.ts";
+import { saveRows, toCsv } from "../../src/toolkit/save-rows.ts";
 import { folderForTest } from "../support/home.ts";
 
 /** Cell by cell, as the grammar of RFC 4180 has it. */
@@ -43,7 +43,7 @@ test("whatever the cells hold, they come back; text that would be a formula has 
   fc.assert(
     fc.property(table, (rows) => {
       const columns = (rows[0] ?? ["a"]).map((_, index) => `column ${index}`);
-      const [header, ...read] = parse(csvOf(columns, rows));
+      const [header, ...read] = parse(toCsv(columns, rows));
       expect(header).toEqual(columns);
       const expected = rows.map((cells) =>
         cells.map((each) => (typeof each === "string" && /^[=+\-@\t\r]/.test(each) ? `'${each}` : String(each))),
@@ -54,7 +54,7 @@ test("whatever the cells hold, they come back; text that would be a formula has 
 });
 
 test("a number is a number, below zero too", () => {
-  expect(csvOf(["n"], [[-1], ["-1"]])).toBe("n\r\n-1\r\n'-1\r\n");
+  expect(toCsv(["n"], [[-1], ["-1"]])).toBe("n\r\n-1\r\n'-1\r\n");
 });
 
 const table = { columns: ["a"], rows: [[1], [2]] };

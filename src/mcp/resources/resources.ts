@@ -13,7 +13,7 @@ import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { errorMessage, type FailureFacts } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
-import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/uri.ts";
+import { expand, matchTemplate, type UriVariables, variableNames } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCacheHints } from "../skills/skills.ts";
 import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
@@ -40,7 +40,7 @@ export interface ResourceMatch {
 
 export function findResource(offered: readonly Resource[], uri: string): ResourceMatch | undefined {
   for (const resource of offered) {
-    const variables = variablesOf(resource.uri, uri);
+    const variables = matchTemplate(resource.uri, uri);
     if (variables) return { resource, variables };
   }
   return undefined;
@@ -75,7 +75,7 @@ const toResourceMetadata = ({ name, title, description, mimeType }: Resource) =>
 
 /** Lists a resource that has no variables, or none but the default workspace. */
 function listResource(resource: Resource, workspaceId: string | undefined) {
-  const names = variablesIn(resource.uri);
+  const names = variableNames(resource.uri);
   if (names.length === 0) return [{ uri: resource.uri, ...toResourceMetadata(resource) }];
   if (workspaceId === undefined || names.join() !== "workspaceId") return [];
   return [{ uri: expand(resource.uri, { workspaceId }), ...toResourceMetadata(resource) }];
@@ -135,7 +135,7 @@ export function serveResources(server: Server, runtime: Runtime, protocolEra: Pr
   });
   server.setRequestHandler("resources/templates/list", async () => ({
     resourceTemplates: offeredResources(runtime)
-      .filter(({ uri }) => variablesIn(uri).length > 0)
+      .filter(({ uri }) => variableNames(uri).length > 0)
       .map((resource) => ({ uriTemplate: resource.uri, ...toResourceMetadata(resource) })),
   }));
   server.setRequestHandler("resources/read", ({ params }, context) =>

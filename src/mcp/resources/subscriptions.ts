@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { errorMessage, Failure } from "../../core/failure.ts";
 import { escapeText, formatToken } from "../../core/untrusted-text.ts";
-import type { Watch } from "../../toolkit/resources/watching.ts";
+import type { Watch } from "../../toolkit/resources/resource-watcher.ts";
 import { expand } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
 import { findResource, noSuchUri, offeredResources, resourceNotFound } from "./resources.ts";

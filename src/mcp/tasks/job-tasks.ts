@@ -7,7 +7,13 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import { cancelStarted, type Standing, type StartedJob, standingOf, startedBy } from "../../toolkit/jobs/job-task.ts";
+import {
+  cancelStartedJob,
+  type JobTaskState,
+  readJobTaskState,
+  type StartedJob,
+  startedJobFrom,
+} from "../../toolkit/jobs/job-task.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
@@ -34,7 +40,7 @@ const internalError = (text: string, data?: unknown): ProtocolError =>
 export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): JobTasks {
   const { ports, tools, config, log, taskIds: ids } = runtime;
 
-  function toTask(taskId: string, tool: ToolName, taskState: Standing): Task {
+  function toTask(taskId: string, tool: ToolName, taskState: JobTaskState): Task {
     const { summary, createdAt, lastUpdatedAt } = taskState;
     const restoreNotice = runtime.hooks?.restoreNotice?.();
     const statusMessage = restoreNotice === undefined ? summary : `${summary} ${restoreNotice}`;
@@ -79,15 +85,15 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
 
   return {
     async createTask(tool, result) {
-      const started = startedBy(tool, result);
+      const started = startedJobFrom(tool, result);
       if (!started) return undefined;
-      const { standing: taskState, ...identity } = started;
+      const { taskState, ...identity } = started;
       return { ...toCreateTaskResult(toTask(await ids.encode(identity), tool, taskState)), ...driftMeta(result.drift) };
     },
 
     get: (taskId, context) =>
       withJob(taskId, context, async (started, call) =>
-        toTask(taskId, started.tool, await standingOf(started, call, ports)),
+        toTask(taskId, started.tool, await readJobTaskState(started, call, ports)),
       ),
 
     async update(taskId, _responses, context) {
@@ -102,7 +108,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
         async (started, call) => {
           if (!isOfferedTool(CANCEL, tools, config))
             throw internalError("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
-          await cancelStarted(started, call, ports);
+          await cancelStartedJob(started, call, ports);
           return true;
         },
         CANCEL,

@@ -8,7 +8,7 @@ import {
 import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { errorMessage, type FailureFacts } from "../../core/failure.ts";
-import { argumentsObject } from "../../toolkit/arguments.ts";
+import { toArgumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
@@ -87,7 +87,7 @@ const JOURNAL_ONLY_TOOLS: ReadonlySet<ToolName> = new Set(["list_actions", "show
  */
 export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
   if (!JOURNAL_ONLY_TOOLS.has(tool.name)) await runtime.requireConfigured?.(tool.toolset);
-  const knownArguments = argumentsObject(tool.name, args);
+  const knownArguments = toArgumentsObject(tool.name, args);
   return await withWorkspace(tool, (await recallArguments(tool, knownArguments, runtime)) ?? knownArguments, runtime);
 }
 
@@ -123,7 +123,7 @@ async function invokeTool(
 ): Promise<CallToolResult> {
   const { linkOf, runtime } = environment;
   const result = await tool.invoke(args, call);
-  runtime.completions.note(result);
+  runtime.completions.recordResult(result);
   return (result.job && (await tryCreateTask(tool.name, result, environment))) ?? toCallToolResult(result, linkOf);
 }
 

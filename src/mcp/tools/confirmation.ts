@@ -99,7 +99,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
       capabilities: unknown,
       call: ToolCall,
     ): Promise<Consent> {
-      const confirmationRequest = config.confirm === "never" ? undefined : tool.question(args);
+      const confirmationRequest = config.confirm === "never" ? undefined : tool.confirmationFor(args);
       if (!confirmationRequest || !canElicit(capabilities)) return PROCEED;
       const argumentsHash = sha256Hex(canonicalArguments({ ...args }));
       const requestState = context.mcpReq.requestState<unknown>();

@@ -28,7 +28,7 @@ export const createToolCall = (
   shownVersion: options.shownVersion,
   followsTasks: options.followsTasks ?? false,
   isOffered: (name) => isOfferedTool(name, runtime.tools, runtime.config),
-  async act(name, args, actContext) {
+  async callActionTool(name, args, actContext) {
     const tool = runtime.tools.find((each) => each.name === name);
     return tool?.traits ? await tool.invoke(args, createToolCall(runtime, tool.name, actContext)) : undefined;
   },

@@ -11,7 +11,7 @@ import { decodeTextFile, PREVIEW_BYTES, previewFromStart } from "../../api-clien
 import type { StreamedResponse } from "../../api-client/transport.ts";
 import type { Endpoint } from "../../contract/endpoints/endpoint.ts";
 import { Failure } from "../../core/failure.ts";
-import type { Content, Link, LinkedFiles, WantedAsset } from "../../toolkit/linked-files.ts";
+import type { AssetRequest, FileContent, Link, LinkedFiles } from "../../toolkit/linked-files.ts";
 import type { Encryption } from "../encryption.ts";
 
 /**
@@ -117,14 +117,14 @@ async function startOf(
 }
 
 /** Undefined if it is neither text nor an image. */
-function contentOf(bytes: Buffer, contentType: string): Content | undefined {
+function contentOf(bytes: Buffer, contentType: string): FileContent | undefined {
   if (IMAGE.test(contentType)) return { blob: bytes.toString("base64") };
   const text = decodeTextFile(bytes, contentType);
   return text === undefined ? undefined : { text };
 }
 
 export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFilesOptions): LinkedFiles {
-  async function look(endpoint: Endpoint, { assetId, fileName, preview }: WantedAsset, context: CallContext) {
+  async function look(endpoint: Endpoint, { assetId, fileName, preview }: AssetRequest, context: CallContext) {
     const request: CallRequest = { path: { assetId } };
     return await withAssetStream(service, endpoint, request, context, async (answer) => {
       const contentType = plainType(contentTypeOf(answer));

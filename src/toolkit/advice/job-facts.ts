@@ -26,7 +26,7 @@ export const failingStage = (job: Job): Stage | undefined =>
   job.stages.find(({ state }) => state === "FAILED") ?? currentStage(job);
 
 /** ", at stage …", or nothing. */
-export function place(job: Job): string {
+export function stagePositionText(job: Job): string {
   const stage = currentStage(job);
   if (!stage) return "";
   const { completedUnits, totalUnits } = stage;
@@ -42,13 +42,14 @@ const DAY_MS = 24 * HOUR_MS;
  * A job that has not changed for an hour is not worth polling: that hour is 80 waits of 45 s, each with the same answer. It
  * is no verdict, since the contract does not state how long a stage may take: the agent is informed and decides.
  */
-const STILL_MS = HOUR_MS;
+const STALLED_AFTER_MS = HOUR_MS;
 
 /** " Nothing has moved since …" if that is long; `readAt` is the API's clock, as `updatedAt` is. */
-export function stillness({ updatedAt }: Job, readAt: number | undefined): string {
-  const stillMs = readAt === undefined ? 0 : readAt - Date.parse(updatedAt);
-  if (!(stillMs >= STILL_MS)) return "";
-  const long = stillMs < 2 * DAY_MS ? `${Math.floor(stillMs / HOUR_MS)} h` : `${Math.floor(stillMs / DAY_MS)} days`;
+export function stalledText({ updatedAt }: Job, readAt: number | undefined): string {
+  const unchangedMs = readAt === undefined ? 0 : readAt - Date.parse(updatedAt);
+  if (!(unchangedMs >= STALLED_AFTER_MS)) return "";
+  const long =
+    unchangedMs < 2 * DAY_MS ? `${Math.floor(unchangedMs / HOUR_MS)} h` : `${Math.floor(unchangedMs / DAY_MS)} days`;
   return ` Nothing has moved since ${updatedAt} (${long}).`;
 }
 
@@ -88,7 +89,7 @@ export function jobFacts(job: Job, { unresolved, retry }: JobHistory, still: str
     ...{ id, state, workspaceId, recipeVersionId, unresolved, still },
     /** "The job", with the job it retries. */
     what: `The job${job.retryOfBatchId === null ? "" : `, a retry of ${formatToken(job.retryOfBatchId)},`}`,
-    place: place(job),
+    place: stagePositionText(job),
     /** Its output and its publication, or nothing. */
     results: `${output === null ? "" : outputText(output)}${PUBLICATION[job.publicationState]}`,
     finished: `${stagesFinished} of ${job.stages.length} stages finished`,

@@ -3,7 +3,7 @@ import type { ResourceAction } from "../../actions/service-actions.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import { quote } from "../../core/untrusted-text.ts";
-import type { Advice, NextStep, PollableResourcePresenter, Position } from "../results.ts";
+import type { Advice, NextStep, PollableResourcePresenter, ProgressSnapshot } from "../results.ts";
 import {
   problemText,
   toFailureSummary,
@@ -14,8 +14,17 @@ import {
 import type { Ports } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import { uris } from "../uri.ts";
-import { currentStage, ENDED, failingStage, isDone, type JobHistory, jobFacts, place, stillness } from "./job-facts.ts";
-import { adviceOf, JOB } from "./phrases.ts";
+import {
+  currentStage,
+  ENDED,
+  failingStage,
+  isDone,
+  type JobHistory,
+  jobFacts,
+  stagePositionText,
+  stalledText,
+} from "./job-facts.ts";
+import { JOB, toAdvice } from "./phrases.ts";
 
 const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
 
@@ -35,26 +44,26 @@ export type HistoryPorts = Pick<Ports, "retries"> & { readonly actions: Pick<Por
 const HISTORY_LIMIT_MS = 1_000;
 
 /** A journal that cannot be read, or not soon, makes advice poorer; it never makes a reading fail or late. */
-const soon = <T>(reading: Promise<T>, otherwise: T): Promise<T> =>
+const withHistoryTimeout = <T>(reading: Promise<T>, otherwise: T): Promise<T> =>
   withTimeoutFallback(reading, otherwise, HISTORY_LIMIT_MS);
 
-function retryAmong(actions: readonly ResourceAction[], jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
+function findRetry(actions: readonly ResourceAction[], jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
   const made = actions.find(({ tool, state }) => tool === RETRY && state === "succeeded");
-  const id = made?.resourceId ?? retries.of(jobId);
+  const id = made?.resourceId ?? retries.get(jobId);
   return made === undefined && id === undefined ? undefined : { id };
 }
 
 /** The job's retry, if it is known. */
-export const knownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
-  retryAmong(await soon(ports.actions.listByResource(jobId), []), jobId, ports);
+export const findKnownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
+  findRetry(await withHistoryTimeout(ports.actions.listByResource(jobId), []), jobId, ports);
 
-export async function historyOf(job: Job, ports: Pick<Ports, "actions" | "retries">): Promise<JobHistory> {
+export async function readJobHistory(job: Job, ports: Pick<Ports, "actions" | "retries">): Promise<JobHistory> {
   const madeBy = job.state === "FAILED" && job.retryOfBatchId !== null && ports.actions.findCreationArguments(job.id);
   const [actions, made] = await Promise.all([
-    soon(ports.actions.listByResource(job.id), []),
-    madeBy ? soon(madeBy, undefined) : undefined,
+    withHistoryTimeout(ports.actions.listByResource(job.id), []),
+    madeBy ? withHistoryTimeout(madeBy, undefined) : undefined,
   ]);
-  const retry = retryAmong(actions, job.id, ports);
+  const retry = findRetry(actions, job.id, ports);
   /** In a job that has ended nothing is left to cancel, and a retry that is known is resolved by that. */
   const isMoot = ({ tool, isRefused }: ResourceAction): boolean =>
     tool === CANCEL ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
@@ -76,13 +85,13 @@ function failureCase(job: Job, { restarted }: JobHistory): keyof typeof JOB {
   return attempts > 1 && job.retryOfBatchId !== null ? "failed, worth restarting" : "failed, worth resuming";
 }
 
-function jobCase(job: Job, history: JobHistory, isStill: boolean): keyof typeof JOB {
+function jobCase(job: Job, history: JobHistory, isStalled: boolean): keyof typeof JOB {
   if (history.unresolved) return "unresolved";
   switch (job.state) {
     case "PREPARING":
     case "QUEUED":
     case "RUNNING":
-      return isStill ? "standing still" : "moving";
+      return isStalled ? "standing still" : "moving";
     case "WAITING_REVIEW":
       return "waiting for review";
     case "PAUSED":
@@ -98,8 +107,8 @@ function jobCase(job: Job, history: JobHistory, isStill: boolean): keyof typeof 
 
 /** `readAt`: when the job was so; undefined if the answer was kept: how long it has been so is unknown. */
 export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): Advice {
-  const still = stillness(job, readAt);
-  const advice = adviceOf(JOB[jobCase(job, history, still !== "")], jobFacts(job, history, still));
+  const still = stalledText(job, readAt);
+  const advice = toAdvice(JOB[jobCase(job, history, still !== "")], jobFacts(job, history, still));
   return { ...advice, summary: advice.summary + unexpectedFailureText(job) };
 }
 
@@ -107,7 +116,7 @@ export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): 
 export const isSafeRetry = (step: NextStep | undefined): boolean =>
   step?.tool === RETRY && step.arguments["retryMode"] === "SAFE_RESUME";
 
-const QUIET: Readonly<Partial<Record<Stage["state"], string>>> = {
+const COMPACT_STATE_LABELS: Readonly<Partial<Record<Stage["state"], string>>> = {
   SUCCEEDED: "done",
   PENDING: "pending",
   NOT_REQUIRED: "not needed",
@@ -117,11 +126,11 @@ const QUIET: Readonly<Partial<Record<Stage["state"], string>>> = {
 export function stagesLine(stages: readonly Stage[]): string {
   const parts: { text: string; names: string[] }[] = [];
   for (const { stage, state, attemptCount, completedUnits, totalUnits } of stages) {
-    const quiet = QUIET[state];
+    const compactLabel = COMPACT_STATE_LABELS[state];
     const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
-    const text = (quiet ?? `${state} ${completedUnits}/${totalUnits ?? "?"}`) + tries;
+    const text = (compactLabel ?? `${state} ${completedUnits}/${totalUnits ?? "?"}`) + tries;
     const last = parts.at(-1);
-    if (quiet !== undefined && last?.text === text) last.names.push(stage);
+    if (compactLabel !== undefined && last?.text === text) last.names.push(stage);
     else parts.push({ text, names: [stage] });
   }
   return parts.map(({ text, names }) => `${names.join(" ")} ${text}`).join("; ");
@@ -141,20 +150,20 @@ function toJobSummaryView(job: Job): object {
 }
 
 /** "FAILED at CHURN". */
-export function stateInWords(job: Job): string {
+export function jobStateText(job: Job): string {
   const stage = job.state === "FAILED" ? failingStage(job) : currentStage(job);
   return stage === undefined || stage.state === "PENDING" || job.state === "CANCELLED"
     ? job.state
     : `${job.state} at ${stage.stage}`;
 }
 
-function position(job: Job): Position {
+function progressSnapshot(job: Job): ProgressSnapshot {
   const stage = currentStage(job);
-  if (!stage) return { is: job.state };
+  if (!stage) return { state: job.state };
   const { stage: name, state, completedUnits, totalUnits } = stage;
-  const at = state === "PENDING" ? `${name} next` : `${name} ${completedUnits} of ${totalUnits ?? "?"}`;
+  const detail = state === "PENDING" ? `${name} next` : `${name} ${completedUnits} of ${totalUnits ?? "?"}`;
   const units = job.stages.reduce((sum, each) => sum + each.completedUnits, 0);
-  return { is: job.state, at, units };
+  return { state: job.state, detail, units };
 }
 
 /** How far a job is, for a client that asked for progress: stages done of all, units inside the current one. */
@@ -168,8 +177,8 @@ export const createJobPresenter = (ports: Pick<Ports, "actions" | "retries">): P
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: isJobMoving,
   needsUserAction,
-  position,
-  state: stateInWords,
+  progressSnapshot,
+  state: jobStateText,
   mayRunAgain: ({ state, failure }) => !(state === "FAILED" && failure?.retryable === true),
   job: (job) => job,
   progress: jobProgress,
@@ -178,14 +187,14 @@ export const createJobPresenter = (ports: Pick<Ports, "actions" | "retries">): P
   hasEnded: ({ state }) => ENDED.has(state),
   async advise(job, readAt) {
     ports.retries.remember([job]);
-    return jobAdvice(job, await historyOf(job, ports), readAt);
+    return jobAdvice(job, await readJobHistory(job, ports), readAt);
   },
 });
 
 /** A job's state, for the user. `recipeName`: if it is known. */
 export function describeJob(job: Job, recipeName: string = job.recipeVersionId): string {
   const failed = job.failure ? ` Its failure: ${problemText(job.failure)}.` : "";
-  return `It is ${job.state}${place(job)}; its recipe is ${quote(recipeName)}.${failed}`;
+  return `It is ${job.state}${stagePositionText(job)}; its recipe is ${quote(recipeName)}.${failed}`;
 }
 
 /** A job in a list: what an agent decides by; what is usual is left out. `updatedAt` shows whether a moving job has stalled. */

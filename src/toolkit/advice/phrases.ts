@@ -21,30 +21,30 @@ export interface Phrase<Facts> {
 
 type Phrases<Facts> = Readonly<Record<string, Phrase<Facts>>>;
 
-export const adviceOf = <Facts>({ summary, nextStep, isRoutine }: Phrase<Facts>, facts: Facts): Advice => ({
+export const toAdvice = <Facts>({ summary, nextStep, isRoutine }: Phrase<Facts>, facts: Facts): Advice => ({
   summary: summary(facts),
   nextStep: nextStep?.(facts),
   isRoutine,
 });
 
-const recipe = ({ recipeVersionId }: JobFacts, why: string): NextStep => ({
+const getRecipeStep = ({ recipeVersionId }: JobFacts, why: string): NextStep => ({
   tool: "get_recipe",
   arguments: { versionId: recipeVersionId },
   why,
 });
 
-const retry = ({ id, code }: JobFacts, retryMode: "SAFE_RESUME" | "RESTART", why: string): NextStep => ({
+const retryJobStep = ({ id, code }: JobFacts, retryMode: "SAFE_RESUME" | "RESTART", why: string): NextStep => ({
   tool: "retry_job",
   arguments: { jobId: id, retryMode, reason: `Retry after ${code}` },
   why,
 });
 
-const retried = ({ retriedBy }: JobFacts): string =>
+const retriedText = ({ retriedBy }: JobFacts): string =>
   retriedBy === undefined
     ? "It was retried, by a job whose id was not learned."
     : `It was retried as job ${formatToken(retriedBy)}.`;
 
-const readRetry = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
+const readRetryStep = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
   retriedBy === undefined
     ? {
         tool: "list_jobs",
@@ -91,14 +91,14 @@ export const JOB = {
   succeeded: { summary: ({ what, results }) => `${what} SUCCEEDED.${results}` },
   cancelled: { summary: ({ what, finished }) => `${what} is CANCELLED; ${finished}. retry_job can run it again.` },
   "cancelled, retried": {
-    summary: (facts) => `${facts.what} is CANCELLED; ${facts.finished}. ${retried(facts)}`,
-    nextStep: readRetry,
+    summary: (facts) => `${facts.what} is CANCELLED; ${facts.finished}. ${retriedText(facts)}`,
+    nextStep: readRetryStep,
   },
   // Whatever it failed of: the retry is what counts now.
   "failed, retried": {
     summary: (facts) =>
-      `${facts.what} FAILED${facts.place}${facts.failure === "" ? "" : `: ${facts.failure}`}. ${retried(facts)}`,
-    nextStep: readRetry,
+      `${facts.what} FAILED${facts.place}${facts.failure === "" ? "" : `: ${facts.failure}`}. ${retriedText(facts)}`,
+    nextStep: readRetryStep,
   },
   "failed, rejected in review": {
     summary: ({ what, place, failure }) =>
@@ -110,13 +110,13 @@ export const JOB = {
   },
   "failed, worth resuming": {
     summary: ({ what, place, failure }) => `${what} FAILED${place}: ${failure}. It may be retried.`,
-    nextStep: (facts) => retry(facts, "SAFE_RESUME", `keeps the ${facts.finished}`),
+    nextStep: (facts) => retryJobStep(facts, "SAFE_RESUME", `keeps the ${facts.finished}`),
   },
   "failed, worth restarting": {
     summary: ({ what, place, failure, stage }) =>
       `${what} FAILED${place}: ${failure}. Resuming ended at ${stage} again; it may be run anew from the start.`,
     nextStep: (facts) =>
-      retry(
+      retryJobStep(
         facts,
         "RESTART",
         `a resumed run failed at ${facts.stage} again, so what the earlier stages left may be the cause; RESTART does them anew`,
@@ -129,7 +129,8 @@ export const JOB = {
   "failed, input or parameters wrong": {
     summary: ({ what, place, failure, pointers }) =>
       `${what} FAILED${place}: ${failure}. Retrying the same job will not help: correct ${pointers} and submit a new one.`,
-    nextStep: (facts) => recipe(facts, "shows what the recipe asks for there; correct that first, then submit_job"),
+    nextStep: (facts) =>
+      getRecipeStep(facts, "shows what the recipe asks for there; correct that first, then submit_job"),
   },
   "failed for good": {
     summary: ({ what, place, failure }) =>
@@ -138,19 +139,19 @@ export const JOB = {
 } satisfies Phrases<JobFacts>;
 
 // The contract does not say what kind of resource it is about; only jobs have operations today.
-const look = ({ resultResourceId, originatingResourceId }: Operation, why: string): NextStep => ({
+const getJobStep = ({ resultResourceId, originatingResourceId }: Operation, why: string): NextStep => ({
   tool: "get_job",
   arguments: { jobId: resultResourceId ?? originatingResourceId },
   why,
 });
-const stands = (operation: Operation) => look(operation, "shows how the job stands now");
-const named = ({ operationType }: Operation): string => `The operation (${quote(operationType)})`;
+const getJobStateStep = (operation: Operation) => getJobStep(operation, "shows how the job stands now");
+const operationText = ({ operationType }: Operation): string => `The operation (${quote(operationType)})`;
 const failureOf = ({ failure }: Operation): string => (failure ? problemName(failure) : "");
 
 export const OPERATION = {
   moving: {
     isRoutine: true,
-    summary: (operation) => `${named(operation)} is ${operation.state}.`,
+    summary: (operation) => `${operationText(operation)} is ${operation.state}.`,
     nextStep: ({ id }) => ({
       tool: "get_operation",
       arguments: { operationId: id, waitSeconds: 45 },
@@ -158,23 +159,26 @@ export const OPERATION = {
     }),
   },
   succeeded: {
-    summary: (operation) => `${named(operation)} SUCCEEDED.`,
-    nextStep: (operation) => look(operation, "shows the job after it"),
+    summary: (operation) => `${operationText(operation)} SUCCEEDED.`,
+    nextStep: (operation) => getJobStep(operation, "shows the job after it"),
   },
   "failed, retryable": {
     summary: (operation) =>
-      `${named(operation)} FAILED: ${failureOf(operation)}. It may be asked for again, if it is still wanted.`,
-    nextStep: stands,
+      `${operationText(operation)} FAILED: ${failureOf(operation)}. It may be asked for again, if it is still wanted.`,
+    nextStep: getJobStateStep,
   },
-  failed: { summary: (operation) => `${named(operation)} FAILED: ${failureOf(operation)}.`, nextStep: stands },
+  failed: {
+    summary: (operation) => `${operationText(operation)} FAILED: ${failureOf(operation)}.`,
+    nextStep: getJobStateStep,
+  },
   "failed, unexplained": {
-    summary: (operation) => `${named(operation)} FAILED; the service gives no reason.`,
-    nextStep: stands,
+    summary: (operation) => `${operationText(operation)} FAILED; the service gives no reason.`,
+    nextStep: getJobStateStep,
   },
-  cancelled: { summary: (operation) => `${named(operation)} was itself CANCELLED.`, nextStep: stands },
+  cancelled: { summary: (operation) => `${operationText(operation)} was itself CANCELLED.`, nextStep: getJobStateStep },
 } satisfies Phrases<Operation>;
 
-const waitForScan = ({ id }: Input, why: string): NextStep => ({
+const waitForScanStep = ({ id }: Input, why: string): NextStep => ({
   tool: "get_input",
   arguments: { inputId: id, waitSeconds: 45 },
   why,
@@ -184,12 +188,12 @@ export const INPUT = {
   "in scan": {
     isRoutine: true,
     summary: ({ scanState }) => `The input waits for its scan (scan ${scanState}); a job needs it READY.`,
-    nextStep: (input) => waitForScan(input, "waits for the scan"),
+    nextStep: (input) => waitForScanStep(input, "waits for the scan"),
   },
   "scan stuck": {
     summary: ({ scanState }) =>
       `The input waits for a scan that is ${scanState}; a job needs it READY. If it stays so, ask the user to contact its operator.`,
-    nextStep: (input) => waitForScan(input, "waits for the scan; if it stays so, ask again in some minutes"),
+    nextStep: (input) => waitForScanStep(input, "waits for the scan; if it stays so, ask again in some minutes"),
   },
   ready: {
     summary: () => "The input is READY: bind it to a port of a recipe (list_recipes) with submit_job.",

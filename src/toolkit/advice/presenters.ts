@@ -15,7 +15,7 @@ import {
 } from "../summary-view.ts";
 import { uris } from "../uri.ts";
 import { ENDED } from "./job-facts.ts";
-import { adviceOf, INPUT, OPERATION, PROCESSING_REQUEST } from "./phrases.ts";
+import { INPUT, OPERATION, PROCESSING_REQUEST, toAdvice } from "./phrases.ts";
 
 function inputCase({ state, scanState }: Input): keyof typeof INPUT {
   if (state === "WAITING_SCAN") return scanState === "UNAVAILABLE" || scanState === "STALE" ? "scan stuck" : "in scan";
@@ -29,12 +29,12 @@ export const inputPresenter = {
   version: ({ resourceVersion }) => resourceVersion,
   /** A scan that is stuck may end, too. */
   isMoving: ({ state }) => state === "WAITING_SCAN",
-  position: ({ state, scanState }) => ({ is: state, at: `scan ${scanState}` }),
+  progressSnapshot: ({ state, scanState }) => ({ state, detail: `scan ${scanState}` }),
   state: ({ state }) => state,
   // An expired one has its own next step; one that is not safe to use is not registered again.
   mayRunAgain: ({ state }) => state === "READY" || state === "WAITING_SCAN",
   uri: ({ id }) => uris.input(id),
-  advise: (input) => adviceOf(INPUT[inputCase(input)], input),
+  advise: (input) => toAdvice(INPUT[inputCase(input)], input),
   toSummary: (input) => pickSummaryFields(input, INPUT_FIELDS, { inputKind: "M4_FILE", scanState: "CLEAN" }),
 } satisfies PollableResourcePresenter<Input>;
 
@@ -49,12 +49,12 @@ const OPERATION_FIELDS = ["id", "state", "operationType", "originatingResourceId
 export const operationPresenter = {
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: ({ state }) => state === "QUEUED" || state === "RUNNING",
-  position: ({ state }) => ({ is: state }),
+  progressSnapshot: ({ state }) => ({ state }),
   state: ({ state }) => state,
   uri: ({ id }) => uris.operation(id),
   hasEnded: ({ state }) => ENDED.has(state),
   advise(operation) {
-    const advice = adviceOf(OPERATION[operationCase(operation)], operation);
+    const advice = toAdvice(OPERATION[operationCase(operation)], operation);
     return { ...advice, summary: advice.summary + unexpectedFailureText(operation) };
   },
   toSummary: (operation) => ({
@@ -77,10 +77,10 @@ export const processingRequestPresenter = {
   version: ({ revision }) => revision,
   isMoving: () => false,
   needsUserAction: ({ state }) => state === "SUBMITTED" || state === "REVIEWABLE",
-  position: ({ state }) => ({ is: state }),
+  progressSnapshot: ({ state }) => ({ state }),
   state: ({ state }) => state,
   uri: ({ id }) => uris.processingRequest(id),
-  advise: (request) => adviceOf(PROCESSING_REQUEST[requestCase(request)], request),
+  advise: (request) => toAdvice(PROCESSING_REQUEST[requestCase(request)], request),
   toSummary: (request) => pickSummaryFields(request, REQUEST_FIELDS),
 } satisfies PollableResourcePresenter<ProcessingRequest>;
 

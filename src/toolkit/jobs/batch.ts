@@ -37,9 +37,10 @@ export const secondsLeft = (seconds: number, startedAt: number, timing: Timing):
   seconds - (timing.now() - startedAt) / 1_000;
 
 /** Less is not enough to send an action and receive its answer. */
-export const ACTION_MS = 5_000;
+export const MIN_ACTION_MS = 5_000;
 
-export const hasTimeToAct = (context: CallContext, timing: Timing): boolean => timeLeftMs(context, timing) >= ACTION_MS;
+export const hasTimeToAct = (context: CallContext, timing: Timing): boolean =>
+  timeLeftMs(context, timing) >= MIN_ACTION_MS;
 
 /** One call sends the API at most so many requests at once. */
 const AT_ONCE = 8;
@@ -77,10 +78,11 @@ export function countsOf(labels: readonly string[]): string {
 }
 
 /** "1 job", "2 jobs". */
-export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+export const formatCount = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
 
 /** "wait 7 s first; ", the longest of these waits, or nothing. */
-export function waitFirst(waits: readonly { readonly retryAfterSeconds?: number | undefined }[]): string {
+export function waitFirstText(waits: readonly { readonly retryAfterSeconds?: number | undefined }[]): string {
   const seconds = Math.max(0, ...waits.map(({ retryAfterSeconds = 0 }) => retryAfterSeconds));
   return seconds > 0 ? `wait ${seconds} s first; ` : "";
 }

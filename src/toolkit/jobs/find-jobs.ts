@@ -6,8 +6,8 @@ import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import { dateTime, parseDateTime } from "../../contract/instants.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
 import { Failure } from "../../core/failure.ts";
-import { type HistoryPorts, knownRetry } from "../advice/job.ts";
-import { bytesOf, MAX_FULL_VIEW_BYTES, pageThatFits } from "../pages.ts";
+import { findKnownRetry, type HistoryPorts } from "../advice/job.ts";
+import { bytesOf, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
 import type { Ports, ToolCall } from "../tool-call.ts";
 
 /** Jobs, in one call. */
@@ -34,7 +34,7 @@ export interface JobFilter {
 const microsOf = (instant: string): bigint => parseDateTime(instant) ?? 0n;
 
 /** As far as a job alone shows: whether another one retries it is not in it. */
-const fitsFilter =
+const matchesFilter =
   ({ states, createdSince, unretried }: JobFilter) =>
   ({ state, createdAt, failure }: Job): boolean =>
     (states === undefined || states.includes(state)) &&
@@ -45,7 +45,7 @@ const fitsFilter =
  * Returns, page by page, whether the rest is most likely too old. The contract gives no order (doubt 38): it is so if all that was
  * read came newest first, and the whole of this page was created before.
  */
-function createAgeWatch({ createdSince }: JobFilter): (jobs: readonly Job[]) => boolean {
+function createAgeCheck({ createdSince }: JobFilter): (jobs: readonly Job[]) => boolean {
   let last: bigint | undefined;
   let isNewestFirst = true;
   return (jobs) => {
@@ -86,8 +86,8 @@ export async function findJobs(
 ) {
   const { service, retries } = ports;
   const stopAt = service.timing.now() + MAX_MS;
-  const fits = fitsFilter(filter);
-  const isOld = createAgeWatch(filter);
+  const fits = matchesFilter(filter);
+  const isOld = createAgeCheck(filter);
   const seen = new Map<string, Job>();
   const rows: Job[] = [];
   let bytes = 0;
@@ -98,10 +98,12 @@ export async function findJobs(
   let cursor = start;
 
   const isRow = async (job: Job): Promise<boolean> =>
-    fits(job) && !seen.has(job.id) && (filter.unretried !== true || (await knownRetry(job.id, ports)) === undefined);
+    fits(job) &&
+    !seen.has(job.id) &&
+    (filter.unretried !== true || (await findKnownRetry(job.id, ports)) === undefined);
 
   /** How many of these jobs, from the first, can be passed before there is a row too many. */
-  async function room(jobs: readonly Job[]): Promise<number> {
+  async function countFittingJobs(jobs: readonly Job[]): Promise<number> {
     retries.remember(jobs);
     const areRows = await Promise.all(jobs.map(isRow));
     pageRows = jobs.filter((_, index) => areRows[index]);
@@ -128,7 +130,7 @@ export async function findJobs(
     { ended, isCut = false, isRestOld = false }: { ended?: string; isCut?: boolean; isRestOld?: boolean } = {},
   ) => ({
     // A later page may have shown the retry of an earlier one's row.
-    data: filter.unretried === true ? rows.filter(({ id }) => retries.of(id) === undefined) : rows,
+    data: filter.unretried === true ? rows.filter(({ id }) => retries.get(id) === undefined) : rows,
     page,
     meta,
     drift: [...drift],
@@ -143,7 +145,7 @@ export async function findJobs(
   });
 
   for (;;) {
-    const fitting = await pageThatFits(readPage, room).catch((error: unknown) => {
+    const fitting = await readFittingPage(readPage, countFittingJobs).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error;
       if (readCount === 0 && error.facts.next === SMALLER_LIMIT)
         // Here the limit is the number of jobs that are found, not the size of a page.

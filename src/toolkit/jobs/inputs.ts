@@ -6,7 +6,7 @@ import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoint
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../core/failure.ts";
 import { inputPresenter } from "../advice/presenters.ts";
-import { type ActionResult, type Step, stepOf } from "../results.ts";
+import { type ActionResult, type Step, toStep } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ActionPorts, ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
@@ -32,7 +32,7 @@ export const registerInput = (
   });
 
 /** An input as run_job names it: by its id, or by the file, acquisition or dataset version that it stands for. */
-export interface WantedInput {
+export interface RequestedInput {
   readonly port: string;
   readonly inputId?: string | undefined;
   readonly referenceId?: string | undefined;
@@ -40,7 +40,7 @@ export interface WantedInput {
 }
 
 /** An input as it is now. */
-export interface Obtained {
+export interface PortInput {
   readonly port: string;
   readonly inputId: string;
   /** Undefined if it may not be read: then only the API judges it. */
@@ -56,10 +56,10 @@ async function readInput(inputId: string, { context }: ToolCall, { service }: Ac
   }
 }
 
-interface Obtaining {
+interface ObtainInputOptions {
   readonly workspaceId: string;
   /** Inputs that the call names by their ids. */
-  readonly given: ReadonlySet<string>;
+  readonly explicitInputIds: ReadonlySet<string>;
   /** The key of the whole call, from which a registration's key is derived. */
   readonly callKey: string | undefined;
   /** Receives each action at once. */
@@ -67,12 +67,12 @@ interface Obtaining {
 }
 
 /** Returns the input that is given, or was registered before, or registers it. Throws Failure. */
-export async function obtainInput(
-  { port, inputId, referenceId = "", inputKind = "M4_FILE" }: WantedInput,
-  { workspaceId, given, callKey, onStep }: Obtaining,
+export async function findOrRegisterInput(
+  { port, inputId, referenceId = "", inputKind = "M4_FILE" }: RequestedInput,
+  { workspaceId, explicitInputIds, callKey, onStep }: ObtainInputOptions,
   call: ToolCall,
   ports: ActionPorts,
-): Promise<Obtained> {
+): Promise<PortInput> {
   if (inputId !== undefined) return { port, inputId, input: await readInput(inputId, call, ports) };
   const register: ToolCall = { ...call, tool: REGISTER };
   /** The journal's registrations that may have made an input of this. */
@@ -84,18 +84,21 @@ export async function obtainInput(
       state !== "rejected" &&
       (state !== "succeeded" || resourceId !== undefined) &&
       // One input cannot be bound to two ports.
-      (resourceId === undefined || !given.has(resourceId)),
+      (resourceId === undefined || !explicitInputIds.has(resourceId)),
   );
   // What succeeded is there, whatever became of other attempts.
-  const isMade = ({ state }: ResourceAction): boolean => state === "succeeded";
+  const hasSucceeded = ({ state }: ResourceAction): boolean => state === "succeeded";
   let expired: string | undefined;
-  for (const registration of [...registrations.filter(isMade), ...registrations.filter((each) => !isMade(each))]) {
+  for (const registration of [
+    ...registrations.filter(hasSucceeded),
+    ...registrations.filter((each) => !hasSucceeded(each)),
+  ]) {
     const { arguments: args, idempotencyKey } = registration;
     const made = await registerInput({ ...args, idempotencyKey }, register, ports);
     // The answer may be an old one, unless it was read for a replay.
     const input = made.replay ? made.data : ((await readInput(made.data.id, call, ports)) ?? made.data);
     if (input.state !== "EXPIRED") {
-      onStep(port, stepOf(REGISTER, made));
+      onStep(port, toStep(REGISTER, made));
       return { port, inputId: input.id, input };
     }
     expired ??= made.data.id;
@@ -105,6 +108,6 @@ export async function obtainInput(
     expired === undefined ? callKey && deriveStepKey(callKey, referenceId) : deriveRepeatKey(expired);
   const args = { workspaceId, inputKind, referenceId, idempotencyKey, isDerivedKey: true };
   const made = await registerInput(args, register, ports);
-  onStep(port, stepOf(REGISTER, made));
+  onStep(port, toStep(REGISTER, made));
   return { port, inputId: made.data.id, input: made.data };
 }

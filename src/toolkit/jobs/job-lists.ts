@@ -10,7 +10,7 @@ import { checkSaveAs, savedText, saveRows } from "../save-rows.ts";
 import { truncateToSeconds } from "../summary-view.ts";
 import type { JobPorts, Ports, ToolCall } from "../tool-call.ts";
 import { uris } from "../uri.ts";
-import { counted } from "./batch.ts";
+import { formatCount } from "./batch.ts";
 import { countStates, type FoundJobs, findJobs, type JobCounts, type JobFilter, MAX_READ } from "./find-jobs.ts";
 
 interface ListArguments extends JobFilter {
@@ -23,24 +23,24 @@ interface ListArguments extends JobFilter {
 type JobList = ToolResult<readonly Job[]>;
 
 /** ": 12 SUCCEEDED, 3 FAILED", or nothing. */
-function inStates(counts: JobCounts): string {
+function stateCountsText(counts: JobCounts): string {
   const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
   return parts.length === 0 ? "" : `: ${parts.join(", ")}`;
 }
 
-async function pageOfJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
-  const { view, workspaceId, limit: wanted, cursor } = args;
-  const { answer, isCut } = await readPage((limit = wanted) => {
+async function listJobPage(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
+  const { view, workspaceId, limit: requestedLimit, cursor } = args;
+  const { answer, isCut } = await readPage((limit = requestedLimit) => {
     const query = { workspaceId, ...(cursor !== undefined && { cursor }), ...(limit !== undefined && { limit }) };
     return ports.service.call(listMicJobs, { query }, call.context);
   }, view);
   const { data } = answer.value;
   ports.retries.remember(data);
   const options = {
-    query: { workspaceId, ...(wanted !== undefined && { limit: wanted }) },
-    summary: `${counted(data.length, "job")}${inStates(countStates(data))}.`,
+    query: { workspaceId, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
+    summary: `${formatCount(data.length, "job")}${stateCountsText(countStates(data))}.`,
     link: uris.jobs(workspaceId),
-    summarize: (job: Job) => summarizeJob(job, ports.retries.of(job.id)),
+    summarize: (job: Job) => summarizeJob(job, ports.retries.get(job.id)),
   };
   return pageResult(answer, { ...options, view, isCut }, call);
 }
@@ -54,7 +54,7 @@ function retryText(jobs: readonly Job[], call: ToolCall): string {
 }
 
 function findingText({ data, counts, read, ended, isRestOld }: FoundJobs, { createdSince = "" }: JobFilter): string {
-  const found = `${counted(data.length, "job")} found; ${counted(read.jobs, "was", "were")} read${inStates(counts)}.`;
+  const found = `${formatCount(data.length, "job")} found; ${formatCount(read.jobs, "was", "were")} read${stateCountsText(counts)}.`;
   const early = ended === undefined ? "" : ` Reading ended early: ${ended}`;
   const old = isRestOld
     ? ` So far the list is newest first, and the last page was created before ${createdSince}.`
@@ -62,7 +62,7 @@ function findingText({ data, counts, read, ended, isRestOld }: FoundJobs, { crea
   return found + early + old;
 }
 
-async function filteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
+async function listFilteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
   const { cursor, view, ...query } = args;
   const { workspaceId, limit, ...filter } = query;
   const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, call, ports);
@@ -70,7 +70,7 @@ async function filteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts
   const options = {
     summary: findingText(found, filter) + (filter.unretried === true ? retryText(data, call) : ""),
     link: uris.jobs(workspaceId),
-    summarize: (job: Job) => summarizeJob(job, ports.retries.of(job.id)),
+    summarize: (job: Job) => summarizeJob(job, ports.retries.get(job.id)),
     facts: { counts, read },
   };
   return pageResult(
@@ -82,8 +82,8 @@ async function filteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts
 
 export const listJobs = (args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> =>
   args.states !== undefined || args.createdSince !== undefined || args.unretried === true
-    ? filteredJobs(args, call, ports)
-    : pageOfJobs(args, call, ports);
+    ? listFilteredJobs(args, call, ports)
+    : listJobPage(args, call, ports);
 
 /** Columns of the CSV: what a row may contain, and what only the whole job does. */
 const COLUMNS = [
@@ -99,13 +99,13 @@ const COLUMNS = [
   "recipeVersionId",
 ];
 
-const nameOfRest = (fileName: string): string => {
+const continuationFileName = (fileName: string): string => {
   const name = `more-${fileName}`;
   return fileNameSchema.safeParse(name).success ? name : "more-jobs.csv";
 };
 
 /** All jobs that fit, as far as they could be read, as CSV: `page.nextCursor` continues where reading ended. */
-export async function savedJobs(
+export async function saveJobs(
   args: ListArguments,
   fileName: string,
   call: ToolCall,
@@ -118,7 +118,7 @@ export async function savedJobs(
   const { data, page, counts, read, drift, meta, isRestOld } = found;
   const rows = data.map((job) => {
     const { updatedAt, recipeVersionId } = job;
-    const summary = summarizeJob(job, ports.retries.of(job.id));
+    const summary = summarizeJob(job, ports.retries.get(job.id));
     const cells: Readonly<Record<string, unknown>> = {
       ...summary,
       updatedAt: truncateToSeconds(updatedAt),
@@ -127,9 +127,14 @@ export async function savedJobs(
     return COLUMNS.map((column) => String(cells[column] ?? ""));
   });
   const { tool } = call;
-  const wanted = { workspaceId, ...filter, ...(cursor !== undefined && { cursor }), saveAs: fileName };
-  const { saved, file } = await saveRows(ports, fileName, { columns: COLUMNS, rows }, { tool, arguments: wanted });
-  const rest = { workspaceId, ...filter, cursor: page.nextCursor, saveAs: nameOfRest(fileName) };
+  const sourceArguments = { workspaceId, ...filter, ...(cursor !== undefined && { cursor }), saveAs: fileName };
+  const { saved, file } = await saveRows(
+    ports,
+    fileName,
+    { columns: COLUMNS, rows },
+    { tool, arguments: sourceArguments },
+  );
+  const rest = { workspaceId, ...filter, cursor: page.nextCursor, saveAs: continuationFileName(fileName) };
   const isMore = page.hasMore && page.nextCursor !== null && !isRestOld;
   return toolResult(call, data, {
     summary: `${findingText(found, filter)} ${savedText(saved)}`,

@@ -5,11 +5,11 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../core/failure.ts";
 import { createJobPresenter, isJobMoving } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";
-import { resourceResult, stepOf, type ToolResult, withSteps } from "../results.ts";
+import { resourceResult, type ToolResult, toStep, withSteps } from "../results.ts";
 import type { JobPorts, ToolCall } from "../tool-call.ts";
 import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
 import { readJob } from "./batch.ts";
-import { cancelJob } from "./cancelling.ts";
+import { cancelJob } from "./canceling.ts";
 
 /** The action that started a job: all that it takes to find the job again and to report on both. */
 export const StartedJob = z.strictObject({
@@ -22,14 +22,14 @@ export const StartedJob = z.strictObject({
 });
 export type StartedJob = z.infer<typeof StartedJob>;
 
-interface StandingFacts {
+interface JobTaskStateBase {
   readonly summary: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
 }
 
 /** "working" is also a job that waits for a user of the API: there is nothing that the client could answer. */
-export type Standing = StandingFacts &
+export type JobTaskState = JobTaskStateBase &
   (
     | { readonly status: "working"; readonly pollIntervalMs: number }
     | { readonly status: "cancelled" }
@@ -50,26 +50,26 @@ function pollIntervalMs(job: Job, now: number): number {
 }
 
 /** The job that a tool's result has started; undefined if there is nothing to wait for. */
-export function startedBy(
+export function startedJobFrom(
   tool: ToolName,
   { summary, job, action }: ToolResult,
-): (StartedJob & { standing: Standing }) | undefined {
+): (StartedJob & { taskState: JobTaskState }) | undefined {
   if (!job || !action || ENDED.has(job.state)) return undefined;
   const { createdAt, updatedAt: lastUpdatedAt } = job;
-  const standing = { status: "working", summary, createdAt, lastUpdatedAt, pollIntervalMs: MIN_POLL_MS } as const;
-  return { tool, jobId: job.id, ...action, standing };
+  const taskState = { status: "working", summary, createdAt, lastUpdatedAt, pollIntervalMs: MIN_POLL_MS } as const;
+  return { tool, jobId: job.id, ...action, taskState };
 }
 
 /** Throws Failure. */
-export async function standingOf(started: StartedJob, call: ToolCall, ports: JobPorts): Promise<Standing> {
+export async function readJobTaskState(started: StartedJob, call: ToolCall, ports: JobPorts): Promise<JobTaskState> {
   const { tool, jobId, ...action } = started;
   const answer = await readJob(jobId, call, ports);
   const { data: job } = answer.value;
   // What the call that started it would have answered, had it waited.
   const notice = action.replayed ? "Not run again: the job was started before." : undefined;
   const made = await resourceResult(answer, createJobPresenter(ports), call, { action, notice });
-  const result = tool === "run_job" ? withSteps(made, [stepOf("submit_job", { ...made, action })]) : made;
-  const facts: StandingFacts = {
+  const result = tool === "run_job" ? withSteps(made, [toStep("submit_job", { ...made, action })]) : made;
+  const facts: JobTaskStateBase = {
     summary: result.summary,
     createdAt: job.createdAt,
     lastUpdatedAt: job.updatedAt,
@@ -85,7 +85,7 @@ const REASON = "Cancelled by the MCP client (tasks/cancel).";
  * Cancels the job by the same action as cancel_job, under a key of its own, so cancelling again, in any process, is that same action. A
  * job that has ended is left alone. Throws Failure.
  */
-export async function cancelStarted({ jobId }: StartedJob, call: ToolCall, ports: JobPorts): Promise<void> {
+export async function cancelStartedJob({ jobId }: StartedJob, call: ToolCall, ports: JobPorts): Promise<void> {
   const hasEnded = async () => ENDED.has((await readJob(jobId, call, ports)).value.data.state);
   if (await hasEnded()) return;
   try {

@@ -42,7 +42,7 @@ const SETTINGS = { strict: false, validateFormats: false, logger: false } as con
 const metaSchema = new Ajv2020(SETTINGS);
 
 /** Violations of the published parameter schema; none when the schema itself cannot be used. */
-function parameterErrors({ parameters, values }: ParameterCheck): FieldError[] {
+function findParameterErrors({ parameters, values }: ParameterCheck): FieldError[] {
   const schemas = [parameters.definition, ...Object.values(parameters.references)];
   if (!schemas.every(hasKnownDialect)) return [];
   const { $schema: _, ...definition } = parameters.definition;
@@ -74,4 +74,4 @@ function parameterErrors({ parameters, values }: ParameterCheck): FieldError[] {
   }
 }
 
-parentPort?.on("message", (check: ParameterCheck) => parentPort?.postMessage(parameterErrors(check)));
+parentPort?.on("message", (check: ParameterCheck) => parentPort?.postMessage(findParameterErrors(check)));

@@ -6,10 +6,18 @@ import { timeLeftMs } from "../../api-client/attempts.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { ENDED } from "../advice/job-facts.ts";
-import type { PreparedQuestion } from "../define-tool.ts";
+import type { ConfirmationPrompt } from "../define-tool.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
-import { failureOfStep, type JobPorts, type ToolCall } from "../tool-call.ts";
-import { counted, eachOfMany, hasTimeToAct, readJob, stateSuffix, waitFirst, withTimeToAnswer } from "./batch.ts";
+import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
+import {
+  eachOfMany,
+  formatCount,
+  hasTimeToAct,
+  readJob,
+  stateSuffix,
+  waitFirstText,
+  withTimeToAnswer,
+} from "./batch.ts";
 import { findJobs, MAX_READ } from "./find-jobs.ts";
 
 interface ResolveArguments {
@@ -17,7 +25,7 @@ interface ResolveArguments {
 }
 
 /** How an action is resolved. */
-export type ResolvingStep = "send" | "read" | "wait" | "skip" | "none";
+export type ResolutionMethod = "send" | "read" | "wait" | "skip" | "none";
 
 export interface ResolvedRow {
   readonly tool: string;
@@ -45,14 +53,14 @@ const MIN_SHARE_MS = 10_000;
 /** The clocks of this machine and of the API may differ by this much. */
 const CLOCK_SLACK_MS = 5 * 60_000;
 
-export function resolvingStep({ tool, state, supersededBy, isTooOld }: ActionStatus): ResolvingStep {
+export function resolutionMethodOf({ tool, state, supersededBy, isTooOld }: ActionStatus): ResolutionMethod {
   if (state === "in_progress") return "wait";
   if (supersededBy !== undefined) return "skip";
   if (!isTooOld) return "send";
   return RESOLVED_BY_READING.has(tool) ? "read" : "none";
 }
 
-async function wantedActions(
+async function selectActions(
   { idempotencyKey: key }: ResolveArguments,
   { actions }: Pick<JobPorts, "actions">,
 ): Promise<readonly ActionStatus[]> {
@@ -63,7 +71,7 @@ async function wantedActions(
 const IN_PROGRESS: Finding = { outcome: "in progress", finding: "Another call is working on it." };
 
 /** As the journal has an action that this call did not resolve itself. */
-function journaled(action: ActionStatus | undefined): Finding {
+function findingFromJournal(action: ActionStatus | undefined): Finding {
   const made = action?.resourceId !== undefined && { resourceId: action.resourceId };
   switch (action?.state) {
     case "succeeded":
@@ -79,7 +87,7 @@ function journaled(action: ActionStatus | undefined): Finding {
   }
 }
 
-const stillUnknown = ({ facts }: Failure): Finding => ({
+const stillUnknownFinding = ({ facts }: Failure): Finding => ({
   outcome: "still unknown",
   finding: facts.message,
   isWorthRepeating: facts.retryable,
@@ -87,16 +95,16 @@ const stillUnknown = ({ facts }: Failure): Finding => ({
 });
 
 /** Records what was found out by reading; if another process was faster, its outcome counts. */
-async function record(
+async function recordOutcome(
   { idempotencyKey: key }: ActionStatus,
   { actions }: JobPorts,
   outcome: Parameters<JobPorts["actions"]["recordOutcome"]>[1],
   found: Finding,
 ): Promise<Finding> {
-  return (await actions.recordOutcome(key, outcome)) ? found : journaled(await actions.find(key));
+  return (await actions.recordOutcome(key, outcome)) ? found : findingFromJournal(await actions.find(key));
 }
 
-async function recordNone(action: ActionStatus, ports: JobPorts, finding: string): Promise<Finding> {
+async function recordNoEffect(action: ActionStatus, ports: JobPorts, finding: string): Promise<Finding> {
   const failure = new Failure({
     kind: "conflict",
     message: `${finding} This was found out by reading, after the API's answer was lost.`,
@@ -105,7 +113,7 @@ async function recordNone(action: ActionStatus, ports: JobPorts, finding: string
     next: "If it is still wanted, make the call again without idempotencyKey.",
   });
   const found: Finding = { outcome: "rejected", finding: `Resolved: it did not take effect. ${finding}` };
-  return await record(action, ports, { failure }, found);
+  return await recordOutcome(action, ports, { failure }, found);
 }
 
 /** Reads the job whether a cancellation took effect. Throws Failure if the job cannot be read. */
@@ -122,10 +130,10 @@ async function readCancellation(action: ActionStatus, call: ToolCall, ports: Job
       next: "Nothing is left to do.",
     });
     const found: Finding = { outcome: "resolved", finding: `Resolved: it took effect. ${finding}` };
-    return await record(action, ports, { failure }, found);
+    return await recordOutcome(action, ports, { failure }, found);
   }
   // No cancellation takes as long as an action is sent again.
-  if (ENDED.has(state) || action.isTooOld) return await recordNone(action, ports, finding);
+  if (ENDED.has(state) || action.isTooOld) return await recordNoEffect(action, ports, finding);
   const shows = "It shows whether it was canceled when it has ended.";
   return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating: true };
 }
@@ -144,51 +152,57 @@ async function readRetry(action: ActionStatus, call: ToolCall, ports: JobPorts):
     if (await ports.actions.findCreationArguments(job.id)) continue;
     const finding = `Resolved: it ran once. Job ${formatToken(about)} was retried as job ${formatToken(job.id)}.`;
     const outcome = { value: { data: job, meta: found.meta }, resourceId: job.id };
-    return await record(action, ports, outcome, { outcome: "resolved", resourceId: job.id, finding });
+    return await recordOutcome(action, ports, outcome, { outcome: "resolved", resourceId: job.id, finding });
   }
   const finding = `${found.read.jobs} jobs were read, and none is this retry of job ${formatToken(about)}.`;
-  if (!found.page.hasMore || found.isRestOld) return await recordNone(action, ports, finding);
+  if (!found.page.hasMore || found.isRestOld) return await recordNoEffect(action, ports, finding);
   const isWorthRepeating = found.ended !== undefined;
   const shows = "The list was not read back to the first attempt.";
   return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating };
 }
 
-async function read(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function resolveByReading(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
   try {
     return await (action.tool === "cancel_job" ? readCancellation : readRetry)(action, call, ports);
   } catch (error) {
-    return stillUnknown(failureOfStep(error, call));
+    return stillUnknownFinding(toStepFailure(error, call));
   }
 }
 
 /** As a call that was refused or got no answer leaves the action. */
-async function afterFailure(action: ActionStatus, failure: Failure, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function findingAfterFailure(
+  action: ActionStatus,
+  failure: Failure,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<Finding> {
   const { kind, code, sideEffect, retryable } = failure.facts;
   const now = await ports.actions.find(action.idempotencyKey);
   if (now?.state === "rejected") {
     const why = formatToken(code ?? kind.toUpperCase());
     return { outcome: "rejected", finding: `Resolved: it did not take effect (${why}).` };
   }
-  if (now?.state !== "unknown") return journaled(now);
+  if (now?.state !== "unknown") return findingFromJournal(now);
   // The API refused to repeat it, and will refuse it again; what an earlier attempt did stays open.
   const isRefused = sideEffect === "unknown" && (kind === "precondition_failed" || kind === "conflict");
-  if (isRefused && !retryable && RESOLVED_BY_READING.has(action.tool)) return await read(action, call, ports);
-  return stillUnknown(failure);
+  if (isRefused && !retryable && RESOLVED_BY_READING.has(action.tool))
+    return await resolveByReading(action, call, ports);
+  return stillUnknownFinding(failure);
 }
 
-async function send(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function resendAction(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
   const { tool, arguments: args, idempotencyKey } = action;
   try {
     const now = await ports.actions.find(idempotencyKey);
     // Another process was faster. A rejected action must not be sent again here.
-    if (now?.state === "succeeded" || now?.state === "rejected") return journaled(now);
-    const made = await call.act(tool, { ...args, idempotencyKey }, call.context);
+    if (now?.state === "succeeded" || now?.state === "rejected") return findingFromJournal(now);
+    const made = await call.callActionTool(tool, { ...args, idempotencyKey }, call.context);
     if (!made)
       return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${formatToken(tool)}.` };
     const finding = made.replay ? undefined : made.notice;
     return { outcome: "resolved", resourceId: made.resourceId, finding: finding ?? "Resolved: it ran once." };
   } catch (error) {
-    return await afterFailure(action, failureOfStep(error, call), call, ports);
+    return await findingAfterFailure(action, toStepFailure(error, call), call, ports);
   }
 }
 
@@ -196,9 +210,9 @@ const NOT_RESOLVABLE =
   "It is too old to be sent again, and no tool can read whether it took effect. It is removed from the journal after its retention time.";
 
 async function resolveOne(action: ActionStatus, isNamed: boolean, call: ToolCall, ports: JobPorts): Promise<Finding> {
-  switch (resolvingStep(action)) {
+  switch (resolutionMethodOf(action)) {
     case "wait":
-      return isNamed ? await send(action, call, ports) : IN_PROGRESS;
+      return isNamed ? await resendAction(action, call, ports) : IN_PROGRESS;
     case "skip": {
       const later = formatToken(action.supersededBy ?? "");
       return {
@@ -209,9 +223,9 @@ async function resolveOne(action: ActionStatus, isNamed: boolean, call: ToolCall
     case "none":
       return { outcome: "not resolvable", finding: NOT_RESOLVABLE };
     case "read":
-      return await read(action, call, ports);
+      return await resolveByReading(action, call, ports);
     case "send":
-      return await send(action, call, ports);
+      return await resendAction(action, call, ports);
   }
 }
 
@@ -234,11 +248,11 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
   const [ran, rejected] = [count("resolved"), count("rejected")];
   const found = [
     ...(ran > 0 ? [`${ran} ran`] : []),
-    ...(rejected > 0 ? [counted(rejected, "was rejected", "were rejected")] : []),
+    ...(rejected > 0 ? [formatCount(rejected, "was rejected", "were rejected")] : []),
   ];
   const sentences = [
     `${ran + rejected} of ${rows.length} actions resolved${found.length === 0 ? "" : `: ${found.join(", ")}`}.`,
-    ...OTHER_OUTCOMES.map(([outcome, one, many]) => count(outcome) > 0 && `${counted(count(outcome), one, many)}.`),
+    ...OTHER_OUTCOMES.map(([outcome, one, many]) => count(outcome) > 0 && `${formatCount(count(outcome), one, many)}.`),
     rows.length > MAX_ROWS && `The first ${MAX_ROWS} follow.`,
   ];
   return sentences.filter(Boolean).join(" ");
@@ -269,28 +283,28 @@ export async function resolveActions(
     if (isWorthRepeating) unresolved.push({ ...found, retryAfterSeconds });
   }
 
-  const wanted = await wantedActions(args, ports);
-  if (key !== undefined && wanted.length === 0) {
+  const selected = await selectActions(args, ports);
+  if (key !== undefined && selected.length === 0) {
     const action = await ports.actions.find(key);
     if (!action) throw unknownKeyFailure(key);
-    add(action, { ...journaled(action), isWorthRepeating: false });
+    add(action, { ...findingFromJournal(action), isWorthRepeating: false });
   }
   const { timing } = ports.service;
   const context = withTimeToAnswer(call.context);
-  for (const [index, action] of wanted.entries()) {
-    const share = Math.max(MIN_SHARE_MS, timeLeftMs(context, timing) / (wanted.length - index));
+  for (const [index, action] of selected.entries()) {
+    const share = Math.max(MIN_SHARE_MS, timeLeftMs(context, timing) / (selected.length - index));
     const deadlineAt = Math.min(context.deadlineAt, timing.now() + share);
     const found: Finding = hasTimeToAct(context, timing)
       ? await resolveOne(action, key !== undefined, { ...call, context: { ...context, deadlineAt } }, ports)
       : { outcome: "still unknown", finding: "Not tried yet: the call's time was over.", isWorthRepeating: true };
     add(action, found);
     const message = `${formatToken(action.tool)} ${formatToken(action.about)}: ${found.outcome}`;
-    call.report({ progress: index + 1, total: wanted.length, message });
+    call.report({ progress: index + 1, total: selected.length, message });
   }
   const nextStep: NextStep = {
     tool: "resolve_actions",
     arguments: { ...args },
-    why: `${waitFirst(unresolved)}later it may find out more; no action runs twice`,
+    why: `${waitFirstText(unresolved)}later it may find out more; no action runs twice`,
   };
   const results = rows.slice(0, MAX_ROWS);
   return toolResult(
@@ -305,7 +319,11 @@ export async function resolveActions(
 }
 
 /** What would be discarded if this action ran now; undefined if nothing would be. */
-async function discards(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<string | undefined> {
+async function describeDiscardedWork(
+  action: ActionStatus,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<string | undefined> {
   const { tool, about } = action;
   const isCancel = tool === "cancel_job";
   const state = await stateSuffix(about, call, ports);
@@ -319,15 +337,15 @@ export async function prepareResolveConfirmation(
   args: ResolveArguments,
   call: ToolCall,
   ports: JobPorts,
-): Promise<PreparedQuestion | undefined> {
-  const destructive = (await wantedActions(args, ports)).filter(
+): Promise<ConfirmationPrompt | undefined> {
+  const destructive = (await selectActions(args, ports)).filter(
     (action) =>
-      resolvingStep(action) === "send" &&
+      resolutionMethodOf(action) === "send" &&
       (action.tool === "cancel_job" || (action.tool === "retry_job" && action.arguments["retryMode"] === "RESTART")),
   );
-  const effects = await eachOfMany(destructive, (action) => discards(action, call, ports));
+  const effects = await eachOfMany(destructive, (action) => describeDiscardedWork(action, call, ports));
   if (effects.length === 0) return undefined;
-  const calls = counted(effects.length, "call whose outcome is", "calls whose outcomes are");
+  const calls = formatCount(effects.length, "call whose outcome is", "calls whose outcomes are");
   const text = `Send ${calls} unknown again? If one never arrived, it takes effect now, and finished work is discarded: ${effects.join("; ")}.`;
   return { text, resourceVersion: undefined };
 }

@@ -8,22 +8,22 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatTable } from "../../core/table.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { createJobPresenter, knownRetry } from "../advice/job.ts";
-import { PATIENT_SECONDS } from "../arguments.ts";
-import type { PreparedQuestion } from "../define-tool.ts";
+import { createJobPresenter, findKnownRetry } from "../advice/job.ts";
+import { LONG_WAIT_SECONDS } from "../arguments.ts";
+import type { ConfirmationPrompt } from "../define-tool.ts";
 import { type ActionResult, callText, type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
-import { failureOfStep, type JobPorts, type ToolCall } from "../tool-call.ts";
+import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import {
-  counted,
   countsOf,
   eachOfMany,
+  formatCount,
   hasTimeToAct,
   readJob,
   secondsLeft,
   stateSuffix,
-  waitFirst,
+  waitFirstText,
   withTimeToAnswer,
 } from "./batch.ts";
 import { movingIds, watchJobs } from "./waiting.ts";
@@ -54,7 +54,7 @@ export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobP
     });
   } catch (error) {
     if (!(error instanceof Failure) || error.facts.kind !== "conflict" || error.facts.status !== 409) throw error;
-    const retry = (await knownRetry(jobId, ports))?.id;
+    const retry = (await findKnownRetry(jobId, ports))?.id;
     if (retry === undefined) throw error;
     throw error.with({
       message: `${error.facts.message} Job ${formatToken(jobId)} was retried as job ${formatToken(retry)}.`,
@@ -84,12 +84,12 @@ interface RetryRow {
 }
 
 /** What has become of one job, and what is to be done about it. */
-interface Retried {
+interface RetryResult {
   readonly row: RetryRow;
   /** The same call for this job again may do it, or find out what became of it. */
   readonly isWorthRepeating?: boolean;
   /** The same call retried it before: nothing was sent now. */
-  readonly isOld?: boolean;
+  readonly isReplay?: boolean;
   readonly retryAfterSeconds?: number | undefined;
 }
 
@@ -109,10 +109,14 @@ const actionOf = (
 });
 
 /** Why nothing is sent for this job; undefined if it is retried, or the journal has its retry. */
-async function whyNot(jobId: string, args: RetryManyArguments, ports: JobPorts): Promise<Retried | undefined> {
+async function findSkipReason(
+  jobId: string,
+  args: RetryManyArguments,
+  ports: JobPorts,
+): Promise<RetryResult | undefined> {
   if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
   // A new key asks for another retry on purpose.
-  const retry = args.idempotencyKey === undefined ? await knownRetry(jobId, ports) : undefined;
+  const retry = args.idempotencyKey === undefined ? await findKnownRetry(jobId, ports) : undefined;
   if (!retry) return undefined;
   const newJobId = retry.id !== undefined && { newJobId: retry.id };
   return { row: { jobId, outcome: "not sent", ...newJobId, code: ALREADY_RETRIED } };
@@ -125,10 +129,10 @@ function outcomeOf({ sideEffect, status = 0 }: FailureFacts): RetryRow["outcome"
   return status >= 400 && status < 500 && status !== 408 && status !== 429 ? "rejected" : "not sent";
 }
 
-async function failed(jobId: string, { facts }: Failure, ports: JobPorts): Promise<Retried> {
+async function toFailedResult(jobId: string, { facts }: Failure, ports: JobPorts): Promise<RetryResult> {
   const outcome = outcomeOf(facts);
   const isUnresolved = outcome === "unknown" || outcome === "not sent";
-  const retry = facts.status === 409 ? (await knownRetry(jobId, ports))?.id : undefined;
+  const retry = facts.status === 409 ? (await findKnownRetry(jobId, ports))?.id : undefined;
   const row: RetryRow = {
     jobId,
     outcome,
@@ -149,12 +153,12 @@ async function waitForRetryAfter(pace: SharedRetryAfter, context: CallContext, t
   }
 }
 
-async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPorts): Promise<readonly Retried[]> {
+async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPorts): Promise<readonly RetryResult[]> {
   const { jobIds, retryMode, reason } = args;
   // What must not be sent is known for all before any is sent.
-  const refused = new Map<string, Retried>();
+  const refused = new Map<string, RetryResult>();
   await eachOfMany(jobIds, async (jobId) => {
-    const why = await whyNot(jobId, args, ports);
+    const why = await findSkipReason(jobId, args, ports);
     if (why) refused.set(jobId, why);
   });
   const sharedRetryAfter: SharedRetryAfter = { heldUntilAt: 0 };
@@ -162,7 +166,7 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
   const { timing } = ports.service;
   let done = 0;
 
-  async function retry(jobId: string): Promise<Retried> {
+  async function retry(jobId: string): Promise<RetryResult> {
     const why = refused.get(jobId);
     if (why) return why;
     if (!(await waitForRetryAfter(sharedRetryAfter, context, timing))) {
@@ -171,14 +175,14 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
     }
     const proposedKey = call.proposedKey === undefined ? undefined : deriveStepKey(call.proposedKey, jobId);
     try {
-      const asOne: ToolCall = { ...call, tool: RETRY, context, proposedKey };
+      const singleCall: ToolCall = { ...call, tool: RETRY, context, proposedKey };
       const { explicitKey: idempotencyKey } = actionOf(jobId, args);
       const retryArguments = { jobId, retryMode, reason, idempotencyKey, isDerivedKey: true };
-      const { data, replay } = await retryJob(retryArguments, asOne, ports);
+      const { data, replay } = await retryJob(retryArguments, singleCall, ports);
       const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
-      return { row, isOld: replay !== undefined };
+      return { row, isReplay: replay !== undefined };
     } catch (error) {
-      return await failed(jobId, failureOfStep(error, { context }), ports);
+      return await toFailedResult(jobId, toStepFailure(error, { context }), ports);
     }
   }
 
@@ -191,14 +195,14 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
 }
 
 function nextStep(
-  all: readonly Retried[],
+  all: readonly RetryResult[],
   moving: readonly string[],
   { retryMode, reason, idempotencyKey }: RetryManyArguments,
 ): NextStep | undefined {
   const again = all.filter(({ isWorthRepeating }) => isWorthRepeating);
   if (again.length > 0) {
     const jobIds = again.map(({ row }) => row.jobId);
-    const why = `${waitFirst(again)}continues with the rest and resolves what is unknown; none is retried twice`;
+    const why = `${waitFirstText(again)}continues with the rest and resolves what is unknown; none is retried twice`;
     const key = idempotencyKey !== undefined && { idempotencyKey };
     return { tool: "retry_jobs", arguments: { jobIds, retryMode, reason, ...key }, why };
   }
@@ -208,14 +212,15 @@ function nextStep(
 }
 
 /** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." `old`: so many were retried before. */
-function summaryOf(rows: readonly RetryRow[], old: number): string {
+function summaryOf(rows: readonly RetryRow[], replayedCount: number): string {
   const made = rows.filter(({ outcome }) => outcome === "retried");
   const states = made.flatMap(({ state }) => state ?? []);
   const others = rows.filter(({ outcome }) => outcome !== "retried");
   const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${formatToken(code)})`));
   const sentences = [
     `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
-    old > 0 && `Not run again, since an identical call ran before: ${old === made.length ? "all" : old} of them.`,
+    replayedCount > 0 &&
+      `Not run again, since an identical call ran before: ${replayedCount === made.length ? "all" : replayedCount} of them.`,
     rest.length > 0 && `The others: ${countsOf(rest)}.`,
   ];
   return sentences.filter(Boolean).join(" ");
@@ -230,27 +235,27 @@ export async function retryMany(
 ): Promise<ToolResult<{ readonly results: readonly RetryRow[] }>> {
   const { timing } = ports.service;
   const startedAt = timing.now();
-  const { jobIds, waitSeconds = PATIENT_SECONDS } = args;
+  const { jobIds, waitSeconds = LONG_WAIT_SECONDS } = args;
   const all = await retryEach(args, call, ports);
   const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
   const seconds = secondsLeft(waitSeconds, startedAt, timing);
-  const isWaitedFor = made.length > 0 && waitSeconds > 0 && timeLeftMs(withTimeToAnswer(call.context), timing) > 0;
-  const watched = isWaitedFor ? await watchJobs(made, { until: "all", seconds, done: jobIds.length }, call, ports) : [];
+  const shouldWait = made.length > 0 && waitSeconds > 0 && timeLeftMs(withTimeToAnswer(call.context), timing) > 0;
+  const watched = shouldWait ? await watchJobs(made, { until: "all", seconds, done: jobIds.length }, call, ports) : [];
   const states = new Map(watched.flatMap(({ id, job }) => (job ? [[id, job.state] as const] : [])));
   const results = all.map(({ row }): RetryRow => {
     const state = states.get(row.newJobId ?? "");
     return state === undefined ? row : { ...row, state };
   });
-  const old = all.filter(({ isOld }) => isOld).length;
+  const replayedCount = all.filter(({ isReplay }) => isReplay).length;
   const rows = results.map((row) => COLUMNS.map((column) => row[column] ?? ""));
   return toolResult(
     call,
     { results },
     {
-      summary: summaryOf(results, old),
-      nextStep: nextStep(all, isWaitedFor ? movingIds(watched) : made, args),
+      summary: summaryOf(results, replayedCount),
+      nextStep: nextStep(all, shouldWait ? movingIds(watched) : made, args),
       lines: [formatTable(COLUMNS, rows)],
-      isReplay: old === all.length,
+      isReplay: replayedCount === all.length,
     },
   );
 }
@@ -260,15 +265,15 @@ async function prepareRestartConfirmation(
   args: RetryManyArguments,
   call: ToolCall,
   ports: JobPorts,
-): Promise<PreparedQuestion | undefined> {
+): Promise<ConfirmationPrompt | undefined> {
   const named = await eachOfMany(args.jobIds, async (jobId) => {
     if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
-    if (await whyNot(jobId, args, ports)) return undefined;
+    if (await findSkipReason(jobId, args, ports)) return undefined;
     const state = await stateSuffix(jobId, call, ports);
     return state === undefined ? undefined : `${formatToken(jobId)}${state}`;
   });
   if (named.length === 0) return undefined;
-  const what = `Run ${counted(named.length, "job")} anew from the start?`;
+  const what = `Run ${formatCount(named.length, "job")} anew from the start?`;
   const text = `${what} The stages they have finished are thrown away: ${named.join(", ")}. The reason given: ${quote(args.reason)}`;
   return { text, resourceVersion: undefined };
 }

@@ -14,9 +14,9 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
-import { createJobPresenter, jobProgress, needsUserAction, stateInWords } from "../advice/job.ts";
+import { createJobPresenter, jobProgress, jobStateText, needsUserAction } from "../advice/job.ts";
 import { inputPresenter } from "../advice/presenters.ts";
-import { PATIENT_SECONDS } from "../arguments.ts";
+import { LONG_WAIT_SECONDS } from "../arguments.ts";
 import { pollResource } from "../polling.ts";
 import {
   type ActionResult,
@@ -25,15 +25,15 @@ import {
   type ReadAnswer,
   resourceResult,
   type Step,
-  stepOf,
   type ToolResult,
+  toStep,
   withSteps,
 } from "../results.ts";
 import { replayNotice, runAction } from "../run-action.ts";
-import { failureOfStep, type JobPorts, type ToolCall } from "../tool-call.ts";
-import { ACTION_MS, eachOfMany, readJob, secondsLeft } from "./batch.ts";
-import { type Obtained, obtainInput, type WantedInput } from "./inputs.ts";
-import { offerErrors } from "./offers.ts";
+import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
+import { eachOfMany, MIN_ACTION_MS, readJob, secondsLeft } from "./batch.ts";
+import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
+import { findOfferErrors } from "./offer-validation.ts";
 
 export const submitTraits: ActionTraits = {
   aboutArgument: "recipeVersionId",
@@ -56,7 +56,7 @@ async function validateAgainstOffer(
   message: string,
   bindings: "inputBindings" | "inputs",
 ): Promise<void> {
-  const errors = offer ? await offerErrors(offer, job) : [];
+  const errors = offer ? await findOfferErrors(offer, job) : [];
   if (errors.length === 0) return;
   throw invalidArguments(
     message,
@@ -87,14 +87,14 @@ export async function submitJob(
 }
 
 interface RunArguments extends Omit<SubmitArguments, "inputBindings"> {
-  readonly inputs: readonly WantedInput[];
+  readonly inputs: readonly RequestedInput[];
   readonly waitSeconds?: number | undefined;
 }
 
 const SUBMIT = "submit_job";
 
 /** One call of run_job. */
-interface Run {
+interface JobRun {
   readonly args: RunArguments;
   readonly call: ToolCall;
   readonly ports: JobPorts;
@@ -108,7 +108,7 @@ interface Run {
  * The bindings of the job that this very call submitted before; undefined if it did not. Whatever has become of the inputs since, nothing
  * else is submitted instead. Throws Failure, also if the key belongs to another action.
  */
-async function submittedBefore({ args, ports }: Run): Promise<readonly InputBinding[] | undefined> {
+async function findSubmittedBindings({ args, ports }: JobRun): Promise<readonly InputBinding[] | undefined> {
   const { inputs, waitSeconds, idempotencyKey: explicitKey, ...job } = args;
   const inputBindings = inputs.map(({ port, inputId, referenceId, inputKind = "M4_FILE" }) =>
     inputId === undefined ? { port, inputKind, referenceId } : { port, inputId },
@@ -118,7 +118,7 @@ async function submittedBefore({ args, ports }: Run): Promise<readonly InputBind
   return known && createMicJob.body.shape.inputBindings.parse(known.arguments["inputBindings"]);
 }
 
-async function readOffer({ args, call, ports }: Run): Promise<RecipeOffer | undefined> {
+async function readOffer({ args, call, ports }: JobRun): Promise<RecipeOffer | undefined> {
   const { recipeVersionId: versionId } = args;
   const known = ports.offers.get(versionId);
   if (known) return known;
@@ -132,18 +132,18 @@ async function readOffer({ args, call, ports }: Run): Promise<RecipeOffer | unde
   return ports.offers.get(versionId);
 }
 
-const isUsable = ({ input }: Obtained): boolean => input === undefined || input.state === "READY";
-const isScanned = ({ input }: Obtained): boolean => input === undefined || !inputPresenter.isMoving(input);
+const isUsable = ({ input }: PortInput): boolean => input === undefined || input.state === "READY";
+const isScanned = ({ input }: PortInput): boolean => input === undefined || !inputPresenter.isMoving(input);
 
 /** The input when its scan is over, or the time for it. */
-async function scanned({ call, ports, steps, secondsLeft }: Run, obtained: Obtained): Promise<Obtained> {
+async function waitForScan({ call, ports, steps, secondsLeft }: JobRun, obtained: PortInput): Promise<PortInput> {
   if (isScanned(obtained)) return obtained;
   const reading = {
     endpoint: getMicPublicInput,
     path: { inputId: obtained.inputId },
     presenter: inputPresenter,
     waitSeconds: secondsLeft(),
-    reservedMs: ACTION_MS,
+    reservedMs: MIN_ACTION_MS,
   };
   const answer = await pollResource(reading, call, ports, ({ scanState }) =>
     call.report({ progress: steps.length, message: `${obtained.port}: scan ${scanState}` }),
@@ -152,28 +152,28 @@ async function scanned({ call, ports, steps, secondsLeft }: Run, obtained: Obtai
 }
 
 /** All inputs, READY; or the one that is not. */
-async function readyInputs(run: Run): Promise<readonly Obtained[] | Obtained> {
+async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | PortInput> {
   const { args, call, ports, steps } = run;
   const { inputs, workspaceId, idempotencyKey: callKey } = args;
-  const given = new Set(inputs.flatMap(({ inputId = [] }) => inputId));
-  const byPort = new Map<string, Step>();
+  const explicitInputIds = new Set(inputs.flatMap(({ inputId = [] }) => inputId));
+  const stepByPort = new Map<string, Step>();
   function onStep(port: string, step: Step): void {
-    byPort.set(port, step);
-    call.report({ progress: byPort.size, message: `${port}: ${formatToken(step.resourceId)}` });
+    stepByPort.set(port, step);
+    call.report({ progress: stepByPort.size, message: `${port}: ${formatToken(step.resourceId)}` });
   }
-  let obtained: readonly Obtained[];
+  let obtained: readonly PortInput[];
   try {
     obtained = await eachOfMany(inputs, (each) =>
-      obtainInput(each, { workspaceId, given, callKey, onStep }, call, ports),
+      findOrRegisterInput(each, { workspaceId, explicitInputIds, callKey, onStep }, call, ports),
     );
   } finally {
-    steps.push(...inputs.flatMap(({ port }) => byPort.get(port) ?? []));
+    steps.push(...inputs.flatMap(({ port }) => stepByPort.get(port) ?? []));
   }
   const unusable = obtained.find((each) => !isUsable(each) && isScanned(each));
   if (unusable) return unusable;
-  const ready: Obtained[] = [];
+  const ready: PortInput[] = [];
   for (const each of obtained) {
-    const now = await scanned(run, each);
+    const now = await waitForScan(run, each);
     if (!isUsable(now)) return now;
     ready.push(now);
   }
@@ -182,8 +182,8 @@ async function readyInputs(run: Run): Promise<readonly Obtained[] | Obtained> {
 
 /** The result of a call that submitted nothing, because of an input that cannot be used. */
 async function inputNotReady(
-  { args, call, ports, steps }: Run,
-  { port, inputId }: Obtained,
+  { args, call, ports, steps }: JobRun,
+  { port, inputId }: PortInput,
 ): Promise<ToolResult<Input>> {
   const answer = await ports.service.call(getMicPublicInput, { path: { inputId } }, call.context);
   function advise(input: Input): Advice {
@@ -206,14 +206,14 @@ function createRunPresenter(ports: JobPorts): PollableResourcePresenter<Job> {
     async advise(job, readAt) {
       const advice = await presenter.advise(job, readAt);
       if (advice.nextStep || !needsUserAction(job)) return advice;
-      const args = { jobId: job.id, waitSeconds: PATIENT_SECONDS };
+      const args = { jobId: job.id, waitSeconds: LONG_WAIT_SECONDS };
       return { ...advice, nextStep: { tool: "get_job", arguments: args, why: "waits until a person has acted" } };
     },
   };
 }
 
 /** The job when it has stopped or time is up; undefined if it is not read, or cannot be. */
-async function pollJob(run: Run, { data, action }: ActionResult<Job>): Promise<ReadAnswer<Job> | undefined> {
+async function pollJob(run: JobRun, { data, action }: ActionResult<Job>): Promise<ReadAnswer<Job> | undefined> {
   const { call, ports, steps } = run;
   const waitSeconds = call.followsTasks ? 0 : run.secondsLeft();
   if (waitSeconds <= 0 && !action.replayed) return undefined;
@@ -222,27 +222,27 @@ async function pollJob(run: Run, { data, action }: ActionResult<Job>): Promise<R
     const { progress, total, message } = jobProgress(job);
     call.report({ progress: steps.length + progress, total: steps.length + total, message });
     // The job has been made, whatever keeps it from being read.
-  }).catch((error: unknown) => void failureOfStep(error, call));
+  }).catch((error: unknown) => void toStepFailure(error, call));
 }
 
-async function submit(run: Run, inputBindings: readonly InputBinding[]): Promise<ToolResult<Job>> {
+async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Promise<ToolResult<Job>> {
   const { args, call, ports, steps } = run;
   const { inputs, waitSeconds, ...job } = args;
   const made = await submitJob({ ...job, inputBindings }, { ...call, tool: SUBMIT }, ports, { readsReplay: false });
-  steps.push(stepOf(SUBMIT, made));
+  steps.push(toStep(SUBMIT, made));
   call.report({ progress: steps.length, message: `submitted ${formatToken(made.data.id)}` });
   const answer = await pollJob(run, made);
   if (!answer) return withSteps(made, steps);
   const { data } = answer.value;
   const { replay } = made;
   const presenter = createRunPresenter(ports);
-  const notice = replay ? replayNotice(replay, stateInWords(data), presenter.mayRunAgain?.(data) ?? true) : made.notice;
+  const notice = replay ? replayNotice(replay, jobStateText(data), presenter.mayRunAgain?.(data) ?? true) : made.notice;
   const now = await resourceResult(answer, presenter, call, { notice, replay });
   return { ...withSteps(now, steps), action: made.action, job: data };
 }
 
 /** A later step has failed: states what this call did before, which the same call uses again. */
-function failedAfter(steps: readonly Step[], failure: Failure): Failure {
+function withEarlierSteps(steps: readonly Step[], failure: Failure): Failure {
   const ids = steps
     .filter(({ tool, replayed }) => tool === "register_input" && !replayed)
     .map(({ resourceId }) => formatToken(resourceId));
@@ -256,20 +256,20 @@ function failedAfter(steps: readonly Step[], failure: Failure): Failure {
   return new Failure({ ...facts, earlierSteps: `No job was submitted. ${done}` }, { cause: failure.cause });
 }
 
-const byPort = (one: InputBinding, other: InputBinding): number => (one.port < other.port ? -1 : 1);
+const compareByPort = (one: InputBinding, other: InputBinding): number => (one.port < other.port ? -1 : 1);
 
-async function run(run: Run): Promise<ToolResult<Job> | ToolResult<Input>> {
+async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   const { inputs, parameterValues } = run.args;
-  const before = await submittedBefore(run);
+  const before = await findSubmittedBindings(run);
   if (before) return await submit(run, before);
   const inputBindings = inputs.map(({ port }) => ({ port, inputId: "" }));
   const misfit = "run_job sent nothing: the job does not fit the recipe offer.";
   await validateAgainstOffer(await readOffer(run), { inputBindings, parameterValues }, misfit, "inputs");
-  const ready = await readyInputs(run);
+  const ready = await obtainReadyInputs(run);
   if ("port" in ready) return await inputNotReady(run, ready);
   // In whatever order they are named, it is the same job.
   const bindings = ready.map(({ port, inputId }) => ({ port, inputId }));
-  return await submit(run, bindings.sort(byPort));
+  return await submit(run, bindings.sort(compareByPort));
 }
 
 export async function runJob(
@@ -279,11 +279,11 @@ export async function runJob(
 ): Promise<ToolResult<Job> | ToolResult<Input>> {
   const { timing } = ports.service;
   const startedAt = timing.now();
-  const { waitSeconds = PATIENT_SECONDS } = args;
+  const { waitSeconds = LONG_WAIT_SECONDS } = args;
   const steps: Step[] = [];
   try {
     return await run({ args, call, ports, steps, secondsLeft: () => secondsLeft(waitSeconds, startedAt, timing) });
   } catch (error) {
-    throw error instanceof Failure ? failedAfter(steps, error) : error;
+    throw error instanceof Failure ? withEarlierSteps(steps, error) : error;
   }
 }

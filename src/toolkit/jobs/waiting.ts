@@ -2,8 +2,8 @@
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
-import { historyOf, isJobMoving, isSafeRetry, jobAdvice, needsUserAction, summarizeJob } from "../advice/job.ts";
-import { PATIENT_SECONDS } from "../arguments.ts";
+import { isJobMoving, isSafeRetry, jobAdvice, needsUserAction, readJobHistory, summarizeJob } from "../advice/job.ts";
+import { LONG_WAIT_SECONDS } from "../arguments.ts";
 import { poll } from "../polling.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import type { JobPorts, ToolCall } from "../tool-call.ts";
@@ -26,7 +26,7 @@ interface WatchOptions {
 }
 
 /** No other job could be read either: the call itself has to fail. */
-const CONCERNS_ALL: ReadonlySet<FailureFacts["kind"]> = new Set(["not_configured", "unauthorized", "internal"]);
+const FATAL_KINDS: ReadonlySet<FailureFacts["kind"]> = new Set(["not_configured", "unauthorized", "internal"]);
 
 const isMoving = ({ job, failure }: WatchedJob): boolean => (job ? isJobMoving(job) : failure?.retryable === true);
 
@@ -51,29 +51,29 @@ export async function watchJobs(
   const context = withTimeToAnswer(call.context);
   const known = new Map<string, WatchedJob>();
   /** Jobs that waited for a user of the API when they were first read, as they were then. */
-  const waiting = new Map<string, string>();
+  const waitingForUser = new Map<string, string>();
 
-  function goesOn(watched: WatchedJob): boolean {
-    const first = waiting.get(watched.id);
+  function shouldKeepPolling(watched: WatchedJob): boolean {
+    const first = waitingForUser.get(watched.id);
     return first === undefined ? isMoving(watched) : versionOf(watched) === first;
   }
 
   async function read(id: string): Promise<WatchedJob> {
     const before = known.get(id);
-    if (before && !goesOn(before)) return before;
+    if (before && !shouldKeepPolling(before)) return before;
     try {
       const job = (await readJob(id, { context }, ports)).value.data;
       ports.retries.remember([job]);
       const watched = { id, job, failure: undefined };
-      if (!before && needsUserAction(job)) waiting.set(id, versionOf(watched));
+      if (!before && needsUserAction(job)) waitingForUser.set(id, versionOf(watched));
       return watched;
     } catch (error) {
-      if (!(error instanceof Failure) || context.signal.aborted || CONCERNS_ALL.has(error.facts.kind)) throw error;
+      if (!(error instanceof Failure) || context.signal.aborted || FATAL_KINDS.has(error.facts.kind)) throw error;
       return { id, job: before?.job, failure: error.facts };
     }
   }
 
-  const stopped = (jobs: readonly WatchedJob[]) => jobs.filter((watched) => !goesOn(watched)).length;
+  const countStopped = (jobs: readonly WatchedJob[]) => jobs.filter((watched) => !shouldKeepPolling(watched)).length;
 
   return await poll(
     {
@@ -83,14 +83,14 @@ export async function watchJobs(
         return jobs;
       },
       version: (jobs) => jobs.map(versionOf).join(),
-      isMoving: (jobs) => stopped(jobs) < (until === "any" ? 1 : jobs.length),
+      isMoving: (jobs) => countStopped(jobs) < (until === "any" ? 1 : jobs.length),
       onRead: (jobs) =>
         call.report({
-          progress: done + stopped(jobs),
+          progress: done + countStopped(jobs),
           total: done + jobs.length,
           message: countsOf(jobs.map(stateOf)),
         }),
-      firstPauseMs: (ids.length / READS_PER_SECOND) * 1_000,
+      minPauseMs: (ids.length / READS_PER_SECOND) * 1_000,
     },
     seconds,
     { ...context, timing: ports.service.timing },
@@ -115,7 +115,8 @@ async function nextStep(
   }
   const failed: string[] = [];
   for (const { id, job } of watched)
-    if (job?.state === "FAILED" && isSafeRetry(jobAdvice(job, await historyOf(job, ports)).nextStep)) failed.push(id);
+    if (job?.state === "FAILED" && isSafeRetry(jobAdvice(job, await readJobHistory(job, ports)).nextStep))
+      failed.push(id);
   if (failed.length === 0) return undefined;
   const args = { jobIds: failed, retryMode: "SAFE_RESUME", reason: "Retry after a retryable failure" };
   return { tool: "retry_jobs", arguments: args, why: "their failures are retryable; finished stages are kept" };
@@ -123,12 +124,12 @@ async function nextStep(
 
 /** As in a list of jobs; `error`: why it could not be read. */
 const rowOf = ({ id, job, failure }: WatchedJob, { retries }: JobPorts) => ({
-  ...(job ? summarizeJob(job, retries.of(id)) : { id }),
+  ...(job ? summarizeJob(job, retries.get(id)) : { id }),
   ...(failure && { error: failure.code ?? failure.kind.toUpperCase() }),
 });
 
 export async function waitForMany(
-  { jobIds, until, waitSeconds = PATIENT_SECONDS }: WaitArguments,
+  { jobIds, until, waitSeconds = LONG_WAIT_SECONDS }: WaitArguments,
   call: ToolCall,
   ports: JobPorts,
 ): Promise<ToolResult<{ readonly jobs: readonly ReturnType<typeof rowOf>[]; readonly moving: number }>> {

@@ -2,11 +2,11 @@
 import type { ListedAction } from "../../actions/listing.ts";
 import type { ServiceActions } from "../../actions/service-actions.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
-import type { Candidate, CandidateKind } from "../candidate.ts";
-import type { Made, Tool } from "../define-tool.ts";
+import type { CompletionKind, CompletionValue } from "../completion-value.ts";
+import type { CreatedResourceKind, Tool } from "../define-tool.ts";
 import type { ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
-import { createSeen } from "./seen-ids.ts";
+import { createSeenIds } from "./seen-ids.ts";
 
 /** For whom candidates are asked. */
 export interface CompletionContext {
@@ -16,7 +16,7 @@ export interface CompletionContext {
   readonly workspaceId: string | undefined;
 }
 
-const RESOURCE_OF: Readonly<Partial<Record<CandidateKind, Made>>> = {
+const CREATED_RESOURCE_BY_KIND: Readonly<Partial<Record<CompletionKind, CreatedResourceKind>>> = {
   jobId: "job",
   inputId: "input",
   operationId: "operation",
@@ -35,18 +35,18 @@ const notesOf = (action: ListedAction): string =>
   }).join(" ");
 
 /** What actions are about and what they have made, the latest first. */
-function fromActions(
-  kind: CandidateKind,
+function valuesFromActions(
+  kind: CompletionKind,
   actions: readonly ListedAction[],
   tools: readonly Tool[],
-): readonly Candidate[] {
+): readonly CompletionValue[] {
   const acting = new Map<string, Tool>(tools.map((tool) => [tool.name, tool]));
-  return actions.flatMap((action): readonly Candidate[] => {
+  return actions.flatMap((action): readonly CompletionValue[] => {
     const tool = acting.get(action.tool);
     if (tool === undefined || action.state === "rejected") return [];
     const name = notesOf(action);
     const isUnresolved = action.state !== "succeeded";
-    const isMaker = tool.makes !== undefined && tool.makes === RESOURCE_OF[kind];
+    const isMaker = tool.makes !== undefined && tool.makes === CREATED_RESOURCE_BY_KIND[kind];
     return [
       ...(tool.traits?.aboutArgument === kind ? [{ value: action.about, name, isUnresolved: isUnresolved }] : []),
       ...(isMaker && action.resourceId !== undefined ? [{ value: action.resourceId, name }] : []),
@@ -55,9 +55,9 @@ function fromActions(
 }
 
 /** Each value once, with all its names; in their order, but what is unsettled first. */
-function merged(candidates: readonly Candidate[]): readonly Candidate[] {
-  const all = new Map<string, Candidate>();
-  for (const { value, name = "", isUnresolved = false } of candidates) {
+function mergeValues(values: readonly CompletionValue[]): readonly CompletionValue[] {
+  const all = new Map<string, CompletionValue>();
+  for (const { value, name = "", isUnresolved = false } of values) {
     const before = all.get(value);
     all.set(value, {
       value,
@@ -65,77 +65,84 @@ function merged(candidates: readonly Candidate[]): readonly Candidate[] {
       isUnresolved: isUnresolved || before?.isUnresolved === true,
     });
   }
-  const values = [...all.values()];
-  return [...values.filter(({ isUnresolved }) => isUnresolved), ...values.filter(({ isUnresolved }) => !isUnresolved)];
+  const mergedValues = [...all.values()];
+  return [
+    ...mergedValues.filter(({ isUnresolved }) => isUnresolved),
+    ...mergedValues.filter(({ isUnresolved }) => !isUnresolved),
+  ];
 }
 
 /** Those that begin with what is typed, then those of which it says something. */
-function fitting(candidates: readonly Candidate[], typed: string): readonly Candidate[] {
+function filterByTyped(values: readonly CompletionValue[], typed: string): readonly CompletionValue[] {
   const wanted = typed.toLowerCase();
-  const begins = ({ value }: Candidate): boolean => value.toLowerCase().startsWith(wanted);
-  const named = candidates.filter((each) => !begins(each) && each.name?.toLowerCase().includes(wanted));
-  return [...candidates.filter(begins), ...named];
+  const startsWithTyped = ({ value }: CompletionValue): boolean => value.toLowerCase().startsWith(wanted);
+  const named = values.filter((each) => !startsWithTyped(each) && each.name?.toLowerCase().includes(wanted));
+  return [...values.filter(startsWithTyped), ...named];
 }
 
-interface Known {
+interface CompletionSources {
   readonly actions: ServiceActions;
   readonly now: () => number;
   /** Files that may be registered, where the service is in this process; their names are theirs. */
-  readonly files: readonly Candidate[];
+  readonly files: readonly CompletionValue[];
 }
 
-export type Candidates = ReturnType<typeof createCandidates>;
+export type CompletionProvider = ReturnType<typeof createCompletionProvider>;
 
-export function createCandidates({ actions, now, files }: Known) {
-  const seen = createSeen();
+export function createCompletionProvider({ actions, now, files }: CompletionSources) {
+  const seenIds = createSeenIds();
   // One workspace is the rule; a client that asks for many must not fill the memory.
-  const kept = new BoundedMap<string, { readonly found: readonly Candidate[]; readonly untilAt: number }>(100);
+  const cache = new BoundedMap<string, { readonly found: readonly CompletionValue[]; readonly untilAt: number }>(100);
 
   /** What a tool lists, if one lists this kind. Throws Failure. */
-  async function listed(kind: CandidateKind, { tools, callOf, workspaceId }: CompletionContext) {
-    const lister = tools.find(({ candidates }) => candidates?.kind === kind);
-    const list = lister?.candidates;
+  async function listValues(kind: CompletionKind, { tools, callOf, workspaceId }: CompletionContext) {
+    const lister = tools.find(({ completions }) => completions?.kind === kind);
+    const list = lister?.completions;
     if (!list) return [];
     const name = `${kind} ${workspaceId ?? ""}`;
-    const entry = kept.get(name);
+    const entry = cache.get(name);
     if (entry !== undefined && entry.untilAt > now()) return entry.found;
     const found = (await list.list(callOf(lister.name), workspaceId)) ?? [];
-    kept.set(name, { found, untilAt: now() + list.keptMs });
+    cache.set(name, { found, untilAt: now() + list.ttlMs });
     return found;
   }
 
-  async function acted(kind: CandidateKind, { tools }: CompletionContext): Promise<readonly Candidate[]> {
+  async function readValuesFromJournal(
+    kind: CompletionKind,
+    { tools }: CompletionContext,
+  ): Promise<readonly CompletionValue[]> {
     const isActedOn = tools.some(
-      ({ makes, traits }) => traits?.aboutArgument === kind || (makes !== undefined && makes === RESOURCE_OF[kind]),
+      ({ makes, traits }) =>
+        traits?.aboutArgument === kind || (makes !== undefined && makes === CREATED_RESOURCE_BY_KIND[kind]),
     );
     return isActedOn
-      ? fromActions(kind, (await actions.list({ state: undefined, limit: MAX_ACTIONS })).actions, tools)
+      ? valuesFromActions(kind, (await actions.list({ state: undefined, limit: MAX_ACTIONS })).actions, tools)
       : [];
   }
 
   /** The file's name is a name of all that was made of it. */
-  const withFileName = (candidate: Candidate): Candidate => {
-    const file = files.find(({ value }) => candidate.name?.includes(value));
-    return file === undefined ? candidate : { ...candidate, name: `${candidate.name} ${file.name}` };
+  const withFileName = (completionValue: CompletionValue): CompletionValue => {
+    const file = files.find(({ value }) => completionValue.name?.includes(value));
+    return file === undefined ? completionValue : { ...completionValue, name: `${completionValue.name} ${file.name}` };
   };
 
   return {
     /** An agent was given this result: it knows its ids. */
-    note: seen.note,
+    recordResult: seenIds.recordResult,
     /** Values that begin as `typed` does, or whose name holds it. None when they cannot be asked for: a completion never fails. */
-    async suggest(kind: CandidateKind, typed: string, context: CompletionContext): Promise<readonly string[]> {
+    async suggest(kind: CompletionKind, typed: string, context: CompletionContext): Promise<readonly string[]> {
       if (kind === "workspaceId") {
         const { workspaceId } = context;
         return workspaceId?.toLowerCase().startsWith(typed.toLowerCase()) ? [workspaceId] : [];
       }
-      const none = (): readonly Candidate[] => [];
+      const none = (): readonly CompletionValue[] => [];
       const [fromList, fromJournal] = await Promise.all([
-        listed(kind, context).catch(none),
-        acted(kind, context).catch(none),
+        listValues(kind, context).catch(none),
+        readValuesFromJournal(kind, context).catch(none),
       ]);
       const known = kind === "referenceId" ? files : [];
-      const found = merged([...fromList, ...seen.of(kind), ...fromJournal, ...known]).map(withFileName);
-      return fitting(found, typed).map(({ value }) => value);
+      const found = mergeValues([...fromList, ...seenIds.list(kind), ...fromJournal, ...known]).map(withFileName);
+      return filterByTyped(found, typed).map(({ value }) => value);
     },
   };
 }

@@ -3,23 +3,23 @@ import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-p
 import { catalogueTsv } from "../../geography/catalogue-tsv.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import type { ToolResult } from "../results.ts";
-import { type Resource, type SeenVersion, toolResource } from "./resource.ts";
+import { type ObservedVersion, type Resource, toolResource } from "./resource.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-const always = (ttlMs: number) => (): number => ttlMs;
+const constantTtl = (ttlMs: number) => (): number => ttlMs;
 
 /** What has ended hardly changes; what moves is old at once. */
-const byState = ({ hasEnded }: ToolResult): number => (hasEnded === true ? MINUTE_MS : SECOND_MS);
+const ttlByState = ({ hasEnded }: ToolResult): number => (hasEnded === true ? MINUTE_MS : SECOND_MS);
 
-interface Moving {
+interface VersionedResource {
   readonly data: { readonly resourceVersion: number; readonly state: string };
 }
 
-const versionOf = ({ value: { data } }: { readonly value: Moving }): SeenVersion => ({
+const versionOf = ({ value: { data } }: { readonly value: VersionedResource }): ObservedVersion => ({
   version: data.resourceVersion,
-  ended: ENDED.has(data.state),
+  hasEnded: ENDED.has(data.state),
 });
 
 export const resources: readonly Resource[] = [
@@ -31,7 +31,7 @@ export const resources: readonly Resource[] = [
     tool: "list_states",
     part: "data",
     cacheScope: "public",
-    ttlMs: always(10 * MINUTE_MS),
+    ttlMs: constantTtl(10 * MINUTE_MS),
   }),
   toolResource({
     uri: "mic://geography/states/{code}/districts",
@@ -42,7 +42,7 @@ export const resources: readonly Resource[] = [
     part: "data",
     variables: { code: "code" },
     cacheScope: "public",
-    ttlMs: always(10 * MINUTE_MS),
+    ttlMs: constantTtl(10 * MINUTE_MS),
   }),
   toolResource({
     uri: "mic://workspaces/{workspaceId}/jobs",
@@ -53,7 +53,7 @@ export const resources: readonly Resource[] = [
     part: "whole",
     variables: { workspaceId: "workspaceId" },
     cacheScope: "private",
-    ttlMs: always(SECOND_MS),
+    ttlMs: constantTtl(SECOND_MS),
   }),
   toolResource({
     uri: "mic://workspaces/{workspaceId}/recipes",
@@ -66,7 +66,7 @@ export const resources: readonly Resource[] = [
     part: "whole",
     variables: { workspaceId: "workspaceId" },
     cacheScope: "private",
-    ttlMs: always(MINUTE_MS),
+    ttlMs: constantTtl(MINUTE_MS),
   }),
   toolResource({
     uri: "mic://jobs/{jobId}",
@@ -77,7 +77,7 @@ export const resources: readonly Resource[] = [
     part: "data",
     variables: { jobId: "jobId" },
     cacheScope: "private",
-    ttlMs: byState,
+    ttlMs: ttlByState,
     readVersion: async ({ jobId = "" }, service, context) =>
       versionOf(await service.call(getMicJob, { path: { jobId } }, context)),
   }),
@@ -90,7 +90,7 @@ export const resources: readonly Resource[] = [
     part: "data",
     variables: { versionId: "versionId" },
     cacheScope: "private",
-    ttlMs: always(5 * MINUTE_MS),
+    ttlMs: constantTtl(5 * MINUTE_MS),
   }),
   toolResource({
     uri: "mic://inputs/{inputId}",
@@ -101,7 +101,7 @@ export const resources: readonly Resource[] = [
     part: "data",
     variables: { inputId: "inputId" },
     cacheScope: "private",
-    ttlMs: always(SECOND_MS),
+    ttlMs: constantTtl(SECOND_MS),
   }),
   toolResource({
     uri: "mic://operations/{operationId}",
@@ -112,7 +112,7 @@ export const resources: readonly Resource[] = [
     part: "data",
     variables: { operationId: "operationId" },
     cacheScope: "private",
-    ttlMs: byState,
+    ttlMs: ttlByState,
     readVersion: async ({ operationId = "" }, service, context) =>
       versionOf(await service.call(getMicPublicOperation, { path: { operationId } }, context)),
   }),
@@ -125,7 +125,7 @@ export const resources: readonly Resource[] = [
     part: "data",
     variables: { requestId: "requestId" },
     cacheScope: "private",
-    ttlMs: always(10 * SECOND_MS),
+    ttlMs: constantTtl(10 * SECOND_MS),
   }),
   {
     uri: "mic://geography/catalogue.tsv",
@@ -150,6 +150,6 @@ export const resources: readonly Resource[] = [
     tool: "list_actions",
     part: "whole",
     cacheScope: "private",
-    ttlMs: always(0),
+    ttlMs: constantTtl(0),
   }),
 ];

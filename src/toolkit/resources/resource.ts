@@ -7,7 +7,7 @@ import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts"
 import { invalidArguments } from "../../core/failure.ts";
 import { formatJson } from "../../core/untrusted-text.ts";
 import type { Geography } from "../../geography/geography.ts";
-import type { CandidateKind } from "../candidate.ts";
+import type { CompletionKind } from "../completion-value.ts";
 import { type ToolResult, withExactNumbers } from "../results.ts";
 import type { ToolName } from "../tool-names.ts";
 import type { UriVariables } from "../uri.ts";
@@ -33,14 +33,18 @@ export interface ResourceContent {
 }
 
 /** One look at a resource that can be subscribed to. */
-export interface SeenVersion {
+export interface ObservedVersion {
   /** Changes whenever the resource does. */
   readonly version: number;
   /** It will not change any more. */
-  readonly ended: boolean;
+  readonly hasEnded: boolean;
 }
 
-export type ReadVersion = (variables: UriVariables, service: ApiClient, context: CallContext) => Promise<SeenVersion>;
+export type ReadVersion = (
+  variables: UriVariables,
+  service: ApiClient,
+  context: CallContext,
+) => Promise<ObservedVersion>;
 
 export interface Resource {
   /** `mic://…`, with `{name}` for each variable. */
@@ -54,7 +58,7 @@ export interface Resource {
   /** "public": the same for every client of the service. */
   readonly cacheScope: "public" | "private";
   /** What the template's variables may be, as far as the server knows. */
-  readonly variables: Readonly<Record<string, CandidateKind>>;
+  readonly variables: Readonly<Record<string, CompletionKind>>;
   /** Throws Failure. */
   read(variables: UriVariables, source: ResourceSource): Promise<ResourceContent>;
   /** Present where the resource can be subscribed to. Throws Failure. */

@@ -2,17 +2,17 @@
 
 import { isJsonObject } from "../../contract/json.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
-import type { Candidate, CandidateKind } from "../candidate.ts";
+import type { CompletionKind, CompletionValue } from "../completion-value.ts";
 import type { ToolResult } from "../results.ts";
-import { variablesOf } from "../uri.ts";
+import { matchTemplate } from "../uri.ts";
 
 /** The URIs by which results say what they speak of, and how each begins. */
 const TEMPLATES = [
-  { kind: "jobId", head: "mic://jobs/", template: "mic://jobs/{jobId}" },
-  { kind: "inputId", head: "mic://inputs/", template: "mic://inputs/{inputId}" },
-  { kind: "operationId", head: "mic://operations/", template: "mic://operations/{operationId}" },
-  { kind: "requestId", head: "mic://processing-requests/", template: "mic://processing-requests/{requestId}" },
-] as const satisfies readonly { readonly kind: CandidateKind; readonly head: string; readonly template: string }[];
+  { kind: "jobId", prefix: "mic://jobs/", template: "mic://jobs/{jobId}" },
+  { kind: "inputId", prefix: "mic://inputs/", template: "mic://inputs/{inputId}" },
+  { kind: "operationId", prefix: "mic://operations/", template: "mic://operations/{operationId}" },
+  { kind: "requestId", prefix: "mic://processing-requests/", template: "mic://processing-requests/{requestId}" },
+] as const satisfies readonly { readonly kind: CompletionKind; readonly prefix: string; readonly template: string }[];
 
 const MAX_REMEMBERED = 100;
 
@@ -23,17 +23,17 @@ const textOf = (data: unknown, field: string): string | undefined => {
   return typeof value === "string" ? value : undefined;
 };
 
-export function createSeen() {
+export function createSeenIds() {
   /** What was said last of each URI, the latest last. A URI is read when somebody asks: results come more often than questions. */
   const links = new Map(
-    TEMPLATES.map(({ kind }) => [kind, new BoundedMap<string, Omit<Candidate, "value">>(MAX_REMEMBERED)]),
+    TEMPLATES.map(({ kind }) => [kind, new BoundedMap<string, Omit<CompletionValue, "value">>(MAX_REMEMBERED)]),
   );
-  const references = new BoundedMap<string, Candidate>(MAX_REMEMBERED);
+  const references = new BoundedMap<string, CompletionValue>(MAX_REMEMBERED);
 
   return {
     /** An agent was given this. */
-    note({ data, link, hasEnded }: Result): void {
-      const kind = link === undefined ? undefined : TEMPLATES.find(({ head }) => link.startsWith(head))?.kind;
+    recordResult({ data, link, hasEnded }: Result): void {
+      const kind = link === undefined ? undefined : TEMPLATES.find(({ prefix: head }) => link.startsWith(head))?.kind;
       const seen = kind && links.get(kind);
       if (link === undefined || seen === undefined) return;
       const [state, referenceId] = [textOf(data, "state"), textOf(data, "referenceId")];
@@ -45,13 +45,13 @@ export function createSeen() {
       references.set(referenceId, { value: referenceId });
     },
     /** The latest first. */
-    of(kind: CandidateKind): readonly Candidate[] {
+    list(kind: CompletionKind): readonly CompletionValue[] {
       if (kind === "referenceId") return [...references.values()].reverse();
       const known = TEMPLATES.find((each) => each.kind === kind);
       if (!known) return [];
       const seen = [...(links.get(known.kind) ?? [])].reverse();
       return seen.flatMap(([link, entry]) => {
-        const value = variablesOf(known.template, link)?.[kind];
+        const value = matchTemplate(known.template, link)?.[kind];
         return value === undefined ? [] : [{ value, ...entry }];
       });
     },

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { MAX_INT64 } from "../../../src/contract/numbers.ts";
 import { resources } from "../../../src/toolkit/resources/index.ts";
-import { expand, variablesIn, variablesOf } from "../../../src/toolkit/uri.ts";
+import { expand, matchTemplate, variableNames } from "../../../src/toolkit/uri.ts";
 import { tools } from "../../../tools/index.ts";
 import { FILE, registerInput, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
@@ -53,17 +53,17 @@ describe("the catalogue of resources", () => {
         tools.map(({ name }) => name),
         uri,
       ).toContain(tool);
-      expect(Object.keys(variables)).toEqual(variablesIn(uri));
-      const values = Object.fromEntries(variablesIn(uri).map((name) => [name, "a/b %?#é"]));
-      const matching = resources.filter((each) => variablesOf(each.uri, expand(uri, values)) !== undefined);
+      expect(Object.keys(variables)).toEqual(variableNames(uri));
+      const values = Object.fromEntries(variableNames(uri).map((name) => [name, "a/b %?#é"]));
+      const matching = resources.filter((each) => matchTemplate(each.uri, expand(uri, values)) !== undefined);
       expect(matching.map((each) => each.uri)).toEqual([uri]);
-      expect(variablesOf(uri, expand(uri, values))).toEqual(values);
+      expect(matchTemplate(uri, expand(uri, values))).toEqual(values);
     }
   });
 
   test.each(["mic://jobs", "mic://jobs/", "mic://jobs/a/b", "mic://jobs/%zz", "mic://jobs/a?b", "http://jobs/a"])(
     "%s is no URI of a job",
-    (uri) => expect(variablesOf("mic://jobs/{jobId}", uri)).toBeUndefined(),
+    (uri) => expect(matchTemplate("mic://jobs/{jobId}", uri)).toBeUndefined(),
   );
 });
 

@@ -1,7 +1,7 @@
 // One poller for each resource, on a clock of the test's own: how often it looks, when it stops, whom it tells.
 import { expect, test } from "vitest";
 import { Failure, type FailureFacts } from "../../../src/core/failure.ts";
-import { createWatching } from "../../../src/toolkit/resources/watching.ts";
+import { createResourceWatcher } from "../../../src/toolkit/resources/resource-watcher.ts";
 
 interface Outlook {
   version: number;
@@ -14,7 +14,7 @@ function world({ random = 0.5, maxWatched = 3 } = {}) {
   let nowMs = 0;
   const waits: number[] = [];
   let resume: (() => void)[] = [];
-  const watching = createWatching({
+  const watching = createResourceWatcher({
     timing: { now: () => nowMs, random: () => random },
     maxWatched,
     wait: (ms, signal) =>
@@ -59,7 +59,7 @@ function fakeJob(outlook: Outlook) {
           sideEffect: "none",
           ...outlook.fails,
         });
-      return { version: outlook.version, ended: outlook.ended ?? false };
+      return { version: outlook.version, hasEnded: outlook.ended ?? false };
     },
   };
 }

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { ServiceActions } from "../../../src/actions/service-actions.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../../src/api-client/attempts.ts";
 import { createApiClient } from "../../../src/api-client/client.ts";
+import { createRecipeOfferCache, createRetryCache } from "../../../src/toolkit/caches.ts";
 import { retryMany } from "../../../src/toolkit/jobs/retrying.ts";
-import { createOffers, createRetries } from "../../../src/toolkit/remembered.ts";
 import type { ToolCall } from "../../../src/toolkit/tool-call.ts";
 import * as samples from "../../contract/samples.ts";
 
@@ -49,14 +49,14 @@ function slowService(retryMs: number) {
     transport: { exchange: unused, openStream: unused, close: unused },
     timing,
   });
-  return { sentAt, timing, ports: { service, actions, offers: createOffers(), retries: createRetries() } };
+  return { sentAt, timing, ports: { service, actions, offers: createRecipeOfferCache(), retries: createRetryCache() } };
 }
 
 const callAt = ({ now }: Timing): ToolCall => ({
   tool: "retry_jobs",
   context: { signal: new AbortController().signal, deadlineAt: now() + CALL_LIMIT_MS },
   isOffered: () => true,
-  act: async () => undefined,
+  callActionTool: async () => undefined,
   report: () => undefined,
 });
 

@@ -27,24 +27,24 @@ interface PendingCheck {
 }
 
 /** Schemas, by contentHash, that were not validated within the limit: a later call does not wait for them again. */
-const tooExpensive = new BoundedMap<string, true>(500);
+const expensiveSchemas = new BoundedMap<string, true>(500);
 /** One thread for the process, so that its limits hold for all callers together; it answers in order. */
 let thread: Worker | undefined;
 let pending: PendingCheck[] = [];
-let idle: NodeJS.Timeout | undefined;
+let idleTimer: NodeJS.Timeout | undefined;
 
 /** Ends the thread. What it has not validated is left to the API. */
-function stop(): void {
+function stopThread(): void {
   const stopped = thread;
   const [current, ...waiting] = pending;
   thread = undefined;
   pending = [];
-  if (current) tooExpensive.set(current.contentHash, true);
+  if (current) expensiveSchemas.set(current.contentHash, true);
   for (const { resolve } of current ? [current, ...waiting] : []) resolve([]);
   void stopped?.terminate();
 }
 
-function runningThread(): Worker {
+function getOrStartThread(): Worker {
   if (thread) return thread;
   const options = { env: {}, resourceLimits: HEAP, stdout: true, stderr: true };
   const started = new Worker(new URL(FILE, import.meta.url), options);
@@ -53,7 +53,7 @@ function runningThread(): Worker {
   });
   // Out of memory, too.
   started.on("error", () => {
-    if (started === thread) stop();
+    if (started === thread) stopThread();
   });
   started.unref();
   thread = started;
@@ -61,32 +61,32 @@ function runningThread(): Worker {
 }
 
 /** Violations of the published parameter schema; none when it cannot be used, or not within the limit: then only the API validates. */
-async function parameterErrors(parameters: RecipeParameters, values: JsonObject): Promise<FieldError[]> {
+async function findParameterErrors(parameters: RecipeParameters, values: JsonObject): Promise<FieldError[]> {
   const { contentHash } = parameters;
-  if (tooExpensive.has(contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];
-  clearTimeout(idle);
+  if (expensiveSchemas.has(contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];
+  clearTimeout(idleTimer);
   const check: ParameterCheck = { parameters, values };
   // Unlike the thread, the timer keeps the process of a command alive.
   let timer: NodeJS.Timeout | undefined;
   const errors = await new Promise<FieldError[]>((resolve) => {
     pending.push({ contentHash, resolve });
-    runningThread().postMessage(check);
-    timer = setTimeout(stop, LIMIT_MS);
+    getOrStartThread().postMessage(check);
+    timer = setTimeout(stopThread, LIMIT_MS);
   });
   clearTimeout(timer);
-  clearTimeout(idle);
-  if (pending.length === 0) idle = setTimeout(stop, IDLE_MS).unref();
+  clearTimeout(idleTimer);
+  if (pending.length === 0) idleTimer = setTimeout(stopThread, IDLE_MS).unref();
   return errors;
 }
 
 // The contract does not say that ports are the names of the recipe's inputs, each bound: where a name can be no port, or not
 // all can be bound, they are not, and only the service knows what they are (doubt 15).
-const namesArePorts = (names: ReadonlySet<string>): boolean =>
+const areValidPorts = (names: ReadonlySet<string>): boolean =>
   names.size <= MAX_BINDINGS && [...names].every((name) => Port.safeParse(name).success);
 
-function portErrors(offer: RecipeOffer, bindings: readonly InputBinding[]): FieldError[] {
+function findPortErrors(offer: RecipeOffer, bindings: readonly InputBinding[]): FieldError[] {
   const ports = new Set(offer.recipe.inputs.map(({ name }) => name));
-  if (!namesArePorts(ports)) return [];
+  if (!areValidPorts(ports)) return [];
   const bound = new Set(bindings.map(({ port }) => port));
   const unknown = bindings.flatMap(({ port }, index) =>
     ports.has(port)
@@ -106,10 +106,10 @@ function portErrors(offer: RecipeOffer, bindings: readonly InputBinding[]): Fiel
 }
 
 /** What the service would refuse about a job's ports and parameterValues (docs/contract.md, 4.2), by JSON pointer. */
-export async function offerErrors(
+export async function findOfferErrors(
   offer: RecipeOffer,
   job: { inputBindings: readonly InputBinding[]; parameterValues: JsonObject },
 ): Promise<FieldError[]> {
-  const inValues = await parameterErrors(offer.recipe.parameters, job.parameterValues);
-  return [...portErrors(offer, job.inputBindings), ...inValues];
+  const inValues = await findParameterErrors(offer.recipe.parameters, job.parameterValues);
+  return [...findPortErrors(offer, job.inputBindings), ...inValues];
 }

@@ -7,24 +7,24 @@ import { BoundedMap } from "../core/bounded-map.ts";
 const MAX_OFFERS = 500;
 const MAX_RETRIES = 1_000;
 
-export type Offers = ReturnType<typeof createOffers>;
+export type RecipeOfferCache = ReturnType<typeof createRecipeOfferCache>;
 
-export function createOffers() {
-  const known = new BoundedMap<string, RecipeOffer>(MAX_OFFERS);
+export function createRecipeOfferCache() {
+  const cache = new BoundedMap<string, RecipeOffer>(MAX_OFFERS);
   return {
     remember(offers: readonly RecipeOffer[]): void {
       for (const offer of offers) {
-        known.delete(offer.recipe.versionId);
-        known.set(offer.recipe.versionId, offer);
+        cache.delete(offer.recipe.versionId);
+        cache.set(offer.recipe.versionId, offer);
       }
     },
-    get: (versionId: string): RecipeOffer | undefined => known.get(versionId),
+    get: (versionId: string): RecipeOffer | undefined => cache.get(versionId),
   };
 }
 
-export type Retries = ReturnType<typeof createRetries>;
+export type RetryCache = ReturnType<typeof createRetryCache>;
 
-export function createRetries() {
+export function createRetryCache() {
   const latest = new BoundedMap<string, Pick<Job, "id" | "createdAt">>(MAX_RETRIES);
   return {
     /** Of jobs that were listed or read: only the later job names the earlier one (`retryOfBatchId`). */
@@ -38,6 +38,6 @@ export function createRetries() {
       }
     },
     /** The id of the latest retry of a job, if one was read. */
-    of: (jobId: string): string | undefined => latest.get(jobId)?.id,
+    get: (jobId: string): string | undefined => latest.get(jobId)?.id,
   };
 }

@@ -1,5 +1,5 @@
 // A value that completion offers for a variable of a URI or an argument of a prompt.
-export type CandidateKind =
+export type CompletionKind =
   | "jobId"
   | "versionId"
   | "code"
@@ -9,7 +9,7 @@ export type CandidateKind =
   | "operationId"
   | "requestId";
 
-export interface Candidate {
+export interface CompletionValue {
   readonly value: string;
   /** What a person may type instead: completion shows values alone. */
   readonly name?: string;

@@ -6,16 +6,16 @@ import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { describeJob, knownRetry, stateInWords } from "../advice/job.ts";
+import { describeJob, findKnownRetry, jobStateText } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import { operationPresenter } from "../advice/presenters.ts";
-import type { PreparedQuestion } from "../define-tool.ts";
+import type { ConfirmationPrompt } from "../define-tool.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { runAction } from "../run-action.ts";
 import type { ActionPorts, JobPorts, ToolCall } from "../tool-call.ts";
 import { readJob } from "./batch.ts";
 
-interface JobQuestion {
+interface JobConfirmation {
   readonly jobId: string;
   readonly reason: string;
   /** "Cancel job x? …" */
@@ -29,10 +29,10 @@ const UNREADABLE: ReadonlySet<string> = new Set(["forbidden", "unauthorized"]);
 
 /** What the user is asked before a job's work is discarded. Throws Failure: there is no such job, or it cannot be done. */
 export async function prepareJobConfirmation(
-  { jobId, reason, question, check }: JobQuestion,
+  { jobId, reason, question, check }: JobConfirmation,
   call: ToolCall,
   ports: JobPorts,
-): Promise<PreparedQuestion> {
+): Promise<ConfirmationPrompt> {
   const job = await readJob(jobId, call, ports).then(
     ({ value }) => value.data,
     (error: unknown) => {
@@ -41,7 +41,7 @@ export async function prepareJobConfirmation(
     },
   );
   if (job) check?.(job);
-  const retry = (await knownRetry(jobId, ports))?.id;
+  const retry = (await findKnownRetry(jobId, ports))?.id;
   const sentences = [
     question,
     job && describeJob(job, ports.offers.get(job.recipeVersionId)?.recipe.name),
@@ -64,7 +64,7 @@ const MAX_ROUNDS = 4;
 const NOTHING_LEFT = "The job has ended; there is nothing left to cancel.";
 
 /** Throws Failure: of the contract's states only these three are certain (doubt 37); the API refuses what else cannot be cancelled. */
-export function refuseEnded({ id, state }: Job): void {
+export function rejectEndedJob({ id, state }: Job): void {
   if (!ENDED.has(state)) return;
   throw new Failure({
     kind: "conflict",
@@ -75,7 +75,7 @@ export function refuseEnded({ id, state }: Job): void {
   });
 }
 
-function explain(conflict: Failure, tried: number | undefined, job: Job): Failure {
+function explainStaleVersion(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
   return conflict.with({
     message: `Job ${formatToken(job.id)} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
@@ -87,15 +87,15 @@ function explain(conflict: Failure, tried: number | undefined, job: Job): Failur
 }
 
 /** The same bytes are most likely refused again: only the job shows what became of the first attempt. */
-function explainUnknown(conflict: Failure, jobId: string, job: Job | undefined): Failure {
-  const look = callText({ tool: "get_job", arguments: { jobId, waitSeconds: 30 } });
+function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | undefined): Failure {
+  const getJobCall = callText({ tool: "get_job", arguments: { jobId, waitSeconds: 30 } });
   return conflict.with({
     ...(job && { message: `${conflict.facts.message} Job ${formatToken(job.id)} is ${job.state} now.` }),
     retryable: false,
     next:
       job && ENDED.has(job.state)
         ? NOTHING_LEFT
-        : `${look} shows whether it ends as CANCELLED; repeating this call tells no more. If the job goes on, call cancel_job with a new idempotencyKey of your own.`,
+        : `${getJobCall} shows whether it ends as CANCELLED; repeating this call tells no more. If the job goes on, call cancel_job with a new idempotencyKey of your own.`,
   });
 }
 
@@ -121,12 +121,12 @@ export async function cancelJob(
         async readNow(operationId) {
           const operation = await ports.service.call(getMicPublicOperation, { path: { operationId } }, call.context);
           const { data: job } = (await readJob(jobId, call, ports)).value;
-          return { ...operation, state: `operation ${operation.value.data.state}, job ${stateInWords(job)}` };
+          return { ...operation, state: `operation ${operation.value.data.state}, job ${jobStateText(job)}` };
         },
         async ifMatch() {
           if (version === undefined) {
             const job = (await readJob(jobId, call, ports)).value.data;
-            refuseEnded(job);
+            rejectEndedJob(job);
             version = job.resourceVersion;
           }
           return jobETag(version);
@@ -143,12 +143,12 @@ export async function cancelJob(
         ({ value }) => value.data,
         () => undefined,
       );
-      if (isUnknown) throw explainUnknown(error, jobId, job);
+      if (isUnknown) throw explainUnknownOutcome(error, jobId, job);
       // The refusal is true, whatever kept the job from being read.
       if (!job) throw error;
       // A key stands for one exact command: only one of our own making is replaced by another for the next version.
       const isFixed = resourceVersion !== undefined || idempotencyKey !== undefined;
-      if (isFixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
+      if (isFixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explainStaleVersion(error, version, job);
       version = job.resourceVersion;
     }
   }
