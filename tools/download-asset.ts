@@ -14,33 +14,33 @@ import type { FolderFiles, ToolCall } from "../src/toolkit/tool-call.ts";
 
 const NO_PREVIEW = "no preview: not text";
 
-interface AnyFile {
+interface FileDetails {
   readonly summary: string;
   readonly fileName: string;
   readonly contentType: string;
   readonly preview?: string;
 }
 
-type AnswerHere = AnyFile & SavedFile;
+type SavedFileResult = FileDetails & SavedFile;
 
-type AnswerElsewhere = AnyFile & Link & Pick<LinkedFile, "bytes" | "sha256">;
+type LinkedFileResult = FileDetails & Link & Pick<LinkedFile, "bytes" | "sha256">;
 
 const previewText = (preview: string | undefined): string =>
   preview === undefined ? `${NO_PREVIEW}.` : `It begins: ${formatJson(preview)}`;
 
 /** An asset's id has no form that would show it: what the API does not know may be an input's (doubt 6). */
-function explain(error: unknown, assetId: string): unknown {
+function explainNotFound(error: unknown, assetId: string): unknown {
   const isInput = error instanceof Failure && error.facts.kind === "not_found" && InputId.safeParse(assetId).success;
   return isInput
     ? error.with({ next: "This is an input's id: its referenceId is the asset; get_input shows it." })
     : error;
 }
 
-async function saveHere(
+async function saveToFolder(
   { assetId, fileName, preview }: AssetRequest,
   call: ToolCall,
   files: FolderFiles,
-): Promise<ToolResult<AnswerHere>> {
+): Promise<ToolResult<SavedFileResult>> {
   const target = { folder: files.folder, fallbackName: assetId, ...(fileName !== undefined && { fileName }) };
   const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, call.context, (bytes) =>
     call.report({ progress: bytes, message: `${bytes} bytes` }),
@@ -53,12 +53,12 @@ async function saveHere(
   return toolResult(call, data, { summary, lines: [saved, previewText(start)] });
 }
 
-async function offerLink(
-  wanted: AssetRequest,
+async function createLink(
+  request: AssetRequest,
   call: ToolCall,
   files: LinkedFiles,
-): Promise<ToolResult<AnswerElsewhere>> {
-  const { preview, ...file } = await files.asset(getMicPublicAssetContent, wanted, call.context);
+): Promise<ToolResult<LinkedFileResult>> {
+  const { preview, ...file } = await files.asset(getMicPublicAssetContent, request, call.context);
   const { content, ...facts } = file;
   const summary = content
     ? `${formatToken(file.fileName)} is in this answer.`
@@ -67,9 +67,9 @@ async function offerLink(
   const lines = [
     content ? undefined : file.url,
     `${size}${formatToken(file.contentType)}${file.sha256 === undefined ? "" : `, sha256 ${file.sha256}`}.`,
-    wanted.preview && !content ? previewText(preview) : undefined,
+    request.preview && !content ? previewText(preview) : undefined,
   ];
-  const data = { summary, ...facts, ...(wanted.preview && { preview: preview ?? NO_PREVIEW }) };
+  const data = { summary, ...facts, ...(request.preview && { preview: preview ?? NO_PREVIEW }) };
   return toolResult(call, data, { summary, lines, file });
 }
 
@@ -84,7 +84,7 @@ export const downloadAsset = defineTool({
     fileName: fileNameSchema.describe("No path; default: its own name.").optional(),
     preview: z.boolean().optional(),
   }),
-  output: outputs.answer<AnswerHere | AnswerElsewhere>({
+  output: outputs.answer<SavedFileResult | LinkedFileResult>({
     path: outputs.text,
     bytes: outputs.integer,
     sha256: outputs.text,
@@ -93,7 +93,7 @@ export const downloadAsset = defineTool({
   }),
   withLinks: {
     description: "An asset's original bytes: small text or image in the answer, and a short-lived link.",
-    output: outputs.answer<AnswerHere | AnswerElsewhere>({
+    output: outputs.answer<SavedFileResult | LinkedFileResult>({
       bytes: outputs.integer,
       sha256: outputs.text,
       contentType: outputs.text,
@@ -103,11 +103,11 @@ export const downloadAsset = defineTool({
     }),
   },
   async run({ assetId, fileName, preview = false }, call, { files }) {
-    const wanted = { assetId, fileName, preview };
+    const request = { assetId, fileName, preview };
     try {
-      return files.kind === "links" ? await offerLink(wanted, call, files) : await saveHere(wanted, call, files);
+      return files.kind === "links" ? await createLink(request, call, files) : await saveToFolder(request, call, files);
     } catch (error) {
-      throw explain(error, assetId);
+      throw explainNotFound(error, assetId);
     }
   },
 });

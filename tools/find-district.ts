@@ -29,9 +29,9 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { type Advice, type NextStep, toolResult } from "../src/toolkit/results.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
-type FoundAnswer = FindingTail & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
+type FoundAnswer = FindingMetadata & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
 
-interface FindingTail extends GeographyMetadata {
+interface FindingMetadata extends GeographyMetadata {
   /** Differences between the lists that concern the matches; absent where there are none. */
   readonly consistency?: readonly string[];
 }
@@ -68,22 +68,22 @@ const COLUMNS = [...DISTRICT_COLUMNS, "match", "score"] as const;
 const MORE_COLUMNS = ["kind", "since", "via"] as const;
 
 /** Every match of these, behind its query where there are several. */
-function tableOf(findings: readonly Finding[], isOfSeveral: boolean): readonly string[] {
+function tableOf(findings: readonly Finding[], hasQueryColumn: boolean): readonly string[] {
   const rows = findings.flatMap(({ answer: { query, matches } }) => matches.map((match) => ({ query, match })));
   if (rows.length === 0) return [];
   const more = MORE_COLUMNS.filter((column) => rows.some(({ match }) => match[column] !== undefined));
   const cells = rows.map(({ query, match }) => [
-    ...(isOfSeveral ? [query] : []),
+    ...(hasQueryColumn ? [query] : []),
     ...districtCells(match),
     match.match,
     match.score,
     ...more.map((column) => match[column] ?? ""),
   ]);
-  return [formatTable([...(isOfSeveral ? ["query"] : []), ...COLUMNS, ...more], cells)];
+  return [formatTable([...(hasQueryColumn ? ["query"] : []), ...COLUMNS, ...more], cells)];
 }
 
 /** The one call that gets further: the rest of the lists, the state's own, or the name without its state. */
-function nextFor(
+function nextStepFor(
   finding: Finding,
   isElsewhere: boolean,
   args: FindDistrictArguments,
@@ -114,7 +114,7 @@ function nextFor(
   return { tool: "list_districts", arguments: { state: state.code }, why: "the names that it has" };
 }
 
-async function adviceOnOne(
+async function adviceForOne(
   finding: Finding,
   args: FindDistrictArguments,
   found: CountryAnswer,
@@ -128,7 +128,7 @@ async function adviceOnOne(
     where === "" || answer.matches.length > 0
       ? []
       : await foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
-  const nextStep = nextFor(finding, elsewhere.length > 0, args, found, call);
+  const nextStep = nextStepFor(finding, elsewhere.length > 0, args, found, call);
   const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
   const hint = elsewhere.length > 0 ? "" : hintText(finding, metadata.coverage);
   const summary = `${findingText(finding, metadata.coverage, where, elsewhere)}${certainty}${hint}`;
@@ -156,7 +156,7 @@ export const findDistrict = defineTool({
   async run({ waitSeconds, ...args }, call, ports) {
     const queries = queriesOf(args);
     const { state, limit = DEFAULT_LIMIT } = args;
-    const answered = await queryCountry(
+    const countryAnswer = await queryCountry(
       {
         level: "district",
         about: (all) => resolveStates(state === undefined ? undefined : [state], all),
@@ -167,33 +167,33 @@ export const findDistrict = defineTool({
       call,
       ports,
     );
-    const { states, country, drift } = answered;
+    const { states, country, drift } = countryAnswer;
     const findings = await findDistricts(queries, states, country, limit);
     const consistency = differencesAt(
       findings.flatMap(({ answer }) => answer.matches),
       country,
     );
-    const tail: FindingTail = { ...answered.metadata, ...(consistency.length > 0 && { consistency }) };
-    const line = [...consistency, answered.line].join("\n");
+    const metadata: FindingMetadata = { ...countryAnswer.metadata, ...(consistency.length > 0 && { consistency }) };
+    const line = [...consistency, countryAnswer.line].join("\n");
     const [only] = findings;
     if (args.names === undefined && only !== undefined) {
       const lines = [...readAsText(only), ...tableOf([only], false), line];
-      const advice = await adviceOnOne(only, args, answered, call);
-      return toolResult(call, { ...only.answer, ...tail }, { ...advice, lines, drift });
+      const advice = await adviceForOne(only, args, countryAnswer, call);
+      return toolResult(call, { ...only.answer, ...metadata }, { ...advice, lines, drift });
     }
     const notes = findings.flatMap((finding) => [
       ...(finding.answer.matches.length === 0 || finding.notIn || finding.unlisted
-        ? [findingText(finding, tail.coverage, "", [])]
+        ? [findingText(finding, metadata.coverage, "", [])]
         : []),
       ...readAsText(finding),
     ]);
     const isMore = findings.some(({ needs }) => needs.rows.length > 0);
-    const nextStep = isMore ? repeatWithMaxWait(call, { ...args }, tail.coverage) : undefined;
-    const summary = findingsText(findings, tail.coverage);
+    const nextStep = isMore ? repeatWithMaxWait(call, { ...args }, metadata.coverage) : undefined;
+    const summary = findingsText(findings, metadata.coverage);
     const lines = [...notes, ...tableOf(findings, true), line];
     return toolResult(
       call,
-      { answers: findings.map(({ answer }) => answer), ...tail },
+      { answers: findings.map(({ answer }) => answer), ...metadata },
       { summary, nextStep, lines, drift },
     );
   },

@@ -25,7 +25,7 @@ const { state: stateCode } = listPlaygroundDistricts.query.shape;
 const STATE = /^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
 
 /** The arguments were well-formed; but an upstream's status is kept, whatever it is (section 7.1). */
-const mayMeanTheState = (error: unknown): boolean =>
+const mayBeUnknownState = (error: unknown): boolean =>
   error instanceof Failure &&
   error.facts.kind !== "upstream_unavailable" &&
   (error.facts.status === 400 || error.facts.status === 404);
@@ -37,7 +37,7 @@ async function readDistricts(text: string, { context }: ToolCall, { geography }:
   if (!success) return await read(resolveState(text, (await geography.states(context)).value.states).code);
   let failure: unknown;
   const list = await read(code).catch((error: unknown) => {
-    if (!mayMeanTheState(error)) throw error;
+    if (!mayBeUnknownState(error)) throw error;
     failure = error;
     return undefined;
   });
@@ -53,8 +53,8 @@ async function readDistricts(text: string, { context }: ToolCall, { geography }:
     if (list === undefined) throw failure;
     return list;
   }
-  const meant = exactState(code, states ?? []);
-  if (meant !== undefined) return await read(meant.code);
+  const matchedState = exactState(code, states ?? []);
+  if (matchedState !== undefined) return await read(matchedState.code);
   throw new Failure({
     kind: "not_found",
     message: `No such state: ${code} matches no state of the service's list.`,
@@ -87,8 +87,8 @@ export const listDistricts = defineTool({
     const vintage = vintageText(value);
     if (saveAs !== undefined) {
       const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
-      const madeBy = { tool: call.tool, arguments: { state, saveAs } };
-      const { saved, file } = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows }, madeBy);
+      const sourceCall = { tool: call.tool, arguments: { state, saveAs } };
+      const { saved, file } = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows }, sourceCall);
       const summary = `${counts} ${savedText(saved)}`;
       return toolResult(call, { ...about, ...saved }, { summary, lines: [vintage], drift, file });
     }

@@ -9,7 +9,7 @@ import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
 import { listJobs as list, saveJobs } from "../src/toolkit/jobs/job-lists.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
-const candidate = ({ id, state, failure }: Job): CompletionValue => ({
+const toCompletionValue = ({ id, state, failure }: Job): CompletionValue => ({
   value: id,
   name: `${state} ${failure?.code ?? ""}`,
   isUnresolved: !ENDED.has(state),
@@ -28,7 +28,7 @@ export const listJobs = defineTool({
     ttlMs: 10_000,
     arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
     toValues: (jobs) =>
-      jobs.toSorted((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt)).map(candidate),
+      jobs.toSorted((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt)).map(toCompletionValue),
   },
   run: ({ saveAs: fileName, ...args }, call, ports) =>
     fileName === undefined ? list(args, call, ports) : saveJobs(args, fileName, call, ports),

@@ -20,21 +20,22 @@ const MAX_LIMIT = 100;
 const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
 const MAX_NAME = 80;
 
-function refuse(argument: string, message: string): never {
+function throwInvalidArgument(argument: string, message: string): never {
   throw invalidArguments(`rank_divisions was not called: wrong argument "${argument}".`, [
     { pointer: `/${argument}`, code: "CONFLICT", message },
   ]);
 }
 
 /** What no schema without unions can say. */
-function checkTogether(level: "state" | "district", { by, min, max, perState, startsWith }: RankingQuery): void {
+function checkCombinations(level: "state" | "district", { by, min, max, perState, startsWith }: RankingQuery): void {
   if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
-    refuse("by", "a district has mandalCount and name only");
+    throwInvalidArgument("by", "a district has mandalCount and name only");
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
-  if (by === "name" && bound !== undefined) refuse(bound, "bounds a figure; by name there is none");
-  if (level === "state" && perState !== undefined) refuse("perState", "counts the districts of each state");
+  if (by === "name" && bound !== undefined) throwInvalidArgument(bound, "bounds a figure; by name there is none");
+  if (level === "state" && perState !== undefined)
+    throwInvalidArgument("perState", "counts the districts of each state");
   if (startsWith !== undefined && (fold(startsWith) === "" || startsWith.length > MAX_NAME))
-    refuse("startsWith", `must have a letter or a digit, and at most ${MAX_NAME} characters`);
+    throwInvalidArgument("startsWith", `must have a letter or a digit, and at most ${MAX_NAME} characters`);
 }
 
 const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsPerDistrict"] as const;
@@ -43,7 +44,7 @@ const cellsOf = (row: DivisionRow): readonly (string | number)[] =>
   "stateCode" in row ? districtCells(row) : STATE_COLUMNS.map((column) => row[column]);
 
 /** A file outlives what is said of it: it holds all rows, or there is none. */
-function incomplete(coverage: Coverage): Failure {
+function incompleteFailure(coverage: Coverage): Failure {
   const seconds = secondsUntilRead(coverage);
   return new Failure({
     kind: seconds === undefined ? "upstream_unavailable" : "rate_limited",
@@ -97,7 +98,7 @@ export const rankDivisions = defineTool({
     const bounds = { by, order: order ?? (by === "name" ? "asc" : "desc"), perState, startsWith, min, max } as const;
     const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
     const query: RankingQuery = fileName === undefined ? { ...bounds, limit: pageLimit, offset } : bounds;
-    checkTogether(level, query);
+    checkCombinations(level, query);
     if (fileName !== undefined) await checkSaveAs(ports, fileName);
     const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, query, call, ports);
     const { totalRows, totals, exact, consistency, coverage } = facts;
@@ -105,7 +106,7 @@ export const rankDivisions = defineTool({
     const columns = level === "state" ? STATE_COLUMNS : DISTRICT_COLUMNS;
     const sheet = { columns, rows: rows.map(cellsOf) };
     if (fileName !== undefined) {
-      if (!exact) throw incomplete(coverage);
+      if (!exact) throw incompleteFailure(coverage);
       const { saved, file } = await saveRows(ports, fileName, sheet, { tool: call.tool, arguments: args });
       const lines = [inAll, ...consistency, line];
       return toolResult(call, { ...saved, ...facts }, { summary: savedText(saved), lines, drift, file });

@@ -15,7 +15,7 @@ import { runAction } from "../src/toolkit/run-action.ts";
 /** This machine's clock may be wrong by so much: the service judges by its own (doubt 16). */
 const CLOCK_SLACK_MS = 5 * 60_000;
 
-function refusePast(expiresAt: string, now: number): void {
+function rejectPast(expiresAt: string, now: number): void {
   const expiresAtMs = Number(parseDateTime(expiresAt) ?? 0n) / 1000;
   if (expiresAtMs >= now - CLOCK_SLACK_MS) return;
   const message = `must be in the future; it is now ${new Date(now).toISOString()} here`;
@@ -52,7 +52,7 @@ export const requestFileProcessing = defineTool({
         ports.service.call(getMicSharedFileProcessingRequest, { path: { requestId } }, call.context),
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
       async check() {
-        refusePast(args.expiresAt, ports.service.timing.now());
+        rejectPast(args.expiresAt, ports.service.timing.now());
       },
     }),
 });

@@ -11,17 +11,17 @@ const { referenceId, inputKind } = createMicPublicInput.body.shape;
 
 const areUnique = (values: readonly string[]): boolean => new Set(values).size === values.length;
 
-const wantedInput = z
+const requestedInput = z
   .strictObject({
     port: stringValidatedBy(InputBinding.shape.port),
     inputId: stringValidatedBy(InputBinding.shape.inputId).optional(),
     referenceId: stringValidatedBy(referenceId).optional(),
     inputKind: inputKind.optional(),
   })
-  .refine((wanted) => (wanted.inputId === undefined) !== (wanted.referenceId === undefined), {
+  .refine((requested) => (requested.inputId === undefined) !== (requested.referenceId === undefined), {
     error: "must have either inputId or referenceId",
   })
-  .refine((wanted) => wanted.inputId === undefined || wanted.inputKind === undefined, {
+  .refine((requested) => requested.inputId === undefined || requested.inputKind === undefined, {
     path: ["inputKind"],
     error: "goes with referenceId alone",
   })
@@ -46,7 +46,7 @@ export const runJob = defineTool({
     workspaceId: stringValidatedBy(workspaceId),
     recipeVersionId: stringValidatedBy(recipeVersionId),
     inputs: z
-      .array(wantedInput)
+      .array(requestedInput)
       .refine(({ length }) => length > 0 && length <= MAX_BINDINGS, { error: `must name 1 to ${MAX_BINDINGS}` })
       .refine((inputs) => areUnique(inputs.map(({ port }) => port)), { error: "must have unique ports" })
       .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {

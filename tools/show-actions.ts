@@ -6,9 +6,9 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult, toViewResult } from "../src/toolkit/results.ts";
 
 /** Resolved actions that are shown. */
-const SHOWN = 100;
+const MAX_SHOWN = 100;
 
-interface Shown {
+interface ShownActions {
   readonly actions: readonly ListedAction[];
 }
 
@@ -20,10 +20,10 @@ export const showActions = defineTool({
   effect: "read",
   view: "actions",
   input: z.strictObject({ state: ActionState.optional() }),
-  output: outputs.answer<Shown>({ actions: outputs.objects }),
+  output: outputs.answer<ShownActions>({ actions: outputs.objects }),
   async run({ state }, call, { actions: journal }) {
-    const { actions, counts } = await journal.list({ state, limit: SHOWN });
-    const read = toolResult<Shown>(call, { actions }, { summary: summarizeCounts(counts) });
+    const { actions, counts } = await journal.list({ state, limit: MAX_SHOWN });
+    const read = toolResult<ShownActions>(call, { actions }, { summary: summarizeCounts(counts) });
     return toViewResult(read, "The user sees them, and may ask you to resolve one.");
   },
 });

@@ -6,7 +6,7 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
 import { toolResult, toViewResult } from "../src/toolkit/results.ts";
 
-interface Shown extends RankingFacts {
+interface ShownDivisions extends RankingFacts {
   readonly level: "state" | "district";
   readonly rows: readonly DivisionRow[];
 }
@@ -27,7 +27,7 @@ export const showDivisions = defineTool({
     states: z.array(z.string().max(80)).max(64).describe("Codes or names.").optional(),
     waitSeconds: sweepSeconds,
   }),
-  output: outputs.answer<Shown>({
+  output: outputs.answer<ShownDivisions>({
     level: outputs.text,
     rows: outputs.objects,
     totalRows: outputs.integer,
@@ -40,7 +40,7 @@ export const showDivisions = defineTool({
   async run({ waitSeconds, ...args }, call, ports) {
     const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, QUERY, call, ports);
     const nextStep = facts.exact ? undefined : repeatWithMaxWait(call, args, facts.coverage);
-    const shown: Shown = { level: args.level, rows, ...facts };
+    const shown: ShownDivisions = { level: args.level, rows, ...facts };
     const read = toolResult(call, shown, { summary, nextStep, lines: [line], drift });
     return toViewResult(read, "The person sees these rows.");
   },
