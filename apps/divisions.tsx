@@ -98,7 +98,7 @@ function DivisionsView({ result, host, refresh }: Shown) {
   const divisions = divisionsOf(result);
   if (divisions === undefined)
     return <Problem text="These are no divisions: the host has handed over something else." />;
-  const { level, rows, totalRows, totals, consistency, isComplete, unread } = divisions;
+  const { level, rows, totalRows, totals, consistency, isComplete, missing } = divisions;
   const shown = shownRows(rows, filter, sorting);
   const headings = HEADINGS[level];
   const title = `${level === "state" ? "States" : "Districts"} by ${FIGURE_WORDS[barBy]}`;
@@ -119,9 +119,9 @@ function DivisionsView({ result, host, refresh }: Shown) {
           {counted}
         </span>
       </header>
-      {unread.length > 0 && (
+      {missing.length > 0 && (
         <div class="unread wait">
-          <p>Not read: {unread.join("; ")}</p>
+          <p>Not read: {missing.join("; ")}</p>
           {host?.can("serverTools") && nextStep?.tool === "show_divisions" && (
             <ReadOn args={nextStep.arguments} refresh={refresh} />
           )}

@@ -88,7 +88,7 @@ async function tools({ desk }: World): Promise<readonly Measured[]> {
   ];
 }
 
-const unread = async (world: World): Promise<readonly Measured[]> => {
+const measureMissingLists = async (world: World): Promise<readonly Measured[]> => {
   const answer = await shown(world, "find_district", { name: "Nizamabad", waitSeconds: 0 });
   return [{ what: "find_district, lists unread", tokens: weigh(answer), budget: 180 }];
 };
@@ -101,7 +101,7 @@ export async function measure(): Promise<readonly Measured[]> {
   for (const [options, look] of [
     [STILL, jobs],
     [STILL, workspace],
-    [SLOW, unread],
+    [SLOW, measureMissingLists],
     [STILL, tools],
   ] as const) {
     const world = await World.open(options);

@@ -2,10 +2,10 @@ import * as z from "zod/v4";
 import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
-import { type Coverage, secondsUntilRead } from "../src/geography/country.ts";
+import { type Coverage, secondsUntilComplete } from "../src/geography/country.ts";
 import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/fold.ts";
-import { type DivisionRow, type RankingQuery, totalsText, unreadReasons } from "../src/geography/rank.ts";
+import { type DivisionRow, formatMissingReasons, type RankingQuery, totalsText } from "../src/geography/rank.ts";
 import { saveAs } from "../src/toolkit/arguments.ts";
 import { repeatWithMaxWait, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -45,10 +45,10 @@ const cellsOf = (row: DivisionRow): readonly (string | number)[] =>
 
 /** A file outlives what is said of it: it holds all rows, or there is none. */
 function incompleteFailure(coverage: Coverage): Failure {
-  const seconds = secondsUntilRead(coverage);
+  const seconds = secondsUntilComplete(coverage);
   return new Failure({
     kind: seconds === undefined ? "upstream_unavailable" : "rate_limited",
-    message: `Nothing was saved, since lists are unread: ${unreadReasons(coverage)}.`,
+    message: `Nothing was saved, since lists are unread: ${formatMissingReasons(coverage)}.`,
     retryable: true,
     sideEffect: "none",
     ...(seconds !== undefined && { retryAfterSeconds: seconds }),
@@ -122,7 +122,7 @@ export const rankDivisions = defineTool({
             why: `rows ${shown + 1} to ${last} of ${totalRows}`,
           };
     // While lists are still to come, further rows may be others by then.
-    const isMoreToCome = !exact && secondsUntilRead(coverage) !== undefined;
+    const isMoreToCome = !exact && secondsUntilComplete(coverage) !== undefined;
     const nextStep = isMoreToCome ? repeatWithMaxWait(call, args, coverage) : nextPage;
     const lines = [inAll, formatTable(columns, sheet.rows), ...consistency, line];
     return toolResult(call, { rows, ...facts }, { summary, nextStep, lines, drift });

@@ -15,10 +15,10 @@ const contentOf = (row: Row, column: Column): string | number =>
   column === "name" || column === "stateName" ? row[column] : row.figures[column];
 
 export function csvOf(divisions: Divisions, rows: readonly Row[], columns: readonly Column[]): string {
-  const { coverage, isComplete, unread, sourceDays, readAt, totalRows } = divisions;
+  const { coverage, isComplete, missing, sourceDays, readAt, totalRows } = divisions;
   const notes = [
     `coverage: ${coverage}, ${isComplete ? "complete" : "not complete"}`,
-    ...unread.map((each) => `unread: ${each}`),
+    ...missing.map((each) => `unread: ${each}`),
     `source updated: ${sourceDays.join(", ") || "not stated"}; read: ${readAt}`,
     `rows: ${rows.length} of ${totalRows}`,
   ];

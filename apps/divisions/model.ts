@@ -21,7 +21,7 @@ export interface Divisions {
   readonly consistency: readonly string[];
   readonly coverage: string;
   readonly isComplete: boolean;
-  readonly unread: readonly string[];
+  readonly missing: readonly string[];
   readonly sourceDays: readonly string[];
   readonly isFallback: boolean;
   readonly readAt: string;
@@ -41,7 +41,7 @@ function rowOf(value: unknown): Row {
   };
 }
 
-function unreadOf(value: unknown): string {
+function describeMissing(value: unknown): string {
   const { states, more, reason } = fieldsOf(value);
   const named = [...textsOf(states), ...(numberOf(more) === undefined ? [] : [`${more} more`])];
   return `${named.join(", ")}: ${textOf(reason)}`;
@@ -61,7 +61,7 @@ export function divisionsOf({ structured }: ToolResult): Divisions | undefined {
     consistency: textsOf(consistency),
     coverage: `${numberOf(coverage["statesRead"]) ?? "?"} of ${numberOf(coverage["statesTotal"]) ?? "?"} states`,
     isComplete: coverage["complete"] === true,
-    unread: listOf(coverage["unread"]).map(unreadOf),
+    missing: listOf(coverage["unread"]).map(describeMissing),
     sourceDays: textsOf(vintage["sourceUpdatedAt"]),
     isFallback: vintage["fallbackUsed"] === "some" || vintage["fallbackUsed"] === "all",
     readAt: textOf(fieldsOf(vintage["readAt"])["newest"]),

@@ -73,13 +73,13 @@ const forms: readonly Form[] = [
   { question: /each of the districts (.*)\?/, tool: "find_district", args: (names) => ({ names: listOf(names) }) },
 ];
 
-const isUnread = z.looseObject({ coverage: z.looseObject({ complete: z.boolean() }) });
+const CoverageResult = z.looseObject({ coverage: z.looseObject({ complete: z.boolean() }) });
 
 /** Asks again where that is the advice: the same tool, since lists were not read yet. */
 async function answered(desk: Desk, tool: string, args: Args): Promise<Shown> {
   const shown = await desk.call(tool, args);
   const step = nextOf(shown);
-  const coverage = shown.isError ? undefined : isUnread.safeParse(shown.data).data?.coverage;
+  const coverage = shown.isError ? undefined : CoverageResult.safeParse(shown.data).data?.coverage;
   return step?.tool === tool && coverage?.complete === false ? await desk.call(tool, step.arguments) : shown;
 }
 

@@ -7,7 +7,7 @@ import { createRedactor, type Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
 
 /** Some clients never read stderr: further lines are dropped, because waiting for such a client would stop the server. */
-const MAX_UNREAD_BYTES = 1 << 20;
+const MAX_BUFFERED_BYTES = 1 << 20;
 
 /** A closed stderr must not take the server down. */
 const ignore = () => undefined;
@@ -18,7 +18,7 @@ export function createLog(level: LogLevel, redactor: Redactor): Log {
     { level, base: null },
     {
       write(line) {
-        if (process.stderr.writableLength < MAX_UNREAD_BYTES)
+        if (process.stderr.writableLength < MAX_BUFFERED_BYTES)
           process.stderr.write(`${escapeText(redactor.redact(line.trimEnd()))}\n`);
       },
     },

@@ -17,7 +17,7 @@ export interface Prompter {
 /** One reader for all questions: input that is typed or pasted ahead is neither lost nor shown. */
 export function openPrompter(): Prompter {
   let shown = false;
-  let unread = 0;
+  let pendingLines = 0;
   const output = new Writable({
     write(chunk, _encoding, done) {
       if (shown) process.stderr.write(chunk);
@@ -28,7 +28,7 @@ export function openPrompter(): Prompter {
   // Before the next character is processed, which may already belong to the secret.
   terminal.on("line", () => {
     shown = false;
-    unread += 1;
+    pendingLines += 1;
   });
   terminal.on("SIGINT", () => terminal.close());
   const lines = terminal[Symbol.asyncIterator]();
@@ -38,7 +38,7 @@ export function openPrompter(): Prompter {
     process.stderr.write("\r\n");
     // Ctrl-C, Ctrl-D, or the terminal was closed.
     if (line.done) throw new Error("cancelled; nothing was stored.");
-    unread -= 1;
+    pendingLines -= 1;
     return line.value.trim();
   }
 
@@ -53,7 +53,7 @@ export function openPrompter(): Prompter {
       process.stderr.write(question);
       return await nextLine();
     },
-    isAhead: () => unread > 0 || terminal.line !== "",
+    isAhead: () => pendingLines > 0 || terminal.line !== "",
     close: () => terminal.close(),
   };
 }

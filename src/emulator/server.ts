@@ -26,13 +26,13 @@ function patienceWith(response: ServerResponse, closing: AbortSignal): Patience 
 }
 
 function send(incoming: IncomingMessage, response: ServerResponse, answer: Answer): void {
-  const isUnread = !incoming.complete;
+  const hasUnconsumedBody = !incoming.complete;
   response.writeHead(answer.status, {
     ...answer.headers,
     "Content-Length": answer.body.length,
-    ...(isUnread && { Connection: "close" }),
+    ...(hasUnconsumedBody && { Connection: "close" }),
   });
-  if (!isUnread) {
+  if (!hasUnconsumedBody) {
     response.end(answer.body);
     return;
   }

@@ -1,7 +1,7 @@
 // What is known of the country at one moment, which states' lists a question needs, and what is missing.
 import type { DistrictsResponse, State, StatesResponse } from "../contract/playground.ts";
 import type { DatedAnswer } from "./cache.ts";
-import type { Unread } from "./prefetch.ts";
+import type { MissingState } from "./prefetch.ts";
 
 export interface Country {
   readonly states: DatedAnswer<StatesResponse>;
@@ -21,11 +21,11 @@ export interface Needs {
 export interface Gathered {
   readonly country: Country;
   /** States that the question is about and whose lists it does without; `reason` says why. */
-  readonly unread: readonly Unread[];
+  readonly missing: readonly MissingState[];
 }
 
 /** States that are unread for one reason. */
-export interface UnreadStates {
+export interface MissingStateGroup {
   readonly states: readonly string[];
   /** How many more there are than `states` names. */
   readonly more?: number;
@@ -38,7 +38,7 @@ export interface Coverage {
   readonly statesRead: number;
   readonly complete: boolean;
   /** Those that the answer depends on. */
-  readonly unread: readonly UnreadStates[];
+  readonly unread: readonly MissingStateGroup[];
 }
 
 /** At the usual rate nine are left over from the first minute: they are named. Of a country that is unread, a few will do. */
@@ -51,9 +51,9 @@ export const driftIn = ({ states, lists }: Country, codes: readonly string[]): r
 ];
 
 /** Each reason once, with its states. */
-function byReason(unread: readonly Unread[]): readonly UnreadStates[] {
-  const groups = new Map<string, { readonly why: Omit<Unread, "state">; readonly states: string[] }>();
-  for (const { state, ...why } of unread) {
+function byReason(missing: readonly MissingState[]): readonly MissingStateGroup[] {
+  const groups = new Map<string, { readonly why: Omit<MissingState, "state">; readonly states: string[] }>();
+  for (const { state, ...why } of missing) {
     const key = JSON.stringify(why);
     const group = groups.get(key) ?? { why, states: [] };
     groups.set(key, group);
@@ -67,14 +67,14 @@ function byReason(unread: readonly Unread[]): readonly UnreadStates[] {
 }
 
 /** Of the states that the question is about. */
-export function coverageOf(states: readonly State[], { country, unread }: Gathered): Coverage {
+export function coverageOf(states: readonly State[], { country, missing }: Gathered): Coverage {
   const statesRead = states.filter(({ code }) => country.lists.has(code)).length;
   const complete = statesRead === states.length;
-  return { statesTotal: states.length, statesRead, complete, unread: byReason(unread) };
+  return { statesTotal: states.length, statesRead, complete, unread: byReason(missing) };
 }
 
 /** When the last of what is still to come can be there, in seconds from now; undefined where nothing is to come. */
-export function secondsUntilRead({ unread }: Coverage): number | undefined {
+export function secondsUntilComplete({ unread }: Coverage): number | undefined {
   const seconds = unread.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   return seconds.length === 0 ? undefined : Math.max(...seconds);
 }
@@ -89,4 +89,4 @@ export const canComeWithin = ({ unread }: Coverage, seconds: number): boolean =>
       retryAfterSeconds !== undefined && (reason === NOT_READ_YET || retryAfterSeconds <= seconds),
   );
 
-export const unreadCount = ({ statesTotal, statesRead }: Coverage): number => statesTotal - statesRead;
+export const countMissing = ({ statesTotal, statesRead }: Coverage): number => statesTotal - statesRead;

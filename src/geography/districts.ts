@@ -35,12 +35,12 @@ export const districtRows = (states: readonly State[], { lists }: Country): read
     })),
   );
 
-export const unreadOf = (states: readonly State[], { lists }: Country): readonly State[] =>
+export const findMissingStates = (states: readonly State[], { lists }: Country): readonly State[] =>
   states.filter(({ code }) => !lists.has(code));
 
 export function needsForAll(states: readonly State[], country: Country): Needs {
-  const unread = unreadOf(states, country);
-  return { rows: unread, all: unread };
+  const missing = findMissingStates(states, country);
+  return { rows: missing, all: missing };
 }
 
 /** Codes that several lists have, reported one by one; beyond that only their number. */

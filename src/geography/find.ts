@@ -3,13 +3,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
-import { type Country, type Coverage, type Needs, unreadCount } from "./country.ts";
+import { type Country, type Coverage, countMissing, type Needs } from "./country.ts";
 import { type DistrictRow, districtText } from "./districts.ts";
 import { againText, firstOf, MAX_NAME, nameText, plural, stateText } from "./format.ts";
 import { formsOf, isPartOf } from "./names/fold.ts";
 import { type FoundDistrict, Places, type Unlisted } from "./names/places.ts";
 import { type NameInState, readQuery } from "./names/query.ts";
-import { isIndianScript, isUnreadable, latinOf } from "./names/scripts.ts";
+import { isIndianScript, isUnsupportedScript, latinOf } from "./names/scripts.ts";
 import { exactState } from "./names/state.ts";
 
 /** How a query was read, if it was not searched for as it stands. */
@@ -70,9 +70,9 @@ function planInStates(inStates: readonly NameInState[], whole: string, places: P
   if (first === undefined) {
     // A state was asked about, and the query names another one.
     const [other] = inStates;
-    return other && { kind: "elsewhere", ...other, needs: allOf(places.unread) };
+    return other && { kind: "elsewhere", ...other, needs: allOf(places.missing) };
   }
-  const own = places.unread.filter((each) => splits.some(({ state }) => state === each));
+  const own = places.missing.filter((each) => splits.some(({ state }) => state === each));
   const needs = allOf(own);
   if (own.length > 0) return { kind: "in state", ...first, needs, isCertain: true };
   const scoreOf = ({ name, state }: NameInState): number => places.search(name, state).found[0]?.score ?? 0;
@@ -80,36 +80,36 @@ function planInStates(inStates: readonly NameInState[], whole: string, places: P
   if (named !== undefined) return { kind: "in state", ...named, needs, isCertain: true };
   const like = splits.find((split) => scoreOf(split) >= LIKE_IN_STATE);
   if (like !== undefined) return { kind: "in state", ...like, needs };
-  const { unread } = places;
-  if (places.isNamed(first.name)) return { kind: "elsewhere", ...first, needs: { rows: [], all: unread } };
+  const { missing } = places;
+  if (places.isNamed(first.name)) return { kind: "elsewhere", ...first, needs: { rows: [], all: missing } };
   const guess = splits.find((split) => scoreOf(split) > 0);
   const isWholeLike = guess === undefined && places.search(whole).found.length > 0;
-  return isWholeLike ? undefined : { kind: "in state", ...(guess ?? first), needs: allOf(unread) };
+  return isWholeLike ? undefined : { kind: "in state", ...(guess ?? first), needs: allOf(missing) };
 }
 
 /** A district may have its state's name: that is known when the state's own list is. */
-const stateAlone = (state: State, unread: readonly State[]): ReadingPlan => ({
+const stateAlone = (state: State, missing: readonly State[]): ReadingPlan => ({
   kind: "state",
   state,
-  needs: allOf(unread.filter(({ code }) => code === state.code)),
+  needs: allOf(missing.filter(({ code }) => code === state.code)),
 });
 
 function planFor(query: string, places: Places): ReadingPlan {
-  const { allStates, unread } = places;
+  const { allStates, missing } = places;
   const { name, state, inStates, pairs } = readQuery(query, allStates);
   // Any state may hold a namesake, but a district that bears the name is enough for an answer.
-  const found: Needs = { rows: [], all: unread };
+  const found: Needs = { rows: [], all: missing };
   if (places.isNamed(query)) return { kind: "whole", name: query, needs: found };
   if (state !== undefined && (name === query || exactState(query, allStates) === state))
-    return stateAlone(state, unread);
+    return stateAlone(state, missing);
   if (places.isNamed(name)) return { kind: "whole", name, needs: found };
-  if (state !== undefined) return stateAlone(state, unread);
+  if (state !== undefined) return stateAlone(state, missing);
   const inState = planInStates(inStates, name, places);
   if (inState?.isCertain) return inState;
   const pair = pairs.find(([one, other]) => places.areOfOne(one, other));
   if (pair !== undefined)
     return { kind: "whole", name: pair.find((each) => !places.search(each).ambiguous) ?? pair[0], needs: found };
-  return inState ?? { kind: "whole", name, needs: allOf(unread) };
+  return inState ?? { kind: "whole", name, needs: allOf(missing) };
 }
 
 /** `limit`: of the matches. */
@@ -222,7 +222,7 @@ const UNREADABLE =
 function noneText(finding: Finding, where: string, coverage: Coverage, elsewhere: readonly DistrictRow[]): string {
   const { answer, inState, unlisted } = finding;
   const asked = askedText(answer);
-  if (isUnreadable(answer.query)) return `${asked} is in letters that are not read. ${UNREADABLE}`;
+  if (isUnsupportedScript(answer.query)) return `${asked} is in letters that are not read. ${UNREADABLE}`;
   const known = elsewhere.length === 0 ? "" : ` There is ${firstOf(elsewhere.map(districtText))}.`;
   if (unlisted !== undefined) return `${unlistedText(asked, unlisted)}${known}`;
   const place = inState === undefined ? where : ` in ${stateText(inState)}`;
@@ -298,7 +298,7 @@ export function findingText(
 /** What to try where nothing is like the name, and nothing is known of it. */
 export function hintText({ answer, asState, unlisted }: Finding, { complete }: Coverage): string {
   const isMiss = answer.matches.length === 0 && asState === undefined && unlisted === undefined;
-  return isMiss && complete && !isUnreadable(answer.query)
+  return isMiss && complete && !isUnsupportedScript(answer.query)
     ? " Towns and blocks are not listed: try their district."
     : "";
 }
@@ -330,6 +330,6 @@ export function findingsText(findings: readonly Finding[], coverage: Coverage): 
   const isCertain = findings.every(({ needs }) => needs.rows.length === 0);
   const rest = isCertain
     ? ""
-    : ` Not certain: ${unreadCount(coverage)} of ${coverage.statesTotal} lists are unread${againText(coverage)}.`;
+    : ` Not certain: ${countMissing(coverage)} of ${coverage.statesTotal} lists are unread${againText(coverage)}.`;
   return `Of ${plural(findings.length, "name")}: ${parts.join(", ")}.${rest}`;
 }

@@ -1,7 +1,7 @@
 // Parts of the sentences of geography answers: counts with their nouns, places, and one line on coverage and vintage.
 import type { State } from "../contract/playground.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
-import { type Coverage, secondsUntilRead, type UnreadStates } from "./country.ts";
+import { type Coverage, type MissingStateGroup, secondsUntilComplete } from "./country.ts";
 import type { Vintage } from "./vintage.ts";
 
 /** Longest name in a sentence, in characters. */
@@ -29,7 +29,7 @@ export function firstOf(texts: readonly string[], left = 0, max = MAX_LISTED, se
 
 /** ": ask again in 42 s", if more is to come. */
 export function againText(coverage: Coverage): string {
-  const seconds = secondsUntilRead(coverage);
+  const seconds = secondsUntilComplete(coverage);
   return seconds === undefined ? "" : `: ask again in ${seconds} s`;
 }
 
@@ -53,7 +53,7 @@ function vintageText({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string 
 }
 
 /** One reason, with its states. */
-export function unreadText({ reason, retryAfterSeconds, states, more = 0 }: UnreadStates): string {
+export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {
   const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;
   return `${states.length + more} unread: ${firstOf(states, more, states.length, " ")} (${reason}${when})`;
 }
@@ -61,5 +61,5 @@ export function unreadText({ reason, retryAfterSeconds, states, more = 0 }: Unre
 export function coverageLine({ statesRead, statesTotal, unread }: Coverage, vintage: Vintage): string {
   const { oldest, newest } = vintage.readAt;
   const read = `${statesRead} of ${plural(statesTotal, "state")} read ${oldest}${newest === oldest ? "" : ` to ${newest}`}`;
-  return `${[vintageText(vintage), read, ...sourceText(vintage), ...unread.map(unreadText)].join("; ")}.`;
+  return `${[vintageText(vintage), read, ...sourceText(vintage), ...unread.map(formatMissing)].join("; ")}.`;
 }

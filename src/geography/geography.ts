@@ -7,7 +7,7 @@ import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { type Country, type Gathered, type Needs, NOT_READ_YET } from "./country.ts";
 import { Limiter } from "./limiter.ts";
 import { PlaygroundReader } from "./playground.ts";
-import { Prefetch, type Unread } from "./prefetch.ts";
+import { type MissingState, Prefetch } from "./prefetch.ts";
 import { createGeographyStore, type SharedAddress } from "./store.ts";
 
 export type { DatedAnswer } from "./cache.ts";
@@ -84,7 +84,7 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
   const pendingOf = (states: readonly State[], { lists }: Country): readonly State[] =>
     states.filter(({ code }) => !lists.has(code) && prefetch.isPending(code));
 
-  function unreadOf({ code }: State, needed: readonly State[], notNeeded: string): Unread {
+  function toMissingState({ code }: State, needed: readonly State[], notNeeded: string): MissingState {
     const failed = prefetch.failure(code);
     if (failed !== undefined) return failed;
     if (!prefetch.isPending(code)) {
@@ -126,9 +126,9 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
       // The rate limit or a cooldown lasts longer than the call: it does not wait.
       const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
       if (isEnough || isHopeless || timing.now() >= untilAt) {
-        const missing = about.filter(({ code }) => !country.lists.has(code));
-        const unread = missing.map((state) => unreadOf(state, all, wish.notNeeded));
-        return { country, unread };
+        const missingStates = about.filter(({ code }) => !country.lists.has(code));
+        const missing = missingStates.map((state) => toMissingState(state, all, wish.notNeeded));
+        return { country, missing };
       }
       const read = about.filter(({ code }) => country.lists.has(code)).length;
       if (read > shown) wish.onProgress(read, about.length);

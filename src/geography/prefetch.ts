@@ -14,7 +14,7 @@ const PEER_LOOK_MS = 250;
 const MAX_REASON = 200;
 
 /** Why a state's districts are not known. */
-export interface Unread {
+export interface MissingState {
   /** The state's code. */
   readonly state: string;
   readonly reason: string;
@@ -40,7 +40,7 @@ export class Prefetch {
   readonly #closing: AbortSignal;
   #queue: State[] = [];
   readonly #inFlight = new Set<string>();
-  readonly #failed = new Map<string, Unread>();
+  readonly #failed = new Map<string, MissingState>();
   #isRunning = false;
   #change = new AbortController();
 
@@ -71,7 +71,7 @@ export class Prefetch {
     return this.#inFlight.size + this.#queue.length;
   }
 
-  failure(code: string): Unread | undefined {
+  failure(code: string): MissingState | undefined {
     return this.#failed.get(code);
   }
 

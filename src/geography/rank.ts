@@ -2,9 +2,9 @@
 // describe them.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../contract/playground.ts";
-import { type Country, type Coverage, type Needs, unreadCount } from "./country.ts";
-import { type DistrictRow, districtRows, districtText, totalsHold, unreadOf } from "./districts.ts";
-import { againText, firstOf, nameText, noneListedText, plural, stateText, thousands, unreadText } from "./format.ts";
+import { type Country, type Coverage, countMissing, type Needs } from "./country.ts";
+import { type DistrictRow, districtRows, districtText, findMissingStates, totalsHold } from "./districts.ts";
+import { againText, firstOf, formatMissing, nameText, noneListedText, plural, stateText, thousands } from "./format.ts";
 import { grouped } from "./grouped.ts";
 import { fold } from "./names/fold.ts";
 
@@ -187,10 +187,10 @@ function firstOfEach(
 
 /** `last`: figure of the page's last row. A state whose total is below it has no larger district: its list need not be read. */
 function neededLists(states: readonly State[], country: Country, query: RankingQuery, last: number | undefined): Needs {
-  const unread = unreadOf(states, country);
-  if (query.by === "name" || !totalsHold(states, country)) return { rows: unread, all: unread };
+  const missing = findMissingStates(states, country);
+  if (query.by === "name" || !totalsHold(states, country)) return { rows: missing, all: missing };
   const { min = 0 } = query;
-  const all = unread.filter(({ mandalCount }) => mandalCount >= min);
+  const all = missing.filter(({ mandalCount }) => mandalCount >= min);
   // With bounds, the number of rows that fit is a part of the answer, and any list may hold some.
   if (query.order === "asc" || isBounded(query) || query.perState !== undefined || last === undefined)
     return { rows: all, all };
@@ -234,11 +234,11 @@ export async function rankDistricts(
   // Unread lists are counted as the states list has them; of their spread nothing is known but what the order shows.
   const districts = own.districts + districtsOf(needs.all);
   const mandals = own.mandals + mandalsOf(needs.all);
-  const unreadRows = needs.all.map(({ districtCount }) => Math.min(districtCount, perState ?? districtCount));
+  const missingRowCounts = needs.all.map(({ districtCount }) => Math.min(districtCount, perState ?? districtCount));
   const [first] = fitting;
   return {
     ...page,
-    totalRows: rows.length + sumOf(unreadRows),
+    totalRows: rows.length + sumOf(missingRowCounts),
     totals: {
       districts,
       mandals,
@@ -263,7 +263,7 @@ function figureText(row: DivisionRow, by: RankingQuery["by"]): string {
   return figure === 0 && by === "mandalCount" ? ", 0 (none listed)" : `, ${thousands(figure)}`;
 }
 
-export const unreadReasons = ({ unread }: Coverage): string => unread.map(unreadText).join("; ");
+export const formatMissingReasons = ({ unread }: Coverage): string => unread.map(formatMissing).join("; ");
 
 /** Number of names and codes in a sentence. */
 const MAX_LISTED = 12;
@@ -283,7 +283,7 @@ function sharedText({ shared }: Ranking<DivisionRow>): string {
 
 /** What unread lists mean for the rows. */
 function certaintyText({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
-  const count = unreadCount(coverage);
+  const count = countMissing(coverage);
   if (count === 0) return "";
   if (exact) return " These rows are final: no other list can change them.";
   return ` Not exact: ${count} of ${plural(coverage.statesTotal, "list")} unread${againText(coverage)}.`;

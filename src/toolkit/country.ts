@@ -1,7 +1,7 @@
 // What the geography tools share: their common arguments, the end of every answer, and the call that continues an incomplete one.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
-import { type Country, type Coverage, canComeWithin, coverageOf, driftIn, unreadCount } from "../geography/country.ts";
+import { type Country, type Coverage, canComeWithin, countMissing, coverageOf, driftIn } from "../geography/country.ts";
 import { coverageLine } from "../geography/format.ts";
 import { ANSWER_MS, type CountryQuery, type Needs } from "../geography/geography.ts";
 import { type Vintage, vintageOf } from "../geography/vintage.ts";
@@ -56,18 +56,18 @@ export async function queryCountry(
     waitMs: waitSeconds * 1000,
     onProgress: (read, total) => call.report({ progress: read, total, message: `${read} of ${total} states read` }),
   };
-  const { country, unread } = await geography.gather(query, call.context);
+  const { country, missing } = await geography.gather(query, call.context);
   const states = statesOf(country);
   const isStates = level === "state";
   const codes = isStates ? [] : states.map(({ code }) => code);
   const { rows, all } = await requiredLists(states, country);
   // Lists that the rows do not depend on and that are still to come are not mentioned: that would read as a doubt.
-  const missing = unread.filter(({ state, retryAfterSeconds }) =>
+  const reportedMissing = missing.filter(({ state, retryAfterSeconds }) =>
     (retryAfterSeconds === undefined ? all : rows).some(({ code }) => code === state),
   );
   const coverage: Coverage = isStates
     ? { statesTotal: states.length, statesRead: states.length, complete: true, unread: [] }
-    : coverageOf(states, { country, unread: missing });
+    : coverageOf(states, { country, missing: reportedMissing });
   const vintage = vintageOf(country, codes);
   const line = coverageLine(coverage, vintage);
   return { country, states, metadata: { coverage, vintage }, line, drift: driftIn(country, codes) };
@@ -83,6 +83,6 @@ export function repeatWithMaxWait(
   coverage: Coverage,
 ): NextStep | undefined {
   if (!canComeWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
-  const why = `${unreadCount(coverage)} unread`;
+  const why = `${countMissing(coverage)} unread`;
   return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

@@ -11,7 +11,7 @@ import {
   neverAnswer,
   refusingBaseUrl,
   resetAfterReading,
-  resetUnread,
+  resetBeforeReading,
   type Step,
 } from "../support/stub.ts";
 import { clientForTest, failureOf, KEY, submitJob, within } from "./client.ts";
@@ -40,7 +40,7 @@ const met: readonly Met[] = [
   ...each(
     "whose answer is lost every time has an unknown outcome",
     [
-      ["reset unread", resetUnread],
+      ["reset unread", resetBeforeReading],
       ["reset after reading", resetAfterReading],
       ["cut short", cutShort(202, enveloped(job), 30)],
       ["HTTP 500", answer(500)],

@@ -11,7 +11,7 @@ import {
   type RecordedRequest,
   refusingBaseUrl,
   resetAfterReading,
-  resetUnread,
+  resetBeforeReading,
   type Step,
 } from "../support/stub.ts";
 import { clientForTest, failureOf, KEY, readJob, submitJob, within } from "./client.ts";
@@ -21,7 +21,7 @@ const accepted = answer(202, enveloped(job));
 const refused = (status: number, retryable: boolean): Step => answer(status, { ...problem, status, retryable });
 
 const passing: readonly (readonly [string, Step])[] = [
-  ["a reset before the request is read", resetUnread],
+  ["a reset before the request is read", resetBeforeReading],
   ["a reset after the request is read", resetAfterReading],
   ["a connection closed without an answer", hangUp],
   ["an answer cut off in the middle", cutShort(200, enveloped(job), 40)],

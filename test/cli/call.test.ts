@@ -132,9 +132,9 @@ describe("on an emulator", () => {
   test("whose stdout nobody reads has done its work: the same line is a replay", async () => {
     const user = await userForTest();
     const line = user.registration(FILE.succeeds);
-    const unread = user.begin("call", ...line);
-    unread.process.stdout.destroy();
-    await unread.exit;
+    const withClosedOutput = user.begin("call", ...line);
+    withClosedOutput.process.stdout.destroy();
+    await withClosedOutput.exit;
     const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
     const again = await user.type("call", ...line, "--output", "json");
     expect(again).toMatchObject({ code: 3, stderr: "" });

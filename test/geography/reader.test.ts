@@ -32,11 +32,11 @@ test("the default rate reads all 36 states in two windows without one 429", asyn
   const first = await time.during(readAll(20_000));
   expect(coverage(first)).toMatchObject({ statesTotal: 36, statesRead: 27, complete: false });
   expect(time.now() - startedAt).toBeLessThanOrEqual(20_000);
-  const [rest] = coverage(first).unread;
-  expect(rest?.states).toHaveLength(9);
+  const [missing] = coverage(first).unread;
+  expect(missing?.states).toHaveLength(9);
   // What cannot come within the wait is not waited for: each answer says when it can.
   expect(time.now() - startedAt).toBeLessThan(5_000);
-  await time.pass(((rest?.retryAfterSeconds ?? 0) - 40) * 1000);
+  await time.pass(((missing?.retryAfterSeconds ?? 0) - 40) * 1000);
   const second = await time.during(readAll(CALL_MS));
   expect(coverage(second)).toMatchObject({ statesRead: 36, complete: true, unread: [] });
   expect(time.now() - startedAt).toBeLessThan(64_000);
@@ -96,11 +96,11 @@ test("largest states come first", async () => {
 test("time up: the answer has what is there, and the rest is read in the background", async () => {
   const { time, fake, progress, readAll } = setUp();
   const first = await time.during(readAll(1_000));
-  const { unread } = first;
+  const { missing } = first;
   const { statesRead } = coverage(first);
   expect(statesRead).toBeLessThan(36);
-  expect(unread).toHaveLength(36 - statesRead);
-  for (const { retryAfterSeconds } of unread) expect(retryAfterSeconds).toBeGreaterThan(0);
+  expect(missing).toHaveLength(36 - statesRead);
+  for (const { retryAfterSeconds } of missing) expect(retryAfterSeconds).toBeGreaterThan(0);
   expect(progress).toEqual([...progress].sort((a, b) => a - b));
   expect(progress.length).toBeGreaterThan(1);
   await time.pass(120_000);
@@ -131,11 +131,11 @@ test("a 403 stops the reading", async () => {
   const { time, fake, readAll } = setUp(600);
   fake.faults.set(largest, [refusal(403)]);
   const gathered = await time.during(readAll(20_000));
-  const { unread } = gathered;
+  const { missing } = gathered;
   const { statesRead } = coverage(gathered);
   expect(statesRead).toBeLessThanOrEqual(4);
-  expect(unread.find(({ state }) => state === largest)?.reason).toBe("HTTP 403");
-  expect(unread.filter(({ reason }) => reason.includes("HTTP 403"))).toHaveLength(36 - statesRead);
+  expect(missing.find(({ state }) => state === largest)?.reason).toBe("HTTP 403");
+  expect(missing.filter(({ reason }) => reason.includes("HTTP 403"))).toHaveLength(36 - statesRead);
   const count = fake.requests.length;
   await time.pass(600_000);
   expect(fake.requests).toHaveLength(count);

@@ -193,9 +193,9 @@ describe("processes that run at once", () => {
     const processes = await Promise.all([start(), start(), start()]);
     const read = () => time.during(Promise.all(processes.map((each) => readCountry(each, { now: time.now }))));
     const startedAt = time.now();
-    for (const { country, unread } of await read()) {
+    for (const { country, missing } of await read()) {
       expect(country.lists.size).toBe(27);
-      expect(unread[0]).toMatchObject({ reason: "rate limit" });
+      expect(missing[0]).toMatchObject({ reason: "rate limit" });
     }
     expect(time.now() - startedAt).toBeLessThan(5_000);
     expect(fake.requests).toHaveLength(28);

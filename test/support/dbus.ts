@@ -101,13 +101,13 @@ export async function connectToBus(path: string): Promise<BusConnection> {
   const socket = createConnection(path);
   await authenticate(socket);
   const waiting = new Map<number, (returned: boolean) => void>();
-  let unread = Buffer.alloc(0);
+  let pending = Buffer.alloc(0);
   let serial = 0;
   socket.on("error", () => undefined);
   socket.on("data", (chunk) => {
-    unread = Buffer.concat([unread, chunk]);
-    for (let message = readMessage(unread); message; message = readMessage(unread)) {
-      unread = unread.subarray(message.end);
+    pending = Buffer.concat([pending, chunk]);
+    for (let message = readMessage(pending); message; message = readMessage(pending)) {
+      pending = pending.subarray(message.end);
       const { type, serial: answers } = message.reply;
       if (answers !== undefined && (type === METHOD_RETURN || type === ERROR))
         waiting.get(answers)?.(type === METHOD_RETURN);

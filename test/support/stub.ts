@@ -52,7 +52,7 @@ export const answer = (status: number, body?: unknown, headers: Headers = {}): S
   });
 
 /** Kills the connection (RST) before a byte of the body is read. */
-export const resetUnread: Step = { readsBody: false, answer: ({ socket }) => void socket?.resetAndDestroy() };
+export const resetBeforeReading: Step = { readsBody: false, answer: ({ socket }) => void socket?.resetAndDestroy() };
 /** Kills the connection (RST) with the whole request read. */
 export const resetAfterReading: Step = step(({ socket }) => void socket?.resetAndDestroy());
 /** Closes the connection politely (FIN) without an answer. */

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
-import { type DistrictRow, districtRows, unreadOf } from "../districts.ts";
+import { type DistrictRow, districtRows, findMissingStates } from "../districts.ts";
 import { grouped } from "../grouped.ts";
 import {
   formsAsked,
@@ -140,7 +140,7 @@ const byScore = (a: FoundDistrict, b: FoundDistrict): number => b.score - a.scor
 
 export class Places {
   readonly states: readonly State[];
-  readonly unread: readonly State[];
+  readonly missing: readonly State[];
   /** The states of the whole country, whichever ones are asked about. */
   readonly allStates: readonly State[];
   readonly #country: Country;
@@ -158,7 +158,7 @@ export class Places {
   constructor(states: readonly State[], country: Country) {
     this.states = states;
     this.allStates = country.states.value.states;
-    this.unread = unreadOf(states, country);
+    this.missing = findMissingStates(states, country);
     this.#country = country;
   }
 

@@ -118,5 +118,5 @@ export const latinOf = (text: string): string =>
   INDIAN.test(text) ? text.replace(INDIAN_WORDS, (word) => spellWord(word.replace(JOINERS, ""))) : text;
 
 /** Whether the text has letters, and none of them is Latin or of the nine scripts. */
-export const isUnreadable = (text: string): boolean =>
+export const isUnsupportedScript = (text: string): boolean =>
   /\p{L}/u.test(text) && !/[\p{Script=Latin}\u0900-\u0d7f]/u.test(text);
