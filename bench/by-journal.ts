@@ -9,7 +9,7 @@ import { openSqlite } from "../src/actions/store/sqlite.ts";
 import { register } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
 import type { Growth } from "./growth.ts";
-import { answered, ask, inTurn, median, timed } from "./measure.ts";
+import { answered, ask, median, runSequentially, timed } from "./measure.ts";
 import { CLI, ourEnvironment } from "./subjects.ts";
 import { markdown } from "./table.ts";
 
@@ -56,8 +56,8 @@ async function syncsPerAction(client: Client, count: number): Promise<number | u
 async function row(client: Client, actions: number, count: number): Promise<readonly string[]> {
   await answered(client, register(0));
   const times = await timed(count, (n) => ask(client, register(1 + n)));
-  const listed = await inTurn(client, { name: "list_actions", arguments: {} }, 30);
-  const unsettled = await inTurn(client, { name: "list_actions", arguments: { state: "unknown" } }, 30);
+  const listed = await runSequentially(client, { name: "list_actions", arguments: {} }, 30);
+  const unsettled = await runSequentially(client, { name: "list_actions", arguments: { state: "unknown" } }, 30);
   const syncs = await syncsPerAction(client, 20);
   return [
     actions.toLocaleString("en"),

@@ -28,8 +28,8 @@ export async function measureGroup(group: Group, bench: Bench, say: (text: strin
   for (let round = 0; round < rounds; round++) {
     say(`${group.title}: round ${round + 1} of ${rounds}`);
     // Not always in the same order: whoever comes first finds the machine cooler.
-    const turned = subjects.map((_, index) => subjects[(index + round) % subjects.length] ?? subjects[0]);
-    const order = turned.filter((subject) => subject !== undefined);
+    const rotated = subjects.map((_, index) => subjects[(index + round) % subjects.length] ?? subjects[0]);
+    const order = rotated.filter((subject) => subject !== undefined);
     for await (const [name, figures] of group.round({ ...bench, subjects: order }))
       results.set(name, [...(results.get(name) ?? []), figures]);
   }

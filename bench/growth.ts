@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Calls } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
 import type { Bench } from "./group.ts";
-import { answered, ask, callsAtOnce, inTurn } from "./measure.ts";
+import { answered, ask, callsAtOnce, runSequentially } from "./measure.ts";
 import { rssMiB } from "./process.ts";
 import { startStub } from "./start-stub.ts";
 import { CALL_V1, CALL_V1_18, CLI, makeSubjects, OURS, ourEnvironment, type Subject } from "./subjects.ts";
@@ -43,7 +43,7 @@ export const byPage: Growth = async ({ subjects }, isQuick, say) => {
   const page =
     (limit: number): Work =>
     async (client, calls) => {
-      const { p50Ms, cpuMs } = await inTurn(client, calls.jobs(limit), isQuick ? 15 : 60);
+      const { p50Ms, cpuMs } = await runSequentially(client, calls.jobs(limit), isQuick ? 15 : 60);
       return `${p50Ms.toFixed(2)} / ${cpuMs?.toFixed(2) ?? ""}`;
     };
   const ours = subjects.filter(({ name }) => name === CALL_V1 || name.startsWith(OURS));

@@ -67,7 +67,7 @@ export async function timed(count: number, work: (number: number) => Promise<unk
 }
 
 /** One call after the other, after some that do not count. */
-export async function inTurn(client: Client, call: Call, count: number): Promise<Run> {
+export async function runSequentially(client: Client, call: Call, count: number): Promise<Run> {
   for (let n = 0; n < Math.max(10, count / 5); n++) await ask(client, call);
   let times: readonly number[] = [];
   const cpu = await cpuOf(client, count, async () => {

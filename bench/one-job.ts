@@ -16,11 +16,11 @@ async function figuresOf({ command, calls }: Subject, { small, crowd }: Size): P
   const call = () => ask(client, calls.job);
 
   /** So many one after the other, then so many at once; the CPU time is of both. */
-  async function look(inTurn: number, atTheSameTime: number) {
+  async function look(sequentialCount: number, atTheSameTime: number) {
     let times: readonly number[] = [];
     let perSecond = Number.NaN;
-    const cpuMs = await cpuOf(client, inTurn + atTheSameTime, async () => {
-      times = await timed(inTurn, call);
+    const cpuMs = await cpuOf(client, sequentialCount + atTheSameTime, async () => {
+      times = await timed(sequentialCount, call);
       ({ perSecond } = await atOnce(call, IN_FLIGHT, atTheSameTime));
     });
     return { p50Ms: median(times), p99Ms: quantile(times, 0.99), cpuMs, perSecond };

@@ -4,7 +4,7 @@ import type { Call } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
 import type { Group } from "./group.ts";
 import { type Era, type HttpServer, serveHttp } from "./http-client.ts";
-import { answered, ask, atOnce, cpuOf, type Figures, inTurn, type Size } from "./measure.ts";
+import { answered, ask, atOnce, cpuOf, type Figures, runSequentially, type Size } from "./measure.ts";
 import { rssMiB } from "./process.ts";
 import { CALL_V1, isOfPages, OURS, type Subject } from "./subjects.ts";
 
@@ -16,7 +16,7 @@ const IDLE_MS = 500;
 async function look(client: Client, call: Call, { warm, small, crowd }: Size) {
   await answered(client, call);
   await atOnce(() => ask(client, call), IN_FLIGHT, warm);
-  const { p50Ms, p99Ms } = await inTurn(client, call, small);
+  const { p50Ms, p99Ms } = await runSequentially(client, call, small);
   let perSecond = Number.NaN;
   const cpuMs = await cpuOf(client, crowd, async () => {
     ({ perSecond } = await atOnce(() => ask(client, call), IN_FLIGHT, crowd));

@@ -3,7 +3,17 @@ import { Pool } from "undici";
 import { paths } from "./calls.ts";
 import { connect } from "./client.ts";
 import type { Bench, Group } from "./group.ts";
-import { answered, ask, atOnce, callsAtOnce, type Figures, inTurn, median, type Size, timed } from "./measure.ts";
+import {
+  answered,
+  ask,
+  atOnce,
+  callsAtOnce,
+  type Figures,
+  median,
+  runSequentially,
+  type Size,
+  timed,
+} from "./measure.ts";
 import { rssMiB } from "./process.ts";
 import { CALL_V1, type Subject } from "./subjects.ts";
 
@@ -18,11 +28,11 @@ async function figuresOf({ command, calls }: Subject, size: Size): Promise<Figur
   await atOnce(() => ask(client, calls.states), 4, warm);
   await atOnce(() => ask(client, calls.input), 4, warm);
   await atOnce(() => ask(client, calls.jobs(100)), 2, warm / 2);
-  const states = await inTurn(client, calls.states, small);
-  const input = await inTurn(client, calls.input, small);
+  const states = await runSequentially(client, calls.states, small);
+  const input = await runSequentially(client, calls.input, small);
   const manyStates = await callsAtOnce(client, calls.states, IN_FLIGHT, crowd);
   const manyInputs = await callsAtOnce(client, calls.input, IN_FLIGHT, crowd);
-  const jobs = await inTurn(client, calls.jobs(100), pages);
+  const jobs = await runSequentially(client, calls.jobs(100), pages);
   const peakMiB = rssMiB(client.pid, "VmHWM");
   await client.close();
   return {

@@ -321,7 +321,7 @@ export const operations = {
     },
     key: "processing",
     adds: keyArgument.processing,
-    example: ({ permissionOrder }) => ({ body: permissionOrder }),
+    example: ({ permissionRequest }) => ({ body: permissionRequest }),
     another: { purpose: "Another purpose" },
   },
   getMicSharedFileProcessingRequest: {

@@ -19,10 +19,10 @@ import { resolveStates } from "../src/geography/names/state.ts";
 import {
   type CountryAnswer,
   type GeographyMetadata,
+  geographyWaitSeconds,
   queryCountry,
   repeatWithMaxWait,
   stateArgument,
-  sweepSeconds,
 } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -147,7 +147,7 @@ export const findDistrict = defineTool({
     names: z.array(oneOfNames).min(1).max(50).describe("Or several.").optional(),
     state: stateArgument.optional(),
     limit: z.int().min(1).max(20).describe("Default 5.").optional(),
-    waitSeconds: sweepSeconds,
+    waitSeconds: geographyWaitSeconds,
   }),
   output: outputs.answer<FoundAnswer>(
     { coverage: outputs.object, vintage: outputs.object },

@@ -7,7 +7,7 @@ import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/fold.ts";
 import { type DivisionRow, formatMissingReasons, type RankingQuery, totalsText } from "../src/geography/rank.ts";
 import { saveAs } from "../src/toolkit/arguments.ts";
-import { repeatWithMaxWait, sweepSeconds } from "../src/toolkit/country.ts";
+import { geographyWaitSeconds, repeatWithMaxWait } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
@@ -79,7 +79,7 @@ export const rankDivisions = defineTool({
     min: z.number().describe("Bounds the by figure.").optional(),
     max: z.number().optional(),
     saveAs,
-    waitSeconds: sweepSeconds,
+    waitSeconds: geographyWaitSeconds,
   }),
   output: outputs.answer<RankingFacts>(
     {

@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
 import type { DivisionRow, RankingQuery } from "../src/geography/rank.ts";
-import { repeatWithMaxWait, sweepSeconds } from "../src/toolkit/country.ts";
+import { geographyWaitSeconds, repeatWithMaxWait } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
@@ -25,7 +25,7 @@ export const showDivisions = defineTool({
   input: z.strictObject({
     level: z.enum(["state", "district"]),
     states: z.array(z.string().max(80)).max(64).describe("Codes or names.").optional(),
-    waitSeconds: sweepSeconds,
+    waitSeconds: geographyWaitSeconds,
   }),
   output: outputs.answer<ShownDivisions>({
     level: outputs.text,

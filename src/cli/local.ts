@@ -75,7 +75,7 @@ export function compose(
     },
   });
   telemetry?.registerGauge("mic.watched.resources", runtime.resourceWatcher.count);
-  telemetry?.registerGauge("mic.geography.permits", geography.permits);
+  telemetry?.registerGauge("mic.geography.permits", geography.availableRequests);
   return {
     runtime,
     identity,

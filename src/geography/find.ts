@@ -1,6 +1,6 @@
 // Finds districts by name: every one that may be meant, how sure that is, and the sentences that say so. A query may name its
 // state, or be the name of a state.
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
 import { type Country, type Coverage, countMissing, type Needs } from "./country.ts";
@@ -156,7 +156,7 @@ async function forEachName<T>(
   const results: T[] = [];
   for (const query of queries) {
     results.push(work(query, places));
-    await nextTurn();
+    await yieldToEventLoop();
   }
   return results;
 }

@@ -44,7 +44,7 @@ export interface Geography {
    */
   gather(wish: CountryQuery, context: CallContext): Promise<Gathered>;
   /** Direct requests that may be sent now. */
-  permits(): number;
+  availableRequests(): number;
   /** Stops what is in flight. Resolves when what was read is stored. */
   close(): Promise<void>;
 }
@@ -124,8 +124,8 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
       const isHeldUp = !limiter.isSending && limiter.delayMs() > 0;
       const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
       // The rate limit or a cooldown lasts longer than the call: it does not wait.
-      const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
-      if (isEnough || isHopeless || timing.now() >= untilAt) {
+      const isPastDeadline = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
+      if (isEnough || isPastDeadline || timing.now() >= untilAt) {
         const missingStates = about.filter(({ code }) => !country.lists.has(code));
         const missing = missingStates.map((state) => toMissingState(state, all, wish.notNeeded));
         return { country, missing };
@@ -144,7 +144,7 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
     districts: (code, context) => playground.districts(code, context),
     openApi: (context) => playground.openApi(context),
     gather,
-    permits: () => limiter.permits(),
+    availableRequests: () => limiter.availableRequests(),
     async close() {
       closing.abort();
       await store.close();

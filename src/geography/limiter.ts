@@ -27,7 +27,7 @@ export class Limiter {
   readonly #limits: { readonly ahead: number; readonly direct: number };
   readonly #timing: Timing;
   readonly #store: GeographyStore;
-  readonly #inLane = pLimit(CONCURRENCY);
+  readonly #limitConcurrency = pLimit(CONCURRENCY);
   // Requests count from their ends: the API may have counted one as late as that.
   #endedAt: number[] = [];
   #running = 0;
@@ -51,7 +51,7 @@ export class Limiter {
   }
 
   /** Direct requests that may be sent now. */
-  permits(): number {
+  availableRequests(): number {
     return this.isCoolingDown ? 0 : Math.max(0, this.#max(true) - this.#freeAt().length);
   }
 
@@ -70,10 +70,10 @@ export class Limiter {
    * Throws Failure `rate_limited` if that is after `untilAt`, the signal's reason, or what `send` throws.
    */
   async run<T>(send: () => Promise<T>, signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<T> {
-    await this.#turn(signal, untilAt, isDirect);
+    await this.#waitForSlot(signal, untilAt, isDirect);
     this.#running += 1;
     try {
-      return await this.#inLane(send);
+      return await this.#limitConcurrency(send);
     } catch (error) {
       if (error instanceof Failure && error.facts.status === 429)
         await this.#coolDown((error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS) * 1000);
@@ -89,7 +89,7 @@ export class Limiter {
     this.#endedAt.push(at);
   }
 
-  async #turn(signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<void> {
+  async #waitForSlot(signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<void> {
     const place = {};
     if (isDirect) this.#waiting.push(place);
     try {

@@ -1,6 +1,6 @@
 // Ranks states or districts, exactly: the lists that an answer needs, its rows, totals over all rows that fit, and the sentences that
 // describe them.
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../contract/playground.ts";
 import { type Country, type Coverage, countMissing, type Needs } from "./country.ts";
 import { type DistrictRow, districtRows, districtText, findMissingStates, totalsHold } from "./districts.ts";
@@ -97,7 +97,7 @@ async function keyedDistricts(states: readonly State[], country: Country): Promi
     }
     if (list === undefined || known !== undefined) continue;
     keysOfLists.set(list, keys);
-    await nextTurn();
+    await yieldToEventLoop();
   }
   if (new Set(keyed.map(({ row }) => row.districtCode)).size === keyed.length) return keyed;
   const same = grouped(keyed.map((each) => [`${each.row.districtCode} ${each.folded}`, each]));

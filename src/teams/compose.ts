@@ -201,7 +201,7 @@ export function composeTeams(deployment: Deployment) {
   telemetry?.registerGauge("mic.watched.resources", () =>
     runtimes.openTeams().reduce((sum, { watching }) => sum + watching.count(), 0),
   );
-  telemetry?.registerGauge("mic.geography.permits", geography.permits);
+  telemetry?.registerGauge("mic.geography.permits", geography.availableRequests);
   telemetry?.registerGauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
   telemetry?.registerGauge("mic.database.waiting", waiting);
 

@@ -13,7 +13,12 @@ const MAX_WAIT_SECONDS = 45;
 /** Some of a call's 45 s are kept for making its answer. */
 const LONGEST_WAIT_SECONDS = MAX_WAIT_SECONDS - ANSWER_MS / 1000;
 
-export const sweepSeconds = z.int().min(0).max(MAX_WAIT_SECONDS).describe("For unread lists; default 20.").optional();
+export const geographyWaitSeconds = z
+  .int()
+  .min(0)
+  .max(MAX_WAIT_SECONDS)
+  .describe("For unread lists; default 20.")
+  .optional();
 
 export const stateArgument = z.string().max(80).describe("Code or name.");
 

@@ -4,7 +4,7 @@ import { EventEmitter, once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as tick } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { type ActionCall, createActions, type PerformedAction } from "../../src/actions/actions.ts";
 import { type Journal, openJournal, type StoredAction } from "../../src/actions/journal.ts";
@@ -93,7 +93,7 @@ export async function openOffice(): Promise<Office> {
           random: () => 0.5,
           async sleep(ms) {
             // What is under way elsewhere gets on.
-            for (let n = 0; n < 5; n++) await turn();
+            for (let n = 0; n < 5; n++) await tick();
             clock.nowMs += ms;
             waited.emit(String(++waits));
           },

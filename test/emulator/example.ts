@@ -26,7 +26,7 @@ export interface World {
   readonly values: Readonly<Record<string, string>>;
   readonly registration: Body;
   readonly jobOrder: Body;
-  readonly permissionOrder: Body;
+  readonly permissionRequest: Body;
   /** One that can be cancelled. */
   newJob(): Promise<Job>;
   /** One that can be retried. */
@@ -51,8 +51,8 @@ export async function makeWorld(service: Service): Promise<World> {
     ifMatch: `"${cancelled.resourceVersion}"`,
     body: { reason: "An example" },
   });
-  const permissionOrder = processingBody(service, offer, sharedInput.id);
-  const request = await service.ok(operations.requestMicSharedFileProcessing, { body: permissionOrder });
+  const permissionRequest = processingBody(service, offer, sharedInput.id);
+  const request = await service.ok(operations.requestMicSharedFileProcessing, { body: permissionRequest });
   const assetId = fileId(service, FILE.succeeds);
   return {
     offer,
@@ -71,7 +71,7 @@ export async function makeWorld(service: Service): Promise<World> {
     },
     registration: { workspaceId, inputKind: "M4_FILE", referenceId: assetId },
     jobOrder: { ...jobBody(service, offer, input.id) },
-    permissionOrder,
+    permissionRequest,
     newJob,
     failedJob,
   };

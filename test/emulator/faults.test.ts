@@ -143,7 +143,7 @@ test("times: as often as told; operationId: there alone; DELETE: no more", async
   const jobs = () => service.call(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId } });
   await service.fault({ kind: "status", status: 503 }, { operationId: "getMicPublicCapabilities", times: 2 });
   const statuses = [];
-  for (let turn = 0; turn < 3; turn += 1) statuses.push((await capabilities(service)).status, (await jobs()).status);
+  for (let round = 0; round < 3; round += 1) statuses.push((await capabilities(service)).status, (await jobs()).status);
   expect(statuses).toEqual([503, 200, 503, 200, 200, 200]);
 
   await service.fault({ kind: "status", status: 500 }, { times: 2 });
@@ -160,7 +160,7 @@ test("faults come in the order they were asked for", async () => {
   for (const status of [500, 502, 503])
     await service.fault({ kind: "status", status }, only("getMicPublicCapabilities"));
   const statuses = [];
-  for (let turn = 0; turn < 4; turn += 1) statuses.push((await capabilities(service)).status);
+  for (let round = 0; round < 4; round += 1) statuses.push((await capabilities(service)).status);
   expect(statuses).toEqual([500, 502, 503, 200]);
 });
 

@@ -102,7 +102,7 @@ function inTheBackground(of: ReturnType<typeof service>, parts: Parts) {
 }
 
 const until = async (holds: () => Promise<boolean>) => {
-  for (let turn = 0; turn < 100; turn += 1) {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

@@ -42,8 +42,8 @@ async function readAll(
 ): Promise<readonly Page[]> {
   const pages: Page[] = [];
   let cursor: string | undefined;
-  for (let turn = 0; turn < 300; turn += 1) {
-    const limit = limits[turn % limits.length];
+  for (let round = 0; round < 300; round += 1) {
+    const limit = limits[round % limits.length];
     const page = await read({ ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) });
     pages.push(page);
     expect(page.hasMore).toBe(page.nextCursor !== null);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { Service } from "../emulator/service.ts";
 import { FILE, jobBodyFor } from "../emulator/work.ts";
-import { executed, patiently, sent } from "../mcp/tasks/bench.ts";
+import { executed, pollOptions, sent } from "../mcp/tasks/bench.ts";
 import { operations } from "../operations.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { folderForTest } from "../support/home.ts";
@@ -26,7 +26,7 @@ async function newBench() {
 /** The server is killed with this call under way as soon as `reached` counts so many. */
 async function killIn(server: Server, tool: string, args: object, reached: () => Promise<number>, times = 1) {
   server.send(tool, args, 1);
-  await expect.poll(reached, patiently).toBeGreaterThanOrEqual(times);
+  await expect.poll(reached, pollOptions).toBeGreaterThanOrEqual(times);
   await server.kill();
 }
 
@@ -76,7 +76,7 @@ test("no more than eight requests of one call are under way at once", patient, a
     await service.fault({ kind: "hang" }, { operationId, times: 20 });
     const server = await inside();
     server.send(tool, args, 1);
-    await expect.poll(() => arrived(operationId)(service), patiently).toBe(8);
+    await expect.poll(() => arrived(operationId)(service), pollOptions).toBe(8);
     // None of the eight is answered: whatever else is on its way has time to arrive.
     await sleep(300);
     expect(await arrived(operationId)(service), tool).toBe(8);

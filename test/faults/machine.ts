@@ -188,7 +188,7 @@ export class Machine {
       random: () => 0.5,
       sleep: async (ms, signal) => {
         // What is under way elsewhere gets a little real time for each piece of virtual time.
-        for (let turn = 0; turn < 5; turn++) await tick();
+        for (let tickCount = 0; tickCount < 5; tickCount++) await tick();
         if (this.crashed) return await this.#die();
         signal.throwIfAborted();
         clock.advance(ms);

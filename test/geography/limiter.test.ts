@@ -10,20 +10,20 @@ import { virtualTime } from "./virtual.ts";
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
-const PATIENT = Number.POSITIVE_INFINITY;
+const NO_DEADLINE = Number.POSITIVE_INFINITY;
 
 function setUp(perMinute: number) {
   const time = virtualTime();
   const limiter = new Limiter(perMinute, time, createGeographyStore(undefined, time.now));
-  const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = PATIENT, signal = NEVER) =>
+  const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = NO_DEADLINE, signal = NEVER) =>
     limiter.run(send, signal, untilAt, isDirect);
   /** Requests of the prefetch, one after the other. */
-  const use = async (count: number): Promise<void> => {
+  const runPrefetches = async (count: number): Promise<void> => {
     for (let n = 0; n < count; n++) await run(async () => undefined);
   };
-  const refused = (retryAfterSeconds: number) =>
+  const runRateLimited = (retryAfterSeconds: number) =>
     run(() => Promise.reject(refusal(429, retryAfterSeconds))).catch(() => undefined);
-  return { time, limiter, run, use, refused };
+  return { time, limiter, run, use: runPrefetches, refused: runRateLimited };
 }
 
 /** The most that lie within any window. */
@@ -60,12 +60,12 @@ test("never sends more than N prefetch requests, nor N+2 in all, within any 60 s
 });
 
 test("sends the next request as soon as the window allows", async () => {
-  const { time, limiter, use } = setUp(3);
-  await use(3);
+  const { time, limiter, use: runPrefetches } = setUp(3);
+  await runPrefetches(3);
   const startedAt = time.now();
   expect(limiter.delayMs()).toBe(WINDOW_MS);
   expect(limiter.delayMs(3)).toBe(2 * WINDOW_MS);
-  await time.during(use(1));
+  await time.during(runPrefetches(1));
   expect(time.now() - startedAt).toBe(WINDOW_MS);
 });
 
@@ -79,8 +79,8 @@ test("counts the requests of other processes, and none from the future", async (
 });
 
 test("sends direct requests first, in their order", async () => {
-  const { time, run, use } = setUp(1);
-  await use(1);
+  const { time, run, use: runPrefetches } = setUp(1);
+  await runPrefetches(1);
   const order: string[] = [];
   const take = (name: string, isDirect: boolean) => run(async () => order.push(name), isDirect);
   const all = ["ahead", "first", "second", "third"].map((name) => take(name, name !== "ahead"));
@@ -89,8 +89,8 @@ test("sends direct requests first, in their order", async () => {
 });
 
 test("refuses at once a request that cannot be sent in time, with the seconds that it would take", async () => {
-  const { time, run, use } = setUp(1);
-  await use(1);
+  const { time, run, use: runPrefetches } = setUp(1);
+  await runPrefetches(1);
   await Promise.all([0, 1].map(() => run(async () => undefined, true)));
   const failure = await run(async () => undefined, true, time.now() + 45_000).catch((error: unknown) => error);
   if (!(failure instanceof Failure)) throw new Error("not refused");
@@ -98,31 +98,31 @@ test("refuses at once a request that cannot be sent in time, with the seconds th
 });
 
 test("sends nothing during the Retry-After of a 429, then half as much for ten minutes", async () => {
-  const { time, limiter, use, refused } = setUp(10);
-  await refused(30);
+  const { time, limiter, use: runPrefetches, refused: runRateLimited } = setUp(10);
+  await runRateLimited(30);
   expect(limiter.isCoolingDown).toBe(true);
-  expect(limiter.permits()).toBe(0);
+  expect(limiter.availableRequests()).toBe(0);
   expect(limiter.delayMs()).toBe(30_000);
-  await time.during(use(4));
+  await time.during(runPrefetches(4));
   expect(limiter.delayMs()).toBe(30_000);
   await time.pass(SLOWED_MS);
-  await use(10);
+  await runPrefetches(10);
   expect(limiter.delayMs()).toBe(WINDOW_MS);
 });
 
 test("forgets a cooldown that the clock puts into the future", async () => {
-  const { time, limiter, refused } = setUp(10);
-  await refused(30);
+  const { time, limiter, refused: runRateLimited } = setUp(10);
+  await runRateLimited(30);
   time.setBack(3_600_000);
   expect(limiter.isCoolingDown).toBe(false);
   expect(limiter.delayMs()).toBe(0);
 });
 
 test("drops a request whose caller stops waiting", async () => {
-  const { limiter, run, use } = setUp(1);
-  await use(1);
+  const { limiter, run, use: runPrefetches } = setUp(1);
+  await runPrefetches(1);
   const canceled = new AbortController();
-  const waiting = run(() => Promise.reject(new Error("sent")), false, PATIENT, canceled.signal);
+  const waiting = run(() => Promise.reject(new Error("sent")), false, NO_DEADLINE, canceled.signal);
   canceled.abort(new Error("gone"));
   await expect(waiting).rejects.toThrow("gone");
   expect(limiter.isSending).toBe(false);

@@ -30,10 +30,10 @@ import {
   plainTexts,
   REFUSALS,
   refusal,
+  type Scenario,
+  scenarios,
   success,
   type Texts,
-  type Turn,
-  turns,
   voiceTexts,
 } from "./hostile.ts";
 
@@ -63,7 +63,7 @@ const connectionOf = (side: Side) =>
 const connections = { plain: connectionOf("plain"), hostile: connectionOf("hostile") };
 
 let texts: Both<Texts> = { plain: plainTexts(0), hostile: plainTexts(0) };
-let turn: Turn;
+let scenario: Scenario;
 /** What the service answers instead; undefined: as usual. */
 let refuse: ((side: Side, request: RecordedRequest) => Step | undefined) | undefined;
 let tokens = 0;
@@ -73,12 +73,12 @@ let meetings = 0;
 let serverLines = new Set<string>();
 
 /** No id comes again, and no action. Without a pool each text of the API is a line of the server. */
-function meet(pool: readonly string[] | undefined, now: Turn): void {
+function meet(pool: readonly string[] | undefined, nextScenario: Scenario): void {
   meetings++;
   serverLines = new Set();
   const hostile = pool === undefined ? voiceTexts(meetings, serverLines) : hostileTexts(meetings, pool);
   texts = { plain: plainTexts(meetings), hostile };
-  turn = now;
+  scenario = nextScenario;
 }
 
 /** A retry names the job that it retries. */
@@ -100,7 +100,7 @@ beforeEach(() => {
     if (refused) return refused;
     if (endpoint === undefined) return answer(200, { access_token: `token-${++tokens}` });
     if (endpoint.success.body === "binary") return file(texts[side]);
-    const { sent } = success(endpoint, turn, texts[side]);
+    const { sent } = success(endpoint, scenario, texts[side]);
     return answer(endpoint.success.status, endpoint === retryMicJob ? asRetryOf(request.target, sent) : sent);
   });
 });
@@ -264,10 +264,10 @@ const otherLists: readonly (readonly [tool: string, args: Args])[] = [
 ];
 const CATALOGUE = "mic://geography/catalogue.tsv";
 
-const aTurn = (): Turn => {
-  const [now] = fc.sample(turns, { seed: SEED, numRuns: 1 });
-  if (!now) throw new Error("unreachable");
-  return now;
+const sampleScenario = (): Scenario => {
+  const [nextScenario] = fc.sample(scenarios, { seed: SEED, numRuns: 1 });
+  if (!nextScenario) throw new Error("unreachable");
+  return nextScenario;
 };
 
 const argsFor = (args: (textFor: Texts) => Args) => (side: Side) => args(asArgument(texts[side]));
@@ -281,15 +281,15 @@ test("every tool is tried", async () => {
 describe("whatever the service says", () => {
   test("in the resources of jobs, the tools' answers keep their shape, and the data is exact", async () => {
     const succeeded = new Set<string>();
-    const property = fc.asyncProperty(attacks, turns, async (pool, now) => {
-      meet(pool, now);
+    const property = fc.asyncProperty(attacks, scenarios, async (pool, nextScenario) => {
+      meet(pool, nextScenario);
       for (const [tool, args] of Object.entries(jobTools)) {
         const { hostile } = await callBoth(tool, argsFor(args));
         if (!hostile.isError) succeeded.add(tool);
         const endpoint = readsOne.get(tool);
         if (!endpoint) continue;
         const full = await callBoth(tool, (side) => ({ ...argsFor(args)(side), view: "full" }));
-        expect(full.hostile.structured).toMatchObject(Object(success(endpoint, turn, texts.hostile).body));
+        expect(full.hostile.structured).toMatchObject(Object(success(endpoint, scenario, texts.hostile).body));
       }
       for (const [tool, args] of otherLists) await callBoth(tool, () => args);
       const [plainly, hostilely] = SIDES.map((side) => questions[side].splice(0));
@@ -302,7 +302,7 @@ describe("whatever the service says", () => {
 
   test("in geography, refused and answered, and in catalogue.tsv, lines and columns stay as they are", async () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
-    meet(pool, aTurn());
+    meet(pool, sampleScenario());
     for (const form of REFUSALS) {
       refuse = (side) => refusal(form, texts[side], 422);
       for (const [tool, args] of Object.entries(geographyTools)) await callBoth(tool, argsFor(args));
@@ -329,7 +329,7 @@ describe("whatever the service says", () => {
 
   test("no row of a job tool contains an unquoted line of the server", async () => {
     for (const jobState of ["FAILED", "RUNNING", "SUCCEEDED", "WAITING_REVIEW"]) {
-      meet(undefined, { ...aTurn(), jobState });
+      meet(undefined, { ...sampleScenario(), jobState });
       for (const [tool, args] of Object.entries(jobTools)) await callBoth(tool, argsFor(args));
       for (const [tool, args] of otherLists) await callBoth(tool, () => args);
     }
@@ -337,7 +337,7 @@ describe("whatever the service says", () => {
 
   test("no row of a geography tool or of catalogue.tsv contains an unquoted line of the server", async () => {
     for (let times = 0; times < 5; times++) {
-      meet(undefined, aTurn());
+      meet(undefined, sampleScenario());
       const client = await connectionForTest("v2-modern", { env: environmentOf("hostile") });
       for (const [tool, args] of Object.entries(geographyTools)) {
         const { isError, text } = await client.callTool(tool, argsFor(args)("hostile"));
@@ -356,7 +356,7 @@ describe("whatever the service says", () => {
   test("no text of a view contains an unquoted line of the server", async () => {
     const env = { ...environmentOf("hostile"), MIC_APPS: "always", MIC_WORKSPACE_ID: workspaceId };
     for (let times = 0; times < 4; times++) {
-      meet(undefined, { ...aTurn(), jobState: "FAILED" });
+      meet(undefined, { ...sampleScenario(), jobState: "FAILED" });
       const client = await connectionForTest("v2-modern", { env });
       await client.callTool("submit_job", samples.createJob);
       for (const [tool, args] of [
@@ -391,7 +391,7 @@ describe("whatever the service says", () => {
       return results.length;
     };
     for (const isRefused of [true, false]) {
-      meet(isRefused ? pool : undefined, { ...aTurn(), jobState: "PAUSED" });
+      meet(isRefused ? pool : undefined, { ...sampleScenario(), jobState: "PAUSED" });
       refuse = actions("no JSON", 200);
       const tried = journaled.map((tool) => callBoth(tool, argsFor(jobTools[tool] ?? (() => ({})))));
       for (const { hostile } of await Promise.all(tried))
@@ -411,11 +411,11 @@ describe("whatever the service says", () => {
   test("in a refusal, nothing is said in our voice", async () => {
     const refused = fc.asyncProperty(
       attacks,
-      turns,
+      scenarios,
       fc.constantFrom(...REFUSALS),
       fc.constantFrom(400, 404, 409, 412, 422),
-      async (pool, now, form, status) => {
-        meet(pool, now);
+      async (pool, nextScenario, form, status) => {
+        meet(pool, nextScenario);
         refuse = (side) => refusal(form, texts[side], status);
         // At once: what proves nothing is asked for again and again before it is told.
         const { list_actions, resolve_actions, ...abroad } = jobTools;
@@ -447,8 +447,8 @@ describe("whatever the service says", () => {
           ({ text }) => ({ text, failed: "" }),
           (error: unknown) => ({ text: "", failed: error instanceof Error ? error.message : String(error) }),
         );
-    const readable = fc.asyncProperty(attacks, turns, async (pool, now) => {
-      meet(pool, now);
+    const readable = fc.asyncProperty(attacks, scenarios, async (pool, nextScenario) => {
+      meet(pool, nextScenario);
       for (const form of [undefined, "bare", "no JSON"] as const) {
         refuse = form && ((side) => refusal(form, texts[side], 404));
         for (const path of paths) {
@@ -524,7 +524,7 @@ describe("what a person sees at a terminal", () => {
 
   test.each(commands)("%s prints no unquoted line of the server and no invisible character", async (_, args) => {
     for (const jobState of ["FAILED", "SUCCEEDED"]) {
-      meet(undefined, { ...aTurn(), jobState });
+      meet(undefined, { ...sampleScenario(), jobState });
       const { stdout, stderr } = await run(args(texts.hostile), { env: environmentOf("hostile") });
       expect(stdout, stderr).not.toBe("");
       expectLines(stdout);
@@ -534,7 +534,7 @@ describe("what a person sees at a terminal", () => {
 
   test("watch prints no unquoted line of the server and no invisible character", async () => {
     for (let times = 0; times < 13; times++) {
-      meet(undefined, { ...aTurn(), jobState: "FAILED" });
+      meet(undefined, { ...sampleScenario(), jobState: "FAILED" });
       const { stdout, stderr } = await run(["watch", "x"], { env: environmentOf("hostile") });
       expect(stdout, stderr).toContain("FAILED, at stage");
       expectLines(stdout);
@@ -545,7 +545,7 @@ describe("what a person sees at a terminal", () => {
   test("actions prints ids that the API chose in quotes, and lines to copy without invisible characters", async () => {
     const client = await connectionForTest("v2-modern", { env: environmentOf("hostile") });
     for (let times = 0; times < 13; times++) {
-      meet(undefined, aTurn());
+      meet(undefined, sampleScenario());
       await client.callTool("submit_job", { ...samples.createJob, idempotencyKey: `submitted-${times}` });
     }
     refuse = () => neverAnswer;
@@ -563,7 +563,7 @@ describe("what a person sees at a terminal", () => {
   });
 
   test("JSON output escapes invisible characters and keeps the value", async () => {
-    meet(undefined, aTurn());
+    meet(undefined, sampleScenario());
     // JSON.stringify escapes the first 32 by itself.
     const others = forbidden.slice(32);
     const pool = [0, 60, 120].map((at) => others.slice(at, at + 60).join(""));
@@ -571,7 +571,7 @@ describe("what a person sees at a terminal", () => {
     const env = environmentOf("hostile");
     const { stdout } = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--output", "json"], { env });
     expect(unwanted(stdout, "\n"), stdout).toEqual([]);
-    const { body } = success(listMicJobs, turn, texts.hostile);
+    const { body } = success(listMicJobs, scenario, texts.hostile);
     expect(JobIds.parse(JSON.parse(stdout)).data.map(({ id }) => id)).toEqual(
       JobIds.parse(body).data.map(({ id }) => id),
     );

@@ -148,7 +148,7 @@ function findMaxChars(endpoint: Endpoint, schema: z.ZodType, body: unknown, plac
 }
 
 /** What varies between two answers of a kind beside their texts. */
-export interface Turn {
+export interface Scenario {
   readonly jobState: string;
   readonly operationState: string;
   readonly inputState: string;
@@ -157,7 +157,7 @@ export interface Turn {
   readonly attemptCount: number;
 }
 
-export const turns: fc.Arbitrary<Turn> = fc.record({
+export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   jobState: fc.constantFrom("RUNNING", "WAITING_REVIEW", "PAUSED", "SUCCEEDED", "FAILED", "FAILED", "CANCELLED"),
   operationState: fc.constantFrom("RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"),
   inputState: fc.constantFrom("READY", "WAITING_SCAN", "EXPIRED", "WITHDRAWN"),
@@ -169,8 +169,8 @@ export const turns: fc.Arbitrary<Turn> = fc.record({
 const times = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value);
 
 /** The body of an endpoint's success, by hand from samples.ts: the one that its schema accepts; every text in it is still the sample's. */
-function bodyOf({ id }: Endpoint, schema: z.ZodType, turn: Turn): unknown {
-  const { jobState, operationState, inputState, retryable, fieldErrors, attemptCount } = turn;
+function bodyOf({ id }: Endpoint, schema: z.ZodType, scenario: Scenario): unknown {
+  const { jobState, operationState, inputState, retryable, fieldErrors, attemptCount } = scenario;
   const problem = { ...samples.problem, retryable, fieldErrors: times(fieldErrors, samples.fieldError) };
   const failureIn = (state: string) => (state === "FAILED" ? problem : null);
   const failing = { ...samples.stage, state: jobState === "FAILED" ? "FAILED" : "RUNNING", attemptCount };
@@ -210,12 +210,12 @@ function bodyOf({ id }: Endpoint, schema: z.ZodType, turn: Turn): unknown {
 /** The whole of a success: the contract's fields with these texts, and one that the contract does not know. */
 export function success(
   endpoint: Endpoint,
-  turn: Turn,
+  scenario: Scenario,
   texts: Texts,
 ): { readonly body: unknown; readonly sent: unknown } {
   const { body: schema } = endpoint.success;
   if (schema === "binary") throw new Error(`${endpoint.id} answers with a file`);
-  const plain = bodyOf(endpoint, schema, turn);
+  const plain = bodyOf(endpoint, schema, scenario);
   const body = mapTexts(plain, (text, at) => {
     const maxChars = findMaxChars(endpoint, schema, plain, at);
     if (maxChars === 0) return text;

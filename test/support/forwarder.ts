@@ -8,9 +8,9 @@ const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECO
  * closes its connection, the other one is closed.
  */
 export async function startForwarder(urls: readonly string[]): Promise<{ readonly url: string; close(): void }> {
-  let turn = 0;
+  let nextIndex = 0;
   function forward(incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, tries = urls.length): void {
-    const target = new URL(urls[turn++ % urls.length] ?? "");
+    const target = new URL(urls[nextIndex++ % urls.length] ?? "");
     const { method, headers } = incoming;
     const onwards = outgoingRequest(target, { method, headers, agent: false }, (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.headers).flushHeaders();

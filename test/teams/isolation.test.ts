@@ -20,7 +20,7 @@ import { describeWithPostgres } from "./services.ts";
 const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runs(100, 1_000));
 /** That one caller makes, on the average. */
 const TRIES = 4;
-const PATIENCE = { timeout: 60_000 + PAIRS * 300 };
+const TEST_OPTIONS = { timeout: 60_000 + PAIRS * 300 };
 const MARK = "only-ann-knows-this";
 const KEYS = ["ann-input-key-0001", "ann-job-key-0001", "ann-retry-key-0001"] as const;
 
@@ -198,7 +198,7 @@ describeWithPostgres("isolation", (postgres) => {
 
   test(
     "of another team: no answer holds a name of hers or of her team, and nothing is asked with its token",
-    PATIENCE,
+    TEST_OPTIONS,
     async () => {
       const made = await scene();
       const { hers: annValues, teams, ofTeam } = made;
@@ -213,7 +213,7 @@ describeWithPostgres("isolation", (postgres) => {
     },
   );
 
-  test("of her own team: no answer holds a key, a task, a link or a word of hers", PATIENCE, async () => {
+  test("of her own team: no answer holds a key, a task, a link or a word of hers", TEST_OPTIONS, async () => {
     const made = await scene();
     const { hers: annValues, requests } = made;
     const keys = async () =>

@@ -105,7 +105,7 @@ describeWithPostgres("an instance that stands still", (postgres) => {
 });
 
 /** Longer than any answer takes. */
-const PATIENCE_MS = 1_000;
+const ANSWER_TIMEOUT_MS = 1_000;
 
 /** Of one client: through the balancer, and past it. */
 async function createClients(revision: "legacy" | "modern", url: string, instanceUrl: string, headers: Headers) {
@@ -146,7 +146,7 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
           for (;;) {
             id += 1;
             const sent = balancerClient.call(id, name, args);
-            const answer = await Promise.race([resultOf(sent, id), sleep(PATIENCE_MS)]);
+            const answer = await Promise.race([resultOf(sent, id), sleep(ANSWER_TIMEOUT_MS)]);
             if (answer !== undefined) return readResult(answer);
             onDisconnect();
             await sent.cut();
@@ -174,7 +174,7 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
           await resultOf(directly.call(id, "register_input", { inputKind: "M4_FILE", referenceId }), id);
           callResult += 1;
         }
-        await sleep(PATIENCE_MS);
+        await sleep(ANSWER_TIMEOUT_MS);
         expect(await executionsAt(emulator.baseUrl, OF_THE_LOAD)).toBe(callResult);
       },
     );

@@ -61,7 +61,7 @@ function createPool(urls: string, size: number, failover: boolean) {
   const idle = new Set<PooledConnection>();
   const queue: (() => void)[] = [];
   const closing = new AbortController();
-  let taken = 0;
+  let inUse = 0;
   let url: Promise<string> | undefined;
   /** Increases when the primary has to be looked for again: no connection of before is used any more. */
   let generation = 0;
@@ -133,35 +133,35 @@ function createPool(urls: string, size: number, failover: boolean) {
     }
   }
 
-  async function enter(): Promise<void> {
+  async function acquireSlot(): Promise<void> {
     closing.signal.throwIfAborted();
-    if (taken < size) {
-      taken += 1;
+    if (inUse < size) {
+      inUse += 1;
       return;
     }
-    let admit = (): void => undefined;
-    const admitted = new Promise<void>((resolve) => {
-      admit = resolve;
-      queue.push(admit);
+    let grantSlot = (): void => undefined;
+    const granted = new Promise<void>((resolve) => {
+      grantSlot = resolve;
+      queue.push(grantSlot);
     });
     const timeoutError = () => new Error(`all ${size} connections have been busy for ${waitMs / 1_000} s`);
-    await withTimeout(admitted, { signal: closing.signal, timeoutMs: waitMs, timeoutError }).catch((error: unknown) => {
-      queue.splice(queue.indexOf(admit), 1);
+    await withTimeout(granted, { signal: closing.signal, timeoutMs: waitMs, timeoutError }).catch((error: unknown) => {
+      queue.splice(queue.indexOf(grantSlot), 1);
       throw error;
     });
   }
 
-  function leave(): void {
+  function releaseSlot(): void {
     const next = queue.shift();
     if (next) next();
-    else taken -= 1;
+    else inUse -= 1;
   }
 
   return {
     waitingCount: () => queue.length,
     /** One on which anything fails may be stuck, and is closed. */
     async withConnection<T>(work: (run: Connection["run"]) => Promise<T>): Promise<T> {
-      await enter();
+      await acquireSlot();
       try {
         const pooled = await acquireConnection();
         try {
@@ -174,7 +174,7 @@ function createPool(urls: string, size: number, failover: boolean) {
           throw error;
         }
       } finally {
-        leave();
+        releaseSlot();
       }
     },
     close() {

@@ -52,13 +52,13 @@ export class Usage {
   }
 
   count(name: MetricName, now: number, amount = 1): void {
-    this.#turn(now);
+    this.#startNewDay(now);
     for (const counts of [this.#today, this.#total]) counts.set(name, (counts.get(name) ?? 0n) + BigInt(amount));
   }
 
   /** Whether today's grant of this metric is used up. */
   isExhausted(name: MetricName, now: number): boolean {
-    this.#turn(now);
+    this.#startNewDay(now);
     return METRICS[name].grantedPerDay <= this.#used(name, METRICS[name], "DAY");
   }
 
@@ -110,7 +110,7 @@ export class Usage {
   }
 
   #figures(window: UsageSummary["window"], now: number) {
-    this.#turn(now);
+    this.#startNewDay(now);
     const [start, end] = window === "DAY" ? [this.#day, this.#day + DAY] : [this.activatedAt, this.expiresAt];
     const bounds = { windowStart: instant(start), windowEnd: instant(end) };
     return Object.entries<Metric>(METRICS).map(([metric, facts]) => {
@@ -126,7 +126,7 @@ export class Usage {
   }
 
   /** A new UTC day starts at nothing. */
-  #turn(now: number): void {
+  #startNewDay(now: number): void {
     if (startOfDay(now) === this.#day) return;
     this.#day = startOfDay(now);
     this.#today = noCounts();

@@ -1,6 +1,6 @@
 // Finds the districts that a name may mean, in the lists that are known at one moment: by the name itself, by another name of the
 // place, by its headquarters, by likeness. What is ambiguous is decided here; test/geography/names.test.ts covers it.
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
 import { type DistrictRow, districtRows, findMissingStates } from "../districts.ts";
@@ -150,7 +150,7 @@ export class Places {
     for (const state of states) {
       if (!country.lists.has(state.code) || knownIndex(state, country) !== undefined) continue;
       indexOf(state, country);
-      await nextTurn();
+      await yieldToEventLoop();
     }
     return new Places(states, country);
   }

@@ -181,7 +181,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
   let all = 0;
 
   /** Takes a slot. The result frees it. */
-  function enter(name: string): () => void {
+  function acquireSlot(name: string): () => void {
     const count = running.get(name) ?? 0;
     if (all >= limits.all || count >= limits.team) throw tryAgain("Too many downloads at once.");
     all += 1;
@@ -229,7 +229,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     const of = kind === "asset" ? ticket.assetId : ticket.tool;
     const { id: caller } = recipient;
     const about = { caller, team, client, kind, of, traceId: traceId?.() };
-    const leave = enter(ticket.team ?? caller);
+    const releaseSlot = acquireSlot(ticket.team ?? caller);
     try {
       const runtime = await runtimeOf(recipient, ticket.team).catch((error: unknown) => {
         log.error({ reason: errorMessage(error) }, "nobody can tell what a link is for");
@@ -244,7 +244,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
       onEnd?.({ ...about, status: error instanceof Refused ? error.status : 500, bytes: 0, isComplete: false });
       throw error;
     } finally {
-      leave();
+      releaseSlot();
     }
   }
 

@@ -33,7 +33,7 @@ import type { Caller, Right } from "../caller.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable } from "../oauth/provider.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
-import { type CallerLimits, createCallerLimits, type Entered, type Over } from "./limits.ts";
+import { type AcquireResult, type CallerLimits, createCallerLimits, type LimitExceeded } from "./limits.ts";
 import {
   createSignIn,
   createWellKnown,
@@ -88,7 +88,7 @@ export interface FrontendOptions extends EdgeOptions {
 
 const RETRY_AFTER_SECONDS = 5;
 
-const overLimit = ({ why, retryAfterSeconds: seconds }: Over, message: unknown): Response =>
+const limitExceeded = ({ why, retryAfterSeconds: seconds }: LimitExceeded, message: unknown): Response =>
   errorResponse(429, `This caller has ${why}; call again in ${seconds} s.`, {
     message,
     headers: { "retry-after": String(seconds) },
@@ -184,8 +184,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
 
   /** A refusal for a missing right counts as a call, so refusals fill the audit no faster than calls. */
   function refuseWithinRate(caller: Caller, refused: Response, record: () => void, message?: unknown): Response {
-    const over = limits.count(caller.id, 1);
-    if (over) return overLimit(over, message);
+    const exceeded = limits.countMessages(caller.id, 1);
+    if (exceeded) return limitExceeded(exceeded, message);
     record();
     return refused;
   }
@@ -204,7 +204,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   function checkRightsAndLimits(
     { caller, resource, service }: AuthenticatedRequest,
     body: unknown,
-    onLeave: (leave: () => void) => void,
+    onAcquired: (release: () => void) => void,
   ) {
     for (const { method, params } of messagesIn(body)) {
       const refused = signIn.refusalFor(caller, service.rightFor({ method, params }), resource);
@@ -214,32 +214,32 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       return refuseWithinRate(caller, refused, () => service.onRefusal?.({ tool, reason: "insufficient_scope" }), body);
     }
     const { calls, isStream, notes } = requestedBy(body);
-    const over = notes === 0 ? undefined : limits.count(caller.id, notes);
-    if (over) return overLimit(over, body);
+    const exceeded = notes === 0 ? undefined : limits.countMessages(caller.id, notes);
+    if (exceeded) return limitExceeded(exceeded, body);
     if (calls === 0 && !isStream) return undefined;
-    const entered: Entered = isStream ? limits.enterStream(caller.id) : limits.enterCalls(caller.id, calls);
-    if ("why" in entered) return overLimit(entered, body);
-    onLeave(entered.leave);
+    const acquired: AcquireResult = isStream ? limits.acquireStream(caller.id) : limits.acquireCalls(caller.id, calls);
+    if ("why" in acquired) return limitExceeded(acquired, body);
+    onAcquired(acquired.release);
     return undefined;
   }
 
   async function dispatch(exchange: Exchange, authenticated: AuthenticatedRequest): Promise<undefined> {
     const { caller, service } = authenticated;
     const { mcp, leave } = endpoints.acquire(service);
-    const leaves = [leave];
+    const releases = [leave];
     exchange.redact = service.redact;
     // Its client connects again with a new token.
     exchange.streamEndsAt = caller.expiresAt;
     try {
       const response = await mcp.serve(exchange, {
-        checkRequest: (body) => checkRightsAndLimits(authenticated, body, (each) => void leaves.unshift(each)),
+        checkRequest: (body) => checkRightsAndLimits(authenticated, body, (each) => void releases.unshift(each)),
         ...(trace && { runInContext: (body, serve) => trace.within(traceparentIn(body), serve) }),
       });
       if (response) await exchange.respond(response);
       // A call counts until its answer has left.
       await exchange.finished;
     } finally {
-      for (const each of leaves) each();
+      for (const each of releases) each();
     }
   }
 

@@ -21,11 +21,11 @@ interface Usage {
 }
 
 /** `why` completes "This caller has ...". */
-export interface Over {
+export interface LimitExceeded {
   readonly why: string;
   readonly retryAfterSeconds: number;
 }
-export type Entered = { readonly leave: () => void } | Over;
+export type AcquireResult = { readonly release: () => void } | LimitExceeded;
 
 export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: () => number) {
   /** A caller that is dropped from here starts again with all tokens. */
@@ -41,16 +41,16 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
   }
 
   /** Adds to what is in flight, until `leave`. */
-  function enter(usage: Usage, kind: "calls" | "streams", count: number): Entered {
+  function acquire(usage: Usage, kind: "calls" | "streams", count: number): AcquireResult {
     usage[kind] += count;
     return {
-      leave() {
+      release() {
         usage[kind] -= count;
       },
     };
   }
 
-  const overRate = ({ tokens }: Usage, wanted: number): Over | undefined =>
+  const checkRate = ({ tokens }: Usage, wanted: number): LimitExceeded | undefined =>
     tokens < wanted
       ? {
           why: `made ${rate} calls within a minute`,
@@ -60,30 +60,30 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
 
   return {
     /** Counts messages that are done at once, such as notifications. Undefined if they are within the rate. */
-    count(caller: string, count: number): Over | undefined {
+    countMessages(caller: string, count: number): LimitExceeded | undefined {
       const usage = usageOf(caller);
       const wanted = Math.min(count, rate);
-      const over = overRate(usage, wanted);
-      if (!over) usage.tokens -= wanted;
-      return over;
+      const exceeded = checkRate(usage, wanted);
+      if (!exceeded) usage.tokens -= wanted;
+      return exceeded;
     },
 
     /** The calls of one request begin together or not at all. A batch that exceeds a limit counts as the limit. */
-    enterCalls(caller: string, count: number): Entered {
+    acquireCalls(caller: string, count: number): AcquireResult {
       const usage = usageOf(caller);
       const wanted = Math.min(count, rate);
       const slots = Math.min(count, calls);
-      const over = overRate(usage, wanted);
-      if (over) return over;
+      const exceeded = checkRate(usage, wanted);
+      if (exceeded) return exceeded;
       if (usage.calls + slots > calls) return { why: `${calls} calls under way`, retryAfterSeconds: 1 };
       usage.tokens -= wanted;
-      return enter(usage, "calls", slots);
+      return acquire(usage, "calls", slots);
     },
 
-    enterStream(caller: string): Entered {
+    acquireStream(caller: string): AcquireResult {
       const usage = usageOf(caller);
       if (usage.streams >= MAX_STREAMS) return { why: `${MAX_STREAMS} streams open`, retryAfterSeconds: 10 };
-      return enter(usage, "streams", 1);
+      return acquire(usage, "streams", 1);
     },
   };
 }

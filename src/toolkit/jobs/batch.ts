@@ -43,15 +43,15 @@ export const hasTimeToAct = (context: CallContext, timing: Timing): boolean =>
   timeLeftMs(context, timing) >= MIN_ACTION_MS;
 
 /** One call sends the API at most so many requests at once. */
-const AT_ONCE = 8;
+const MAX_CONCURRENT_REQUESTS = 8;
 
 /** Does `work` for each, a few at a time. Rejects as the first of them did, after all that had begun have ended. */
-export async function eachOfMany<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
+export async function mapConcurrently<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results = new Map<number, R>();
-  const coming = items.entries();
+  const remaining = items.entries();
   const failed: unknown[] = [];
-  async function takeTurns(): Promise<void> {
-    for (const [index, item] of coming) {
+  async function runWorker(): Promise<void> {
+    for (const [index, item] of remaining) {
       if (failed.length > 0) return;
       await work(item).then(
         (result) => results.set(index, result),
@@ -59,7 +59,7 @@ export async function eachOfMany<T, R>(items: readonly T[], work: (item: T) => P
       );
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_REQUESTS }, runWorker));
   if (failed.length > 0) throw failed[0];
   return items.flatMap((_, index) => {
     const result = results.get(index);

@@ -10,9 +10,9 @@ import type { ConfirmationPrompt } from "../define-tool.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
 import {
-  eachOfMany,
   formatCount,
   hasTimeToAct,
+  mapConcurrently,
   readJob,
   stateSuffix,
   waitFirstText,
@@ -343,7 +343,7 @@ export async function prepareResolveConfirmation(
       resolutionMethodOf(action) === "send" &&
       (action.tool === "cancel_job" || (action.tool === "retry_job" && action.arguments["retryMode"] === "RESTART")),
   );
-  const effects = await eachOfMany(destructive, (action) => describeDiscardedWork(action, call, ports));
+  const effects = await mapConcurrently(destructive, (action) => describeDiscardedWork(action, call, ports));
   if (effects.length === 0) return undefined;
   const calls = formatCount(effects.length, "call whose outcome is", "calls whose outcomes are");
   const text = `Send ${calls} unknown again? If one never arrived, it takes effect now, and finished work is discarded: ${effects.join("; ")}.`;

@@ -17,9 +17,9 @@ import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import {
   countsOf,
-  eachOfMany,
   formatCount,
   hasTimeToAct,
+  mapConcurrently,
   readJob,
   secondsLeft,
   stateSuffix,
@@ -157,7 +157,7 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
   const { jobIds, retryMode, reason } = args;
   // What must not be sent is known for all before any is sent.
   const refused = new Map<string, RetryResult>();
-  await eachOfMany(jobIds, async (jobId) => {
+  await mapConcurrently(jobIds, async (jobId) => {
     const why = await findSkipReason(jobId, args, ports);
     if (why) refused.set(jobId, why);
   });
@@ -186,7 +186,7 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
     }
   }
 
-  return await eachOfMany(jobIds, async (jobId) => {
+  return await mapConcurrently(jobIds, async (jobId) => {
     const retried = await retry(jobId);
     done += 1;
     call.report({ progress: done, total: jobIds.length, message: `${formatToken(jobId)} ${retried.row.outcome}` });
@@ -266,7 +266,7 @@ async function prepareRestartConfirmation(
   call: ToolCall,
   ports: JobPorts,
 ): Promise<ConfirmationPrompt | undefined> {
-  const named = await eachOfMany(args.jobIds, async (jobId) => {
+  const named = await mapConcurrently(args.jobIds, async (jobId) => {
     if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
     if (await findSkipReason(jobId, args, ports)) return undefined;
     const state = await stateSuffix(jobId, call, ports);

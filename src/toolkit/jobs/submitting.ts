@@ -31,7 +31,7 @@ import {
 } from "../results.ts";
 import { replayNotice, runAction } from "../run-action.ts";
 import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
-import { eachOfMany, MIN_ACTION_MS, readJob, secondsLeft } from "./batch.ts";
+import { MIN_ACTION_MS, mapConcurrently, readJob, secondsLeft } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
 import { findOfferErrors } from "./offer-validation.ts";
 
@@ -163,7 +163,7 @@ async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | Po
   }
   let obtained: readonly PortInput[];
   try {
-    obtained = await eachOfMany(inputs, (each) =>
+    obtained = await mapConcurrently(inputs, (each) =>
       findOrRegisterInput(each, { workspaceId, explicitInputIds, callKey, onStep }, call, ports),
     );
   } finally {

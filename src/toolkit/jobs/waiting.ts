@@ -7,7 +7,7 @@ import { LONG_WAIT_SECONDS } from "../arguments.ts";
 import { poll } from "../polling.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import type { JobPorts, ToolCall } from "../tool-call.ts";
-import { countsOf, eachOfMany, readJob, withTimeToAnswer } from "./batch.ts";
+import { countsOf, mapConcurrently, readJob, withTimeToAnswer } from "./batch.ts";
 
 /** A job as it was last read. */
 export interface WatchedJob {
@@ -78,7 +78,7 @@ export async function watchJobs(
   return await poll(
     {
       async read() {
-        const jobs = await eachOfMany(ids, read);
+        const jobs = await mapConcurrently(ids, read);
         for (const watched of jobs) known.set(watched.id, watched);
         return jobs;
       },

@@ -8,7 +8,7 @@ import { start } from "../stdio/child.ts";
 import { type TaskClient, taskClient } from "./client.ts";
 
 /** How to wait for something that a server just started has to do first. */
-export const patiently = { interval: 5, timeout: 45_000 };
+export const pollOptions = { interval: 5, timeout: 45_000 };
 
 /** A server of its own, and its client; on a journal of its own unless `env` says which. */
 export async function clientOf(service: Service, env: Readonly<Record<string, string>> = {}): Promise<TaskClient> {

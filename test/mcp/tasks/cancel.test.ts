@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
 import { folderForTest } from "../../support/home.ts";
-import { clientForFile, clientOf, executed, jobArguments, patiently, processOf, sent } from "./bench.ts";
+import { clientForFile, clientOf, executed, jobArguments, pollOptions, processOf, sent } from "./bench.ts";
 import type { TaskClient } from "./client.ts";
 
 const service = serviceForFile();
@@ -49,7 +49,7 @@ test("a lost answer and a killed server change nothing of that", async () => {
   const done = await cancelsDone();
   await service().fault({ kind: "hang", afterCommit: true }, { operationId: "cancelMicJob" });
   const lost = first.request("tasks/cancel", { taskId }).catch(() => "gone");
-  await expect.poll(cancelsDone, patiently).toBe(done + 1);
+  await expect.poll(cancelsDone, pollOptions).toBe(done + 1);
   await first.kill();
   expect(await lost).toBe("gone");
   const second = await clientOf(service(), env);
@@ -90,7 +90,7 @@ test("a job that ends between the look and the command is left alone, too", asyn
   await service().fault({ kind: "delay", delayMs: 300 }, { operationId: "cancelMicJob" });
   const before = await cancelsSent();
   const acknowledged = expectAcknowledged(client, taskId);
-  await expect.poll(cancelsSent, patiently).toBe(before + 1);
+  await expect.poll(cancelsSent, pollOptions).toBe(before + 1);
   service().clock.advance(600_000);
   await acknowledged;
   expect((await client.get(taskId)).status).toMatch(/completed|cancelled/);

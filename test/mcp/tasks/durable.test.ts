@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
 import { folderForTest } from "../../support/home.ts";
-import { clientForFile, clientOf, executed, jobArguments, patiently, processOf, sent } from "./bench.ts";
+import { clientForFile, clientOf, executed, jobArguments, pollOptions, processOf, sent } from "./bench.ts";
 
 const service = serviceForFile();
 const sharedClient = clientForFile(service);
@@ -36,7 +36,7 @@ test("killed after submission, the same call to the next server is the same acti
     const first = processOf(service(), env);
     await service().fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
     const lost = first.request("tools/call", { name: "submit_job", arguments: args }).catch(() => "gone");
-    await expect.poll(() => executed(service(), "createMicJob"), patiently).toBe(before + 1);
+    await expect.poll(() => executed(service(), "createMicJob"), pollOptions).toBe(before + 1);
     await first.kill();
     expect(await lost).toBe("gone");
     const second = await clientOf(service(), env);
@@ -56,7 +56,7 @@ test("an answer that never reached the client is told again: the same action, th
   const call = { name: "submit_job", arguments: args };
   const requests = (await sent(service(), "createMicJob")).length;
   client.request("tools/call", call, {}, 900).catch(() => undefined);
-  await expect.poll(async () => (await sent(service(), "createMicJob")).length, patiently).toBe(requests + 1);
+  await expect.poll(async () => (await sent(service(), "createMicJob")).length, pollOptions).toBe(requests + 1);
   client.cancelRequest(900);
   const first = await client.begin("submit_job", args);
   expect(await executed(service(), "createMicJob")).toBe(before + 1);
@@ -77,7 +77,7 @@ test("two clients that submit the same job at once follow one job, and the secon
     await service().fault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
     const [one, two] = clients;
     const first = one?.begin("submit_job", args);
-    await expect.poll(async () => (await sent(service(), "createMicJob")).length, patiently).toBe(before + 1);
+    await expect.poll(async () => (await sent(service(), "createMicJob")).length, pollOptions).toBe(before + 1);
     const tasks = await Promise.all([first, two?.begin("submit_job", args)]);
     for (const task of tasks)
       for (const client of clients) expect((await client.get(task?.taskId ?? "")).status).toBe("working");

@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Balancer, startHaproxy } from "../../support/balancers.ts";
 import type { Deployment } from "../../support/deployment.ts";
-import { inTurn } from "../../support/in-turn.ts";
 import type { LoadCounts } from "../../support/load.ts";
 import type { NextVersion } from "../../support/next-version.ts";
 import type { Chance } from "../../support/random.ts";
+import { startRoundRobin } from "../../support/round-robin.ts";
 import { type Outcome, type Sizes, underLoad } from "./under-load.ts";
 
 /** Waits until this many more were told, so that a fault comes in the middle of work and not of a start. */
@@ -48,7 +48,7 @@ async function withTwo({ url, balancer, fleet }: Deployment, use: (two: readonly
   const urls = fleet.instances.map((instance) => instance.url);
   const two = [await startHaproxy(urls), await startHaproxy(urls)];
   await balancer.kill();
-  const front = await inTurn(Number(new URL(url).port), two);
+  const front = await startRoundRobin(Number(new URL(url).port), two);
   try {
     await use(two);
   } finally {

@@ -2,45 +2,45 @@
 import { connect, createServer, type Socket } from "node:net";
 
 /** Where the next one takes no connection, the one after it gets it. */
-export async function inTurn(
+export async function startRoundRobin(
   port: number,
   servers: readonly { readonly url: string }[],
 ): Promise<{ stop(): Promise<void> }> {
-  const open = new Set<Socket>();
-  let turn = 0;
-  const lead = (client: Socket, triesLeft: number): void => {
-    const { port: at } = new URL(servers[turn++ % servers.length]?.url ?? "");
+  const sockets = new Set<Socket>();
+  let nextIndex = 0;
+  const forwardConnection = (client: Socket, attemptsLeft: number): void => {
+    const { port: at } = new URL(servers[nextIndex++ % servers.length]?.url ?? "");
     const server = connect(Number(at), "127.0.0.1");
     const isRefused = (): boolean => server.connecting || server.pending;
     server.once("error", () => {
-      if (isRefused() && triesLeft > 0) lead(client, triesLeft - 1);
+      if (isRefused() && attemptsLeft > 0) forwardConnection(client, attemptsLeft - 1);
       else client.destroy();
     });
     server.once("connect", () => {
-      open.add(server);
+      sockets.add(server);
       client.pipe(server).pipe(client);
       server.once("close", () => {
-        open.delete(server);
+        sockets.delete(server);
         client.destroy();
       });
       client.once("close", () => server.destroy());
     });
   };
-  const front = createServer((client) => {
-    open.add(client);
+  const listener = createServer((client) => {
+    sockets.add(client);
     client.on("error", () => undefined);
-    client.once("close", () => open.delete(client));
-    lead(client, servers.length);
+    client.once("close", () => sockets.delete(client));
+    forwardConnection(client, servers.length);
   });
   await new Promise<void>((resolve, reject) => {
-    front.once("error", reject);
-    front.listen(port, "127.0.0.1", resolve);
+    listener.once("error", reject);
+    listener.listen(port, "127.0.0.1", resolve);
   });
   return {
     stop: () =>
       new Promise((resolve) => {
-        front.close(() => resolve());
-        for (const each of open) each.destroy();
+        listener.close(() => resolve());
+        for (const each of sockets) each.destroy();
       }),
   };
 }
