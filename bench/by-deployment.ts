@@ -29,8 +29,8 @@ const COLUMNS = [
 ];
 
 async function measured({ fleet, callers }: Deployment, count: number, actions: number): Promise<readonly string[]> {
-  const everybody = await callers(count, ["v2-modern", "v1-client"]);
-  const work = (seed: number, wishes: number) => startLoad({ callers: everybody, seed, reading: READING, wishes });
+  const loadCallers = await callers(count, ["v2-modern", "v1-client"]);
+  const work = (seed: number, wishes: number) => startLoad({ callers: loadCallers, seed, reading: READING, wishes });
   await work(0, WARM_UP).finish();
   const cpu = () => fleet.instances.reduce((sum, instance) => sum + (cpuMs(instance.pid()) ?? Number.NaN), 0);
   const [cpuBefore, startedAt] = [cpu(), performance.now()];
@@ -50,7 +50,7 @@ async function measured({ fleet, callers }: Deployment, count: number, actions: 
   ];
 }
 
-export const byDeployment: Growth = async (_, isQuick, say) => {
+export const byDeployment: Growth = async (_, isQuick, logProgress) => {
   // With an identity provider, which only this metric needs, and which says at once what it thinks of older Nodes.
   const { deploymentMissing, startDeployment } = await import("../test/support/deployment.ts");
   if (deploymentMissing !== undefined) return `A deployment for teams was not measured: ${deploymentMissing}.`;
@@ -59,7 +59,7 @@ export const byDeployment: Growth = async (_, isQuick, say) => {
     const deployment = await startDeployment({ instances, teams: TEAMS });
     try {
       for (const count of isQuick ? CALLERS.slice(0, 2) : CALLERS) {
-        say(`${instances} instances, ${count} callers`);
+        logProgress(`${instances} instances, ${count} callers`);
         rows.push(await measured(deployment, count, isQuick ? QUICK_ACTIONS : ACTIONS));
       }
     } finally {

@@ -9,7 +9,7 @@ import { openSqlite } from "../src/actions/store/sqlite.ts";
 import { register } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
 import type { Growth } from "./growth.ts";
-import { answered, ask, median, runSequentially, timed } from "./measure.ts";
+import { answered, callTool, median, runSequentially, timed } from "./measure.ts";
 import { CLI, ourEnvironment } from "./subjects.ts";
 import { markdown } from "./table.ts";
 
@@ -45,25 +45,25 @@ async function syncsPerAction(client: Client, count: number): Promise<number | u
   ]);
   if (!ready) return undefined;
   await sleep(200);
-  for (let n = 0; n < count; n++) await ask(client, register(1_000_000 + n));
+  for (let n = 0; n < count; n++) await callTool(client, register(1_000_000 + n));
   await sleep(200);
-  const gone = once(tracer, "exit");
+  const exited = once(tracer, "exit");
   tracer.kill("SIGINT");
-  await gone;
+  await exited;
   return (seen.match(/f(data)?sync\(\d+\) +=|f(data)?sync resumed/g) ?? []).length / count;
 }
 
 async function row(client: Client, actions: number, count: number): Promise<readonly string[]> {
   await answered(client, register(0));
-  const times = await timed(count, (n) => ask(client, register(1 + n)));
+  const times = await timed(count, (n) => callTool(client, register(1 + n)));
   const listed = await runSequentially(client, { name: "list_actions", arguments: {} }, 30);
-  const unsettled = await runSequentially(client, { name: "list_actions", arguments: { state: "unknown" } }, 30);
+  const unresolved = await runSequentially(client, { name: "list_actions", arguments: { state: "unknown" } }, 30);
   const syncs = await syncsPerAction(client, 20);
   return [
     actions.toLocaleString("en"),
     median(times).toFixed(2),
     listed.p50Ms.toFixed(2),
-    unsettled.p50Ms.toFixed(2),
+    unresolved.p50Ms.toFixed(2),
     syncs?.toFixed(1) ?? "no strace here",
   ];
 }
@@ -76,10 +76,10 @@ const HEAD = [
   "synced writes a POST",
 ];
 
-export const byJournal: Growth = async ({ baseUrl }, isQuick, say) => {
+export const byJournal: Growth = async ({ baseUrl }, isQuick, logProgress) => {
   const rows = [];
   for (const actions of isQuick ? [10, 10_000] : [10, 10_000, 1_000_000]) {
-    say(`journal of ${actions} actions`);
+    logProgress(`journal of ${actions} actions`);
     const env = await ourEnvironment(baseUrl);
     await fillJournal(env["MIC_STATE_DIR"] ?? "", actions);
     const client = await connect({ args: [CLI], env });

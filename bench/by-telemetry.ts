@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { type Client, connect } from "./client.ts";
 import type { Growth } from "./growth.ts";
-import { answered, ask, atOnce, cpuOf, median } from "./measure.ts";
+import { answered, atOnce, callTool, cpuOf, median } from "./measure.ts";
 import { rssMiB } from "./process.ts";
 import { CLI, OURS, ourEnvironment } from "./subjects.ts";
 import { markdown } from "./table.ts";
@@ -37,17 +37,17 @@ interface Taken {
   readonly memoryMiB: number;
 }
 
-async function take(client: Client, call: Parameters<typeof ask>[1], warm: number, crowd: number): Promise<Taken> {
+async function take(client: Client, call: Parameters<typeof callTool>[1], warm: number, crowd: number): Promise<Taken> {
   await answered(client, call);
-  await atOnce(() => ask(client, call), 4, warm);
+  await atOnce(() => callTool(client, call), 4, warm);
   let perSecond = Number.NaN;
   const cpuMs = await cpuOf(client, crowd, async () => {
-    ({ perSecond } = await atOnce(() => ask(client, call), IN_FLIGHT, crowd));
+    ({ perSecond } = await atOnce(() => callTool(client, call), IN_FLIGHT, crowd));
   });
   return { cpuMs: cpuMs ?? Number.NaN, perSecond, memoryMiB: rssMiB(client.pid, "VmRSS") ?? Number.NaN };
 }
 
-export const byTelemetry: Growth = async ({ subjects, baseUrl, size }, _, say) => {
+export const byTelemetry: Growth = async ({ subjects, baseUrl, size }, _, logProgress) => {
   const call = subjects.find(({ name }) => name === OURS)?.calls?.job;
   if (!call) throw new Error("nobody to measure");
   const sink = await startSink();
@@ -62,7 +62,7 @@ export const byTelemetry: Growth = async ({ subjects, baseUrl, size }, _, say) =
   const env = await ourEnvironment(baseUrl);
   const rounds: Map<string, Taken>[] = [];
   for (let round = 0; round < size.rounds; round++) {
-    say(`Telemetry: round ${round + 1} of ${size.rounds}`);
+    logProgress(`Telemetry: round ${round + 1} of ${size.rounds}`);
     const taken = new Map<string, Taken>();
     for (const [way, variables] of Object.entries(ways)) {
       const client = await connect({ args: [CLI], env: { ...env, ...variables } });

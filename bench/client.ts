@@ -62,10 +62,10 @@ function speak(child: ChildProcess): Client {
     },
     async close() {
       if (child.exitCode !== null) return;
-      const gone = once(child, "exit");
+      const exited = once(child, "exit");
       stdin.end();
       const hurry = setTimeout(() => child.kill("SIGKILL"), 3_000);
-      await gone;
+      await exited;
       clearTimeout(hurry);
     },
   };

@@ -21,12 +21,12 @@ export interface Group {
   round(bench: Bench): AsyncIterable<readonly [name: string, figures: Figures]>;
 }
 
-export async function measureGroup(group: Group, bench: Bench, say: (text: string) => void): Promise<Results> {
+export async function measureGroup(group: Group, bench: Bench, logProgress: (text: string) => void): Promise<Results> {
   const results = new Map<string, Figures[]>();
   const { subjects, size } = bench;
   const rounds = group.once ? 1 : size.rounds;
   for (let round = 0; round < rounds; round++) {
-    say(`${group.title}: round ${round + 1} of ${rounds}`);
+    logProgress(`${group.title}: round ${round + 1} of ${rounds}`);
     // Not always in the same order: whoever comes first finds the machine cooler.
     const rotated = subjects.map((_, index) => subjects[(index + round) % subjects.length] ?? subjects[0]);
     const order = rotated.filter((subject) => subject !== undefined);

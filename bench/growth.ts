@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Calls } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
 import type { Bench } from "./group.ts";
-import { answered, ask, callsAtOnce, runSequentially } from "./measure.ts";
+import { answered, callsAtOnce, callTool, runSequentially } from "./measure.ts";
 import { rssMiB } from "./process.ts";
 import { startStub } from "./start-stub.ts";
 import { CALL_V1, CALL_V1_18, CLI, makeSubjects, OURS, ourEnvironment, type Subject } from "./subjects.ts";
@@ -15,7 +15,7 @@ import { markdown } from "./table.ts";
 export type Growth = (
   bench: Pick<Bench, "subjects" | "baseUrl" | "size">,
   isQuick: boolean,
-  say: (text: string) => void,
+  logProgress: (text: string) => void,
 ) => Promise<string>;
 
 type Work = (client: Client, calls: Calls) => Promise<string>;
@@ -37,8 +37,8 @@ async function rowsOf(subjects: readonly Subject[], cells: readonly Work[]): Pro
 const named = (subjects: readonly Subject[], ...names: readonly string[]): readonly Subject[] =>
   subjects.filter(({ name }) => names.includes(name));
 
-export const byPage: Growth = async ({ subjects }, isQuick, say) => {
-  say("pages");
+export const byPage: Growth = async ({ subjects }, isQuick, logProgress) => {
+  logProgress("pages");
   const limits = [1, 10, 100];
   const page =
     (limit: number): Work =>
@@ -58,8 +58,8 @@ const inFlight =
     return `${perSecond.toFixed(0)} / ${p99Ms.toFixed(p99Ms < 10 ? 1 : 0)}`;
   };
 
-export const byFlight: Growth = async ({ subjects }, isQuick, say) => {
-  say("in flight");
+export const byFlight: Growth = async ({ subjects }, isQuick, logProgress) => {
+  logProgress("in flight");
   const flights = [1, 2, 4, 8, 16, 32, 64, 128, 256];
   const cells = flights.map((flying) => inFlight(flying, isQuick ? 500 : 2_000));
   const rows = await rowsOf(named(subjects, CALL_V1, CALL_V1_18, "orval", OURS), [
@@ -77,8 +77,8 @@ export const byFlight: Growth = async ({ subjects }, isQuick, say) => {
 
 const AWAY_MS = 20;
 
-export const byDistance: Growth = async (_, isQuick, say) => {
-  say(`a service ${AWAY_MS} ms away`);
+export const byDistance: Growth = async (_, isQuick, logProgress) => {
+  logProgress(`a service ${AWAY_MS} ms away`);
   const flights = [8, 32, 128];
   const stub = await startStub(AWAY_MS);
   try {
@@ -94,17 +94,17 @@ export const byDistance: Growth = async (_, isQuick, say) => {
   }
 };
 
-export const byAsset: Growth = async ({ baseUrl }, isQuick, say) => {
+export const byAsset: Growth = async ({ baseUrl }, isQuick, logProgress) => {
   const rows = [];
   for (const megabytes of isQuick ? [1, 100] : [1, 10, 100, 1_000]) {
-    say(`asset of ${megabytes} MB`);
+    logProgress(`asset of ${megabytes} MB`);
     const folder = await mkdtemp(join(tmpdir(), "mic-mcp-bench-assets-"));
     const client = await connect({
       args: [CLI],
       env: { ...(await ourEnvironment(baseUrl)), MIC_DOWNLOAD_DIR: folder },
     });
     const startedAt = performance.now();
-    await ask(client, { name: "download_asset", arguments: { assetId: `asset_${megabytes}` } });
+    await callTool(client, { name: "download_asset", arguments: { assetId: `asset_${megabytes}` } });
     const seconds = (performance.now() - startedAt) / 1000;
     const peak = rssMiB(client.pid, "VmHWM");
     await client.close();

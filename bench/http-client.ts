@@ -8,7 +8,7 @@ import type { Client, Command } from "./client.ts";
 import { openStream } from "./session-stream.ts";
 
 /** "session": 2025-06-18. "modern": 2026-07-28, in which each request stands by itself. */
-export type Era = "session" | "modern";
+export type ProtocolRevision = "session" | "modern";
 
 /** A server on a port of this machine. */
 export interface HttpSubject {
@@ -20,7 +20,7 @@ export interface HttpSubject {
 export interface HttpServer {
   readonly pid: number;
   /** A client with connections of its own, shaken hands with. Its `close` leaves the server alone. */
-  connect(era: Era, connections: number): Promise<Client>;
+  connect(revision: ProtocolRevision, connections: number): Promise<Client>;
   stop(): Promise<void>;
 }
 
@@ -53,12 +53,12 @@ interface Message {
 }
 
 interface Way {
-  readonly era: Era;
+  readonly revision: ProtocolRevision;
   readonly connections: number;
   readonly answersOnStream: boolean;
 }
 
-async function speak(url: URL, pid: number, { era, connections, answersOnStream }: Way): Promise<Client> {
+async function speak(url: URL, pid: number, { revision, connections, answersOnStream }: Way): Promise<Client> {
   const pool = new Pool(url.origin, { connections });
   let lastId = 0;
 
@@ -82,7 +82,7 @@ async function speak(url: URL, pid: number, { era, connections, answersOnStream 
     return headers;
   }
 
-  const session = era === "session" ? await ofSession() : undefined;
+  const session = revision === "session" ? await ofSession() : undefined;
   const stream = session && answersOnStream ? await openStream(url, session) : undefined;
 
   async function inSession(message: Message, headers: Readonly<Record<string, string>>) {
@@ -156,12 +156,12 @@ export async function serveHttp({ command, answersOnStream = false }: HttpSubjec
   await answers(url.origin);
   return {
     pid,
-    connect: (era, connections) => speak(url, pid, { era, connections, answersOnStream }),
+    connect: (revision, connections) => speak(url, pid, { revision, connections, answersOnStream }),
     async stop() {
       if (child.exitCode !== null) return;
-      const gone = once(child, "exit");
+      const exited = once(child, "exit");
       child.kill("SIGKILL");
-      await gone;
+      await exited;
     },
   };
 }

@@ -36,12 +36,12 @@ export interface Run {
   readonly cpuMs: number | undefined;
 }
 
-export const ask = (client: Client, { name, arguments: args }: Call) =>
+export const callTool = (client: Client, { name, arguments: args }: Call) =>
   client.request("tools/call", { name, arguments: args });
 
 /** A failure must not be measured as if it were an answer. */
 export async function answered(client: Client, call: Call): Promise<void> {
-  const { line } = await ask(client, call);
+  const { line } = await callTool(client, call);
   if (line === "") throw new Error(`${call.name}: no answer`);
   if (/"isError":true|^\{"(jsonrpc":"2.0","id":\d+,")?error"/.test(line) || /"error":\{"code"/.test(line.slice(0, 100)))
     throw new Error(`${call.name}: ${line.slice(0, 300)}`);
@@ -68,10 +68,10 @@ export async function timed(count: number, work: (number: number) => Promise<unk
 
 /** One call after the other, after some that do not count. */
 export async function runSequentially(client: Client, call: Call, count: number): Promise<Run> {
-  for (let n = 0; n < Math.max(10, count / 5); n++) await ask(client, call);
+  for (let n = 0; n < Math.max(10, count / 5); n++) await callTool(client, call);
   let times: readonly number[] = [];
   const cpu = await cpuOf(client, count, async () => {
-    times = await timed(count, () => ask(client, call));
+    times = await timed(count, () => callTool(client, call));
   });
   return { p50Ms: median(times), p99Ms: quantile(times, 0.99), cpuMs: cpu };
 }
@@ -94,6 +94,6 @@ export async function atOnce(work: () => Promise<unknown>, inFlight: number, cou
 }
 
 export const callsAtOnce = async (client: Client, call: Call, inFlight: number, count: number): Promise<Crowd> => {
-  await atOnce(() => ask(client, call), inFlight, count / 4);
-  return await atOnce(() => ask(client, call), inFlight, count);
+  await atOnce(() => callTool(client, call), inFlight, count / 4);
+  return await atOnce(() => callTool(client, call), inFlight, count);
 };

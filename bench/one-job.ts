@@ -1,7 +1,7 @@
 // One job, the read that agents make most: in a young process, much of whose time goes into compiling, and in a warm one.
 import { connect } from "./client.ts";
 import type { Group } from "./group.ts";
-import { answered, ask, atOnce, cpuOf, type Figures, median, quantile, type Size, timed } from "./measure.ts";
+import { answered, atOnce, callTool, cpuOf, type Figures, median, quantile, type Size, timed } from "./measure.ts";
 import { CALL_V1_18, isOfPages, type Subject } from "./subjects.ts";
 
 const YOUNG_AFTER = 120;
@@ -13,7 +13,7 @@ async function figuresOf({ command, calls }: Subject, { small, crowd }: Size): P
   const client = await connect(command);
   await client.request("tools/list");
   await answered(client, calls.job);
-  const call = () => ask(client, calls.job);
+  const call = () => callTool(client, calls.job);
 
   /** So many one after the other, then so many at once; the CPU time is of both. */
   async function look(sequentialCount: number, atTheSameTime: number) {

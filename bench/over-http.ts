@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
 import type { Group } from "./group.ts";
-import { type Era, type HttpServer, serveHttp } from "./http-client.ts";
-import { answered, ask, atOnce, cpuOf, type Figures, runSequentially, type Size } from "./measure.ts";
+import { type HttpServer, type ProtocolRevision, serveHttp } from "./http-client.ts";
+import { answered, atOnce, callTool, cpuOf, type Figures, runSequentially, type Size } from "./measure.ts";
 import { rssMiB } from "./process.ts";
 import { CALL_V1, isOfPages, OURS, type Subject } from "./subjects.ts";
 
@@ -15,11 +15,11 @@ const IDLE_MS = 500;
 
 async function look(client: Client, call: Call, { warm, small, crowd }: Size) {
   await answered(client, call);
-  await atOnce(() => ask(client, call), IN_FLIGHT, warm);
+  await atOnce(() => callTool(client, call), IN_FLIGHT, warm);
   const { p50Ms, p99Ms } = await runSequentially(client, call, small);
   let perSecond = Number.NaN;
   const cpuMs = await cpuOf(client, crowd, async () => {
-    ({ perSecond } = await atOnce(() => ask(client, call), IN_FLIGHT, crowd));
+    ({ perSecond } = await atOnce(() => callTool(client, call), IN_FLIGHT, crowd));
   });
   return { p50Ms, p99Ms, cpuMs, perSecond };
 }
@@ -100,13 +100,13 @@ export const overHttp: Group = {
       const stdio = await connect(command);
       yield [`${name}, stdio`, await figuresOf(stdio, calls, size)];
       await stdio.close();
-      const eras: readonly Era[] = name === OURS ? ["session", "modern"] : ["session"];
-      for (const era of eras) {
+      const revisions: readonly ProtocolRevision[] = name === OURS ? ["session", "modern"] : ["session"];
+      for (const revision of revisions) {
         const figures = await withServer(http, async (server) =>
-          figuresOf(await server.connect(era, IN_FLIGHT), calls, size),
+          figuresOf(await server.connect(revision, IN_FLIGHT), calls, size),
         );
-        const sessions = era === "session" ? await withServer(collecting(http), idleSessions) : {};
-        yield [era === "modern" ? `${name}, HTTP 2026-07-28` : `${name}, HTTP`, { ...figures, ...sessions }];
+        const sessions = revision === "session" ? await withServer(collecting(http), idleSessions) : {};
+        yield [revision === "modern" ? `${name}, HTTP 2026-07-28` : `${name}, HTTP`, { ...figures, ...sessions }];
       }
     }
   },

@@ -5,7 +5,7 @@ import { Pool } from "undici";
 import { paths, registration } from "./calls.ts";
 import { type Command, connect } from "./client.ts";
 import type { Bench, Group } from "./group.ts";
-import { answered, ask, cpuOf, type Figures, median, quantile, type Size, timed } from "./measure.ts";
+import { answered, callTool, cpuOf, type Figures, median, quantile, type Size, timed } from "./measure.ts";
 import { GENERATED } from "./peers.ts";
 import { CALL_V1_18, CLI, isOfPages, OURS, ourEnvironment, type Subject } from "./subjects.ts";
 
@@ -14,10 +14,10 @@ async function figuresOf(command: Command, calls: Subject["calls"], { posts }: S
   if (!register) return undefined;
   const client = await connect(command);
   await answered(client, register(0));
-  await timed(posts, (n) => ask(client, register(1 + n)));
+  await timed(posts, (n) => callTool(client, register(1 + n)));
   let times: readonly number[] = [];
   const cpu = await cpuOf(client, posts, async () => {
-    times = await timed(posts, (n) => ask(client, register(1 + posts + n)));
+    times = await timed(posts, (n) => callTool(client, register(1 + posts + n)));
   });
   await client.close();
   return { postMs: median(times), postP99Ms: quantile(times, 0.99), postCpuMs: cpu };

@@ -59,7 +59,8 @@ const GROWTHS: Readonly<Record<string, Growth>> = {
 };
 const METRICS = [...Object.keys(GROUPS), ...Object.keys(GROWTHS)];
 
-const say = (text: string): void => void process.stderr.write(`bench: ${text}, load ${loadavg()[0]?.toFixed(1)}\n`);
+const logProgress = (text: string): void =>
+  void process.stderr.write(`bench: ${text}, load ${loadavg()[0]?.toFixed(1)}\n`);
 const print = (text: string): void => void process.stdout.write(`${text}\n\n`);
 
 const { values } = parseArgs({
@@ -90,12 +91,12 @@ try {
   };
   for (const [name, group] of Object.entries(GROUPS)) {
     if (!chosen.includes(name)) continue;
-    const measured = await measureGroup(group, bench, say);
+    const measured = await measureGroup(group, bench, logProgress);
     results.set(name, measured);
     keep(`${group.title}; ratios to ${group.reference}:\n\n${resultTable(measured, group.reference, group.columns)}`);
   }
   for (const [name, growth] of Object.entries(GROWTHS))
-    if (chosen.includes(name)) keep(await growth(bench, isQuick, say));
+    if (chosen.includes(name)) keep(await growth(bench, isQuick, logProgress));
   if (values.write) await writeFigures(results, [head, ...tables]);
 } finally {
   await stub.stop();

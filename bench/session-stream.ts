@@ -19,13 +19,13 @@ export async function openStream(url: URL, headers: Readonly<Record<string, stri
 
   function take(message: string): void {
     const id = Number(/"id":(\d+)[,}]/.exec(message)?.[1]);
-    const told = waiting.get(id);
+    const resolveRequest = waiting.get(id);
     waiting.delete(id);
-    if (told) told(message);
+    if (resolveRequest) resolveRequest(message);
     else come.set(id, message);
   }
 
-  async function hear(): Promise<void> {
+  async function readEvents(): Promise<void> {
     const accept = { ...headers, accept: "text/event-stream" };
     const { body } = await client.request({ method: "GET", path: url.pathname, headers: accept });
     let rest = "";
@@ -36,7 +36,7 @@ export async function openStream(url: URL, headers: Readonly<Record<string, stri
     }
   }
   // It ends when it is closed.
-  hear().catch(() => undefined);
+  readEvents().catch(() => undefined);
   await sleep(SEEN_MS);
 
   return {

@@ -20,9 +20,9 @@ export async function startStub(awayMs = 0): Promise<Stub> {
   return {
     url: String(url),
     async stop() {
-      const gone = once(stub, "exit");
+      const exited = once(stub, "exit");
       stub.stdin.end();
-      await gone;
+      await exited;
     },
   };
 }

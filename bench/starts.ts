@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "./client.ts";
 import type { Group } from "./group.ts";
-import { ask, type Figures, median } from "./measure.ts";
+import { callTool, type Figures, median } from "./measure.ts";
 import { rssMiB } from "./process.ts";
 import { CALL_V1, isOfPages, type Subject } from "./subjects.ts";
 
@@ -23,7 +23,7 @@ async function start({ command, calls }: Subject): Promise<{ listMs: number; fir
   const client = await connect(command);
   await client.request("tools/list");
   const listMs = performance.now() - startedAt;
-  if (calls) await ask(client, calls.states);
+  if (calls) await callTool(client, calls.states);
   const firstMs = performance.now() - startedAt;
   await client.close();
   return calls ? { listMs, firstMs } : { listMs };

@@ -5,9 +5,9 @@ import { connect } from "./client.ts";
 import type { Bench, Group } from "./group.ts";
 import {
   answered,
-  ask,
   atOnce,
   callsAtOnce,
+  callTool,
   type Figures,
   median,
   runSequentially,
@@ -25,9 +25,9 @@ async function figuresOf({ command, calls }: Subject, size: Size): Promise<Figur
   const client = await connect(command);
   await client.request("tools/list");
   for (const call of [calls.states, calls.input, calls.jobs(100)]) await answered(client, call);
-  await atOnce(() => ask(client, calls.states), 4, warm);
-  await atOnce(() => ask(client, calls.input), 4, warm);
-  await atOnce(() => ask(client, calls.jobs(100)), 2, warm / 2);
+  await atOnce(() => callTool(client, calls.states), 4, warm);
+  await atOnce(() => callTool(client, calls.input), 4, warm);
+  await atOnce(() => callTool(client, calls.jobs(100)), 2, warm / 2);
   const states = await runSequentially(client, calls.states, small);
   const input = await runSequentially(client, calls.input, small);
   const manyStates = await callsAtOnce(client, calls.states, IN_FLIGHT, crowd);

@@ -26,18 +26,18 @@ async function agentIn(file: string): Promise<Agent> {
 const placed = (page: string, mark: string, table: string): string => {
   const place = new RegExp(`(<!-- ${mark} -->)[^]*?(<!-- end of ${mark} -->)`);
   if (!place.test(page)) throw new Error(`docs/evals.md has no place for ${mark}`);
-  return page.replace(place, (_whole, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
+  return page.replace(place, (_match, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
 };
 
 const { values, positionals } = parseArgs({ options: { agent: { type: "string" } }, allowPositionals: true });
 const agent = values.agent === undefined ? scriptedAgent : await agentIn(values.agent);
-const isWhole = positionals.length === 0;
+const isFullRun = positionals.length === 0;
 const outcomes: Outcome[] = [];
-for (const task of tasks) if (isWhole || positionals.includes(task.id)) outcomes.push(await workOn(task, agent));
+for (const task of tasks) if (isFullRun || positionals.includes(task.id)) outcomes.push(await workOn(task, agent));
 const work = workTable(outcomes);
 process.stdout.write(`${work}\n`);
 for (const { task, wrong } of outcomes) for (const each of wrong) process.stderr.write(`${task.id}: ${each}\n`);
-if (isWhole) {
+if (isFullRun) {
   const answers = measureTable(await measure());
   process.stdout.write(`\n${answers}\n`);
   if (agent === scriptedAgent) {

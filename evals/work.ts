@@ -13,11 +13,11 @@ export interface Outcome extends Count {
 export async function workOn(task: Task, agent: Agent): Promise<Outcome> {
   const world = await World.open(task.world);
   try {
-    const { request, verdict } = await task.ask(world);
-    const words = await agent.work({ task: task.id, request }, world.desk).catch((error: unknown) => error);
+    const { request, verdict } = await task.prepare(world);
+    const answer = await agent.work({ task: task.id, request }, world.desk).catch((error: unknown) => error);
     const count = { ...world.desk.count };
-    if (typeof words !== "string") return { task, ...count, wrong: [`it gave up: ${words}`] };
-    return { task, ...count, wrong: (await verdict(words)).filter((each) => each !== false) };
+    if (typeof answer !== "string") return { task, ...count, wrong: [`it gave up: ${answer}`] };
+    return { task, ...count, wrong: (await verdict(answer)).filter((each) => each !== false) };
   } finally {
     await world.close();
   }

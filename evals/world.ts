@@ -78,7 +78,7 @@ export class World {
   }
 
   /** What a tool answers when somebody else calls it. */
-  async ask(tool: string, args: Args): Promise<Args> {
+  async callTool(tool: string, args: Args): Promise<Args> {
     const shown = await this.#setUp.call(tool, args);
     if (shown.isError) throw new Error(`${tool}: ${shown.text}`);
     return shown.data;

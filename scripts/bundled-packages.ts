@@ -56,7 +56,7 @@ export function billOfMaterials(product: Product, packages: readonly BundledPack
     licenses: [{ license: { id: license } }],
     purl: purl(name, version),
   }));
-  const beside = Object.entries(product.optionalDependencies).map(([name, version]) => ({
+  const optionalComponents = Object.entries(product.optionalDependencies).map(([name, version]) => ({
     type: "library",
     "bom-ref": purl(name, version),
     name,
@@ -64,7 +64,7 @@ export function billOfMaterials(product: Product, packages: readonly BundledPack
     scope: "optional",
     purl: purl(name, version),
   }));
-  const components = [...inside, ...beside];
+  const components = [...inside, ...optionalComponents];
   const bom = {
     $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
     bomFormat: "CycloneDX",

@@ -63,7 +63,7 @@ const inTable = (text: string): string => text.replaceAll("|", "\\|");
 function commandPart(command: Command): string {
   const { name, does, notes = [], flags, examples } = command;
   const rows = Object.entries(flags).map(
-    ([flag, said]) => `| \`${inTable(flagText(flag, said))}\` | ${inTable(said.about)} |`,
+    ([flag, definition]) => `| \`${inTable(flagText(flag, definition))}\` | ${inTable(definition.about)} |`,
   );
   const table = rows.length === 0 ? [] : [`| flag | |\n|---|---|\n${rows.join("\n")}`];
   const lines = examples.map((example) => `${example.line}    # ${example.does}`);

@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import type { Args, Desk, Shown } from "../agent.ts";
 import { WAITING } from "./one-job.ts";
-import { dataOf, follow, followed, idIn, nextOf, saidIn } from "./reading.ts";
+import { dataOf, follow, followed, idIn, nextOf, summarize } from "./reading.ts";
 import { jobOf, readRecipe } from "./recipes.ts";
 import type { Script } from "./script.ts";
 
@@ -27,7 +27,7 @@ const obeys: Script = async (request, desk) =>
   await followed(desk, await desk.call("run_job", await jobFrom(request, desk)), WAITING);
 
 /** A model words a note anew each time, and does not always repeat the call that it is told to repeat. */
-const rewords: Script = async (request, desk) => {
+const repeatWithOtherNote: Script = async (request, desk) => {
   const job = await jobFrom(request, desk);
   await desk.call("run_job", { ...job, clientReference: "Normalize the districts" });
   return await followed(
@@ -44,25 +44,25 @@ const comesBack: Script = async (request, desk) => {
   const job = await jobFrom(request, desk);
   const results = await follow(desk, await desk.call("run_job", job), WAITING);
   const last = results.at(-1) ?? results[0];
-  if (!hasCrashed(last)) return saidIn(last);
+  if (!hasCrashed(last)) return summarize(last);
   const { actions } = Journal.parse(dataOf(await desk.call("list_actions")));
-  const said: string[] = [];
+  const summaries: string[] = [];
   for (const { nextStep } of actions) {
     if (!nextStep) continue;
     const resolved = (await follow(desk, await desk.call(nextStep.tool, nextStep.arguments), [nextStep.tool])).at(-1);
     if (!resolved) continue;
-    said.push(saidIn(resolved));
+    summaries.push(summarize(resolved));
     for (const { tool, resourceId: jobId } of Resolved.parse(dataOf(resolved)).results)
       if (tool === "submit_job" && jobId !== undefined)
-        said.push(await followed(desk, await desk.call("get_job", { jobId, waitSeconds: 45 }), WAITING));
+        summaries.push(await followed(desk, await desk.call("get_job", { jobId, waitSeconds: 45 }), WAITING));
   }
-  return said.join("\n");
+  return summaries.join("\n");
 };
 
 export const faults: Readonly<Record<string, Script>> = {
   "15a": obeys,
   "15b": obeys,
   "15c": obeys,
-  "15d": rewords,
+  "15d": repeatWithOtherNote,
   "15e": comesBack,
 };

@@ -1,6 +1,6 @@
 // An agent at work on many jobs.
 import * as z from "zod/v4";
-import { dataOf, follow, followed, saidIn } from "./reading.ts";
+import { dataOf, follow, followed, summarize } from "./reading.ts";
 import type { Script } from "./script.ts";
 
 const Rows = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
@@ -19,7 +19,7 @@ const retryAll: Script = async (request, desk) => {
 const overview: Script = async (_request, desk) => {
   const pages = await follow(desk, await desk.call("list_jobs", { states: ["FAILED"], limit: 100 }), ["list_jobs"]);
   const ids = pages.flatMap((page) => Rows.parse(dataOf(page)).data.map(({ id }) => id));
-  return [...pages.map(saidIn), ...ids].join("\n");
+  return [...pages.map(summarize), ...ids].join("\n");
 };
 
 export const manyJobs: Readonly<Record<string, Script>> = { "11": retryAll, "17": overview };

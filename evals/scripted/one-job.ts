@@ -1,5 +1,5 @@
 // An agent at work on one job.
-import { dataOf, fileCalled, follow, followed, idIn, idsIn, saidIn } from "./reading.ts";
+import { dataOf, fileCalled, follow, followed, idIn, idsIn, summarize } from "./reading.ts";
 import { jobOf, readRecipe, recipeCalled } from "./recipes.ts";
 import type { Script } from "./script.ts";
 
@@ -29,8 +29,8 @@ const profile: Script = async (request, desk) => {
   const recipe = await recipeCalled(desk, "profile");
   const job = jobOf(request, recipe, fileCalled(desk.instructions, "lgd-states.csv"));
   const takes = Object.keys(recipe.parameters.definition.properties);
-  const said = await followed(desk, await desk.call("run_job", job), WAITING);
-  return `${recipe.name} takes ${takes.length === 0 ? "no parameters" : takes.join()}. ${said}`;
+  const summary = await followed(desk, await desk.call("run_job", job), WAITING);
+  return `${recipe.name} takes ${takes.length === 0 ? "no parameters" : takes.join()}. ${summary}`;
 };
 
 const seeThrough: Script = async (request, desk) =>
@@ -41,29 +41,29 @@ const look: Script = async (request, desk) =>
   JSON.stringify(dataOf(await desk.call("get_job", { jobId: idIn(request, "micjob") })));
 
 const waitFor: Script = async (request, desk) => {
-  const asked = { jobId: idIn(request, "micjob"), waitSeconds: 45 };
-  return await followed(desk, await desk.call("get_job", asked), WAITING);
+  const args = { jobId: idIn(request, "micjob"), waitSeconds: 45 };
+  return await followed(desk, await desk.call("get_job", args), WAITING);
 };
 
 const registerBoth: Script = async (request, desk) => {
-  const said: string[] = [];
+  const summaries: string[] = [];
   for (const name of request.match(/\S+\.csv/g) ?? []) {
     const args = { inputKind: "M4_FILE", referenceId: fileCalled(desk.instructions, name) };
-    said.push(`${name}: ${await followed(desk, await desk.call("register_input", args), WAITING)}`);
+    summaries.push(`${name}: ${await followed(desk, await desk.call("register_input", args), WAITING)}`);
   }
-  return said.join("\n");
+  return summaries.join("\n");
 };
 
 const cancelBoth: Script = async (request, desk) => {
-  const said: string[] = [];
+  const summaries: string[] = [];
   for (const jobId of idsIn(request, "micjob")) {
     const results = await follow(desk, await desk.call("cancel_job", { jobId, reason: "The file is wrong" }), WAITING);
-    said.push(...results.map(saidIn));
+    summaries.push(...results.map(summarize));
   }
-  return said.join("\n");
+  return summaries.join("\n");
 };
 
-const askPermission: Script = async (request, desk) => {
+const requestPermission: Script = async (request, desk) => {
   const { versionId, versionHash } = await readRecipe(desk, idIn(request, "micrecipev"));
   const [, expiresAt, purpose] = /until (\S+), to ([^.]+)\./.exec(request) ?? [];
   const args = {
@@ -95,6 +95,6 @@ export const oneJob: Readonly<Record<string, Script>> = {
   "6": look,
   "7": registerBoth,
   "8": cancelBoth,
-  "10": askPermission,
+  "10": requestPermission,
   "16": twice,
 };

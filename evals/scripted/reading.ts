@@ -16,7 +16,7 @@ const Advised = z.looseObject({
 const PATIENCE = 12;
 
 /** What a result says, for handing on: its sentence and of what it speaks, or all of it. */
-export function saidIn(shown: Shown): string {
+export function summarize(shown: Shown): string {
   if (shown.isError) return shown.text;
   const { summary, data } = Advised.parse(shown.data);
   if (summary === undefined) return JSON.stringify(shown.data);
@@ -57,7 +57,7 @@ export async function follow(
 
 /** The same, and what the last one says. */
 export const followed = async (desk: Desk, first: Shown, tools?: readonly string[]): Promise<string> =>
-  saidIn((await follow(desk, first, tools)).at(-1) ?? first);
+  summarize((await follow(desk, first, tools)).at(-1) ?? first);
 
 /** The first id of a kind in a text. */
 export function idIn(text: string, prefix: string): string {

@@ -38,8 +38,8 @@ export async function readRecipe(desk: Desk, versionId: string): Promise<Recipe>
 /** Each parameter that must be there, from the request: the choice that it names, or the words of the right form. */
 function parametersFrom(request: string, { parameters }: Recipe): Args {
   const { properties, required } = parameters.definition;
-  const wanted = ({ enum: choices, pattern }: z.infer<typeof Property>): string | undefined =>
-    choices?.find((choice) => request.toLowerCase().includes(choice.toLowerCase())) ??
+  const wanted = ({ enum: enumValues, pattern }: z.infer<typeof Property>): string | undefined =>
+    enumValues?.find((value) => request.toLowerCase().includes(value.toLowerCase())) ??
     request.split(/[\s,.;:()]+/).find((word) => pattern !== undefined && new RegExp(pattern).test(word));
   return Object.fromEntries(required.map((name) => [name, wanted(properties[name] ?? {})]));
 }

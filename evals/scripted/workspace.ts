@@ -1,6 +1,6 @@
 // An agent that is asked about the workspace, or whose person picks from what the server offers.
 import * as z from "zod/v4";
-import { dataOf, fileCalled, followed, idIn, saidIn } from "./reading.ts";
+import { dataOf, fileCalled, followed, idIn, summarize } from "./reading.ts";
 import { jobOf, readRecipe } from "./recipes.ts";
 import type { Script } from "./script.ts";
 
@@ -25,13 +25,13 @@ const picked: Script = async (request, desk) => {
   const [, file = "", recipe = ""] = /run_job for (\S+) and (.*?) \(/.exec(request) ?? [];
   const referenceId = first(await desk.complete("run_job", "referenceId", file), file);
   const versionId = first(await desk.complete("run_job", "versionId", recipe), recipe);
-  const told = await desk.prompt("run_job", { referenceId, versionId });
-  const offer = await readRecipe(desk, idIn(told, "micrecipev"));
-  const job = await desk.call("run_job", jobOf(request, offer, idIn(told, "devfile")));
+  const promptText = await desk.prompt("run_job", { referenceId, versionId });
+  const offer = await readRecipe(desk, idIn(promptText, "micrecipev"));
+  const job = await desk.call("run_job", jobOf(request, offer, idIn(promptText, "devfile")));
   const jobId = idIn(await followed(desk, job, ["get_job", "run_job"]), "micjob");
 
   await desk.prompt("diagnose_job", { jobId });
-  const diagnosis = saidIn(await desk.call("get_job", { jobId }));
+  const diagnosis = summarize(await desk.call("get_job", { jobId }));
   await desk.call("list_actions");
   const { state } = Job.parse(JSON.parse(await desk.read(`mic://jobs/${jobId}`)));
   const workspace = idIn(desk.instructions, "micws");

@@ -21,17 +21,17 @@ const disturbed = ({ id, title, before, isProcess = false, disturb }: Disturbed)
   title,
   ...(before && { before }),
   world: { pace: 30, isProcess },
-  async ask(world) {
+  async prepare(world) {
     const recipe = await recipeId(world, NORMALIZE);
     await disturb(world);
     return {
       request: `Run recipe ${recipe} on file ${world.file("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. One job, no second one.`,
-      verdict: async (words) => {
-        const states = await Promise.all(idsIn(words, "micjob").map((job) => stateOf(world, job)));
+      verdict: async (answer) => {
+        const states = await Promise.all(idsIn(answer, "micjob").map((job) => stateOf(world, job)));
         return [
           (await world.executions("createMicJob")) !== 1 && "not one job was submitted",
           (await world.executions("createMicPublicInput")) !== 1 && "not one input was registered",
-          !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${words}`,
+          !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
         ];
       },
     };

@@ -53,10 +53,10 @@ const fifteen: Task = {
   title: "15 geography questions",
   before: { calls: 15, tokens: 5238 },
   world: { pace: 0 },
-  ask: async () => ({
+  prepare: async () => ({
     request: questions.map(([question], at) => `${at + 1}. ${question}`).join("\n"),
-    async verdict(words) {
-      const answers = words.split("\n");
+    async verdict(answer) {
+      const answers = answer.split("\n");
       return questions.map(([question, ...expected], at) => {
         const missing = expected.filter((each) => !answers[at]?.includes(String(each)));
         return missing.length > 0 && `${question} ${missing.join()} is not in: ${answers[at]}`;
@@ -67,21 +67,22 @@ const fifteen: Task = {
 
 /** Names that one district alone has. */
 const distinct = districts.filter(({ name }) => called(name).length === 1);
-const asked = distinct.filter((_row, at) => at % Math.floor(distinct.length / 75) === 0).slice(0, 75);
+const requestedDistricts = distinct.filter((_row, at) => at % Math.floor(distinct.length / 75) === 0).slice(0, 75);
 
 const many: Task = {
   id: "14b",
   title: "75 districts by name, a comparison, a sum",
   before: { calls: 108, tokens: 23500 },
   world: { pace: 0 },
-  ask: async () => ({
-    request: `How many mandals has each of these districts, which of them has the most, and how many have they together? ${names(asked).join("; ")}`,
-    async verdict(words) {
+  prepare: async () => ({
+    request: `How many mandals has each of these districts, which of them has the most, and how many have they together? ${names(requestedDistricts).join("; ")}`,
+    async verdict(answer) {
       return [
-        asked.some(({ name, mandalCount }) => !words.includes(`${name}: ${mandalCount}`)) &&
-          `not all are right: ${words}`,
-        !words.includes(`Together: ${mandals(asked)}`) && "the sum is wrong",
-        !names(byMandals(asked).slice(0, 1)).some((name) => words.includes(`Most: ${name}`)) && "another has the most",
+        requestedDistricts.some(({ name, mandalCount }) => !answer.includes(`${name}: ${mandalCount}`)) &&
+          `not all are right: ${answer}`,
+        !answer.includes(`Together: ${mandals(requestedDistricts)}`) && "the sum is wrong",
+        !names(byMandals(requestedDistricts).slice(0, 1)).some((name) => answer.includes(`Most: ${name}`)) &&
+          "another has the most",
       ];
     },
   }),

@@ -15,7 +15,7 @@ const Row = z.looseObject({
 const Page = z.looseObject({ data: z.array(Row), page: z.looseObject({ nextCursor: z.string().nullish() }) });
 
 async function allJobs(world: World, cursor?: string): Promise<readonly z.infer<typeof Row>[]> {
-  const { data, page } = Page.parse(await world.ask("list_jobs", { limit: PAGE, ...(cursor && { cursor }) }));
+  const { data, page } = Page.parse(await world.callTool("list_jobs", { limit: PAGE, ...(cursor && { cursor }) }));
   return page.nextCursor ? [...data, ...(await allJobs(world, page.nextCursor))] : data;
 }
 
@@ -33,13 +33,13 @@ const retryAll: Task = {
   before: { calls: 8, tokens: 14908 },
   budget: { calls: 2, tokens: 1500, reached: 1690 },
   world: { pace: 30 },
-  async ask(world) {
+  async prepare(world) {
     const since = await sinceWhen(world, 12);
     return {
       request: `Which jobs created since ${since} have failed and are worth another try? Retry them, and tell me how that ended.`,
-      verdict: async (words) => [
+      verdict: async (answer) => [
         (await world.executions("retryMicJob")) !== 12 && "not twelve jobs were retried, each once",
-        !words.includes("12 SUCCEEDED") && `how they ended is not told: ${words}`,
+        !answer.includes("12 SUCCEEDED") && `how they ended is not told: ${answer}`,
       ],
     };
   },
@@ -50,13 +50,13 @@ const overview: Task = {
   title: "130 jobs: how many of each state; the failed ones",
   before: { calls: 2, tokens: 7247 },
   world: { pace: 0 },
-  async ask(world) {
+  async prepare(world) {
     const failed = (await allJobs(world)).filter(({ state }) => state === "FAILED");
     return {
       request: "How many jobs are in which state, and which ones have failed?",
-      verdict: async (words) => [
-        !words.includes(`${failed.length} FAILED`) && `how many failed is not told: ${words}`,
-        failed.some(({ id }) => !words.includes(id)) && "not all failed jobs are named",
+      verdict: async (answer) => [
+        !answer.includes(`${failed.length} FAILED`) && `how many failed is not told: ${answer}`,
+        failed.some(({ id }) => !answer.includes(id)) && "not all failed jobs are named",
       ],
     };
   },

@@ -5,11 +5,11 @@ import { idsIn, inputOf, jobOn, NORMALIZE, PROFILE, recipeId, stateOf, VINTAGE }
 import type { Task } from "./task.ts";
 
 /** What is wrong unless the last words name a job, and that has succeeded. */
-async function succeeds(world: World, words: string): Promise<readonly (string | false)[]> {
-  const jobs = idsIn(words, "micjob");
+async function succeeds(world: World, answer: string): Promise<readonly (string | false)[]> {
+  const jobs = idsIn(answer, "micjob");
   const states = await Promise.all(jobs.map((job) => stateOf(world, job)));
   return [
-    !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${words}`,
+    !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
     (await world.executions("createMicJob")) !== 1 && "not one job was submitted",
   ];
 }
@@ -19,11 +19,11 @@ const fromFile: Task = {
   title: 'process "the file with the divisions", say what came out',
   before: { calls: 17, tokens: 4900 },
   world: { pace: 30 },
-  ask: async (world) => ({
+  prepare: async (world) => ({
     request: `Normalize the file with the divisions. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
-    verdict: async (words) => [
-      ...(await succeeds(world, words)),
-      idsIn(words, "micdsv").length === 0 && `the output is not named: ${words}`,
+    verdict: async (answer) => [
+      ...(await succeeds(world, answer)),
+      idsIn(answer, "micdsv").length === 0 && `the output is not named: ${answer}`,
     ],
   }),
 };
@@ -34,9 +34,9 @@ const knownFile: Task = {
   before: { calls: 5, tokens: 2366 },
   budget: { calls: 2, tokens: 700 },
   world: { pace: 30 },
-  ask: async (world) => ({
+  prepare: async (world) => ({
     request: `Run recipe ${await recipeId(world, NORMALIZE)} on file ${world.file("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
-    verdict: (words) => succeeds(world, words),
+    verdict: (answer) => succeeds(world, answer),
   }),
 };
 
@@ -45,12 +45,12 @@ const profile: Task = {
   title: "table profile, sample of 500 rows",
   before: { calls: 8, tokens: 3775 },
   world: { pace: 30 },
-  ask: async (world) => ({
+  prepare: async (world) => ({
     request: "Profile a sample of 500 rows of lgd-states.csv.",
-    verdict: async (words) => [
-      ...(await succeeds(world, words)),
-      !/no parameters/.test(words) && "nobody is told that the number of rows cannot be asked for",
-      !words.includes(PROFILE) && `another recipe was run: ${words}`,
+    verdict: async (answer) => [
+      ...(await succeeds(world, answer)),
+      !/no parameters/.test(answer) && "nobody is told that the number of rows cannot be asked for",
+      !answer.includes(PROFILE) && `another recipe was run: ${answer}`,
     ],
   }),
 };
@@ -60,14 +60,14 @@ const retryable: Task = {
   title: "retryable failure to success",
   before: { calls: 3, tokens: 1849 },
   world: { pace: 30 },
-  async ask(world) {
+  async prepare(world) {
     const job = await jobOn(world, "survey-overloaded.csv", 20_000);
     return {
       request: `Job ${job} failed. See that it succeeds, if that is sensible.`,
-      verdict: async (words) => {
-        const states = await Promise.all(idsIn(words, "micjob").map((named) => stateOf(world, named)));
+      verdict: async (answer) => {
+        const states = await Promise.all(idsIn(answer, "micjob").map((named) => stateOf(world, named)));
         return [
-          !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${words}`,
+          !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
           (await world.executions("retryMicJob")) !== 1 && "it was not retried once",
         ];
       },
@@ -80,13 +80,13 @@ const failedForGood: Task = {
   title: "failure for good",
   before: { calls: 1, tokens: 800 },
   world: { pace: 0 },
-  async ask(world) {
+  async prepare(world) {
     const job = await jobOn(world, "divisions-broken.csv", 20_000);
     return {
       request: `Why did job ${job} fail, and what is to be done?`,
-      verdict: async (words) => [
-        !words.includes("Row 1") && `the rows are not named: ${words}`,
-        !words.includes("submit a new one") && `what to do is not said: ${words}`,
+      verdict: async (answer) => [
+        !answer.includes("Row 1") && `the rows are not named: ${answer}`,
+        !answer.includes("submit a new one") && `what to do is not said: ${answer}`,
         (await world.executions("retryMicJob")) !== 0 && "it was retried in vain",
       ],
     };
@@ -98,13 +98,13 @@ const inReview: Task = {
   title: "WAITING_REVIEW, waited for to the end",
   before: { calls: 1, tokens: 501 },
   world: { pace: 30 },
-  async ask(world) {
+  async prepare(world) {
     const job = await jobOn(world, "जिले-for-review.csv", 20_000);
     return {
       request: `How does job ${job} stand? If it goes on, wait for its end.`,
-      verdict: async (words) => [
+      verdict: async (answer) => [
         (await stateOf(world, job)) !== "SUCCEEDED" && "it was not waited for",
-        !words.includes("SUCCEEDED") && `its end is not told: ${words}`,
+        !answer.includes("SUCCEEDED") && `its end is not told: ${answer}`,
       ],
     };
   },
@@ -115,13 +115,13 @@ const paused: Task = {
   title: "PAUSED",
   before: { calls: 1, tokens: 491 },
   world: { pace: 0 },
-  async ask(world) {
+  async prepare(world) {
     const job = await jobOn(world, "survey-held.csv", 20_000);
     return {
       request: `How does job ${job} stand, and what can be done?`,
-      verdict: async (words) => [
-        !words.includes("PAUSED") && `it is not told that it is paused: ${words}`,
-        !words.includes("operator") && `who can resume it is not told: ${words}`,
+      verdict: async (answer) => [
+        !answer.includes("PAUSED") && `it is not told that it is paused: ${answer}`,
+        !answer.includes("operator") && `who can resume it is not told: ${answer}`,
         (await stateOf(world, job)) !== "PAUSED" && "something was done to it",
       ],
     };
@@ -133,11 +133,11 @@ const scans: Task = {
   title: "scan, quarantine",
   before: { calls: 4, tokens: 1650 },
   world: { pace: 10 },
-  ask: async (world) => ({
+  prepare: async (world) => ({
     request: "Register upload-not-scanned.csv and upload-infected.csv. Which of them can be used?",
-    verdict: async (words) => [
-      !/upload-not-scanned\.csv: .* is READY/.test(words) && `the scan was not waited for: ${words}`,
-      !/upload-infected\.csv: .* is QUARANTINED/.test(words) && `the quarantine is not told: ${words}`,
+    verdict: async (answer) => [
+      !/upload-not-scanned\.csv: .* is READY/.test(answer) && `the scan was not waited for: ${answer}`,
+      !/upload-infected\.csv: .* is QUARANTINED/.test(answer) && `the quarantine is not told: ${answer}`,
       (await world.executions("createMicPublicInput")) !== 2 && "not both were registered once",
     ],
   }),
@@ -149,16 +149,16 @@ const cancelling: Task = {
   before: { calls: 4, tokens: 1248 },
   // Slower than real time: on a busy machine, too, the job is still there to be cancelled.
   world: { pace: 0.2 },
-  async ask(world) {
+  async prepare(world) {
     const ended = await jobOn(world, "lgd-states.csv", 60_000);
     const running = await jobOn(world, "lgd-districts.csv", 1_500);
     return {
       request: `Cancel job ${running}, and cancel job ${ended}: the files are wrong. How do they stand then?`,
-      verdict: async (words) => [
+      verdict: async (answer) => [
         (await stateOf(world, running)) !== "CANCELLED" && "the running job goes on",
         (await stateOf(world, ended)) !== "SUCCEEDED" && "the ended job has changed",
-        !words.includes(`${ended} was not cancelled: it is SUCCEEDED`) &&
-          `why the ended one goes on is not told: ${words}`,
+        !answer.includes(`${ended} was not cancelled: it is SUCCEEDED`) &&
+          `why the ended one goes on is not told: ${answer}`,
       ],
     };
   },
@@ -169,12 +169,12 @@ const permission: Task = {
   title: "permission for a shared file",
   before: { calls: 3, tokens: 1160 },
   world: { pace: 10 },
-  async ask(world) {
+  async prepare(world) {
     const input = await inputOf(world, "lgd-states.csv");
     return {
       request: `Ask for permission to process input ${input} with recipe ${await recipeId(world, PROFILE)}, until 2100-01-20T00:00:00Z, to count the states. Wait for the answer.`,
-      verdict: async (words) => [
-        !words.includes("APPROVED") && `the answer is not told: ${words}`,
+      verdict: async (answer) => [
+        !answer.includes("APPROVED") && `the answer is not told: ${answer}`,
         (await world.executions("requestMicSharedFileProcessing")) !== 1 && "not one request was made",
       ],
     };
@@ -186,14 +186,14 @@ const twice: Task = {
   title: "the same job twice on purpose",
   before: { calls: 14, tokens: 7900 },
   world: { pace: 30 },
-  ask: async (world) => ({
+  prepare: async (world) => ({
     request: `Run recipe ${await recipeId(world, PROFILE)} on file ${world.file("lgd-states.csv")} twice: I want two jobs, to compare them.`,
-    verdict: async (words) => {
-      const jobs = idsIn(words, "micjob");
+    verdict: async (answer) => {
+      const jobs = idsIn(answer, "micjob");
       const states = await Promise.all(jobs.map((job) => stateOf(world, job)));
       return [
         (await world.executions("createMicJob")) !== 2 && "not two jobs were submitted",
-        states.filter((state) => state === "SUCCEEDED").length !== 2 && `two that succeeded are not named: ${words}`,
+        states.filter((state) => state === "SUCCEEDED").length !== 2 && `two that succeeded are not named: ${answer}`,
       ];
     },
   }),

@@ -13,7 +13,7 @@ export const PROFILE = "Profile a sample of a table";
 export const VINTAGE = "2026-05-25";
 
 export async function recipeId(world: World, name: string): Promise<string> {
-  const { data } = Recipes.parse(await world.ask("list_recipes", {}));
+  const { data } = Recipes.parse(await world.callTool("list_recipes", {}));
   const found = data.find((recipe) => recipe.name === name);
   if (found === undefined) throw new Error(`no recipe is called ${name}`);
   return found.versionId;
@@ -21,7 +21,7 @@ export async function recipeId(world: World, name: string): Promise<string> {
 
 export async function inputOf(world: World, fileName: string): Promise<string> {
   const args = { inputKind: "M4_FILE", referenceId: world.file(fileName) };
-  return Made.parse(await world.ask("register_input", args)).data.id;
+  return Made.parse(await world.callTool("register_input", args)).data.id;
 }
 
 /** A job that somebody submitted, so many milliseconds ago. */
@@ -31,13 +31,13 @@ export async function jobOn(world: World, fileName: string, agoMs: number): Prom
     inputBindings: [{ port: "divisions", inputId: await inputOf(world, fileName) }],
     parameterValues: { level: "DISTRICT", vintage: VINTAGE },
   };
-  const { data } = Made.parse(await world.ask("submit_job", args));
+  const { data } = Made.parse(await world.callTool("submit_job", args));
   world.pass(agoMs);
   return data.id;
 }
 
 export async function stateOf(world: World, jobId: string): Promise<string> {
-  return Standing.parse(await world.ask("get_job", { jobId })).data.state;
+  return Standing.parse(await world.callTool("get_job", { jobId })).data.state;
 }
 
 /** The ids with this prefix that a text names, each once. */

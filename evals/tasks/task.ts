@@ -1,11 +1,11 @@
 // What a piece of work is: how its world begins, what is asked, and how its end is judged.
 import type { World, WorldOptions } from "../world.ts";
 
-export interface Asked {
+export interface PreparedTask {
   /** The person's words. */
   readonly request: string;
   /** What is wrong with how it ended, from the world itself and from the agent's last words; nothing: it was done. */
-  verdict(words: string): Promise<readonly (string | false)[]>;
+  verdict(answer: string): Promise<readonly (string | false)[]>;
 }
 
 export interface Task {
@@ -16,5 +16,5 @@ export interface Task {
   /** What its agent may need at most. Where the tokens are not reached yet, `reached` must not be exceeded until they are. */
   readonly budget?: { readonly calls: number; readonly tokens: number; readonly reached?: number };
   readonly world: WorldOptions;
-  ask(world: World): Promise<Asked>;
+  prepare(world: World): Promise<PreparedTask>;
 }

@@ -17,14 +17,16 @@ const download: Task = {
   title: "download the original",
   before: { calls: 1, tokens: 75 },
   world: { pace: 0 },
-  ask: async (world) => ({
+  prepare: async (world) => ({
     request: "Download signed-archive.bin. What is its sha256?",
-    async verdict(words) {
-      const { path } = Saved.parse(await world.ask("download_asset", { assetId: world.file("signed-archive.bin") }));
+    async verdict(answer) {
+      const { path } = Saved.parse(
+        await world.callTool("download_asset", { assetId: world.file("signed-archive.bin") }),
+      );
       const sha256 = createHash("sha256")
         .update(await readFile(path))
         .digest("hex");
-      return [!words.includes(sha256) && `its sha256 is not told: ${words}`];
+      return [!answer.includes(sha256) && `its sha256 is not told: ${answer}`];
     },
   }),
 };
@@ -34,12 +36,12 @@ const quota: Task = {
   title: "quota left",
   before: { calls: 3, tokens: 2251 },
   world: { pace: 0 },
-  ask: async (world) => ({
+  prepare: async (world) => ({
     request: "How many jobs may still be submitted today?",
-    async verdict(words) {
-      const { data } = Usage.parse(await world.ask("get_usage", { window: "DAY" }));
+    async verdict(answer) {
+      const { data } = Usage.parse(await world.callTool("get_usage", { window: "DAY" }));
       const left = data.buckets.rows.find(({ metric }) => metric === "JOBS_SUBMITTED")?.remaining;
-      return [(left === undefined || !words.includes(left)) && `it is not ${left}: ${words}`];
+      return [(left === undefined || !answer.includes(left)) && `it is not ${left}: ${answer}`];
     },
   }),
 };
@@ -49,11 +51,11 @@ const capabilities: Task = {
   title: "what can this workspace do",
   before: { calls: 1, tokens: 1068 },
   world: { pace: 0 },
-  ask: async () => ({
+  prepare: async () => ({
     request: "What can this workspace do, and what not?",
-    verdict: async (words) => [
-      !words.includes("PROFILE_SAMPLE") && `not all it can do is told: ${words}`,
-      !words.includes("license") && `what it cannot do is not told: ${words}`,
+    verdict: async (answer) => [
+      !answer.includes("PROFILE_SAMPLE") && `not all it can do is told: ${answer}`,
+      !answer.includes("license") && `what it cannot do is not told: ${answer}`,
     ],
   }),
 };
@@ -63,14 +65,14 @@ const picked: Task = {
   title: "prompts, completions, resources",
   before: { calls: 24, tokens: 23900 },
   world: { pace: 30 },
-  ask: async (world) => ({
+  prepare: async (world) => ({
     request: `Pick the prompt run_job for lgd-districts and ${NORMALIZE} (districts, facts of ${VINTAGE}) and have it done; then diagnose_job for that job, and read what mic://jobs/{jobId}, the newest jobs and the catalogue say.`,
-    verdict: async (words) => {
-      const [job] = idsIn(words, "micjob");
+    verdict: async (answer) => {
+      const [job] = idsIn(answer, "micjob");
       return [
-        (job === undefined || (await stateOf(world, job)) !== "SUCCEEDED") && `no job has succeeded: ${words}`,
+        (job === undefined || (await stateOf(world, job)) !== "SUCCEEDED") && `no job has succeeded: ${answer}`,
         (await world.executions("createMicJob")) !== 1 && "not one job was submitted",
-        !words.includes("784 districts") && `the catalogue was not read: ${words}`,
+        !answer.includes("784 districts") && `the catalogue was not read: ${answer}`,
       ];
     },
   }),

@@ -12,9 +12,9 @@ export const NODE_WITH_SQLITE = ">=22.16.0";
 export async function packBundle(release: string, unpacked: string, icon: string): Promise<string> {
   const bundle = join(release, "mic-mcp.mcpb");
   const manifest = join(unpacked, "manifest.json");
-  const { compatibility, ...said } = JSON.parse(await readFile(manifest, "utf8"));
+  const { compatibility, ...otherFields } = JSON.parse(await readFile(manifest, "utf8"));
   const runtimes = { node: NODE_WITH_SQLITE };
-  await writeJson(manifest, { ...said, icon: "icon.png", compatibility: { ...compatibility, runtimes } });
+  await writeJson(manifest, { ...otherFields, icon: "icon.png", compatibility: { ...compatibility, runtimes } });
   await cp(icon, join(unpacked, "icon.png"));
   await run(process.execPath, [MCPB, "validate", manifest]);
   await run(process.execPath, [MCPB, "pack", unpacked, bundle]);

@@ -14,10 +14,10 @@ const Package = z.object({
   author: z.string(),
 });
 
-const { repository, author, ...said } = Package.parse(JSON.parse(readFileSync("package.json", "utf8")));
+const { repository, author, ...packageFields } = Package.parse(JSON.parse(readFileSync("package.json", "utf8")));
 
 export const product = {
-  ...said,
+  ...packageFields,
   title: "mic-mcp: jobs and geography",
   author: { name: author },
   repository: repository.url.replace(/^git\+/, "").replace(/\.git$/, ""),

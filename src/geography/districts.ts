@@ -53,13 +53,14 @@ function differencesOf(state: State, { lists }: Country): readonly string[] {
   const list = lists.get(state.code)?.value;
   if (list === undefined) return [];
   const mandals = mandalsOf(list.districts);
-  const who = stateText(state);
+  const stateLabel = stateText(state);
   return [
     list.districts.length !== state.districtCount &&
-      `${who}: the states list says ${plural(state.districtCount, "district")}, its districts list has ${thousands(list.districts.length)}.`,
+      `${stateLabel}: the states list says ${plural(state.districtCount, "district")}, its districts list has ${thousands(list.districts.length)}.`,
     mandals !== state.mandalCount &&
-      `${who}: the states list says ${plural(state.mandalCount, "mandal")}, its districts add up to ${thousands(mandals)}.`,
-    fold(list.state) !== fold(state.name) && `${who}: its districts list calls it ${quote(list.state, MAX_NAME)}.`,
+      `${stateLabel}: the states list says ${plural(state.mandalCount, "mandal")}, its districts add up to ${thousands(mandals)}.`,
+    fold(list.state) !== fold(state.name) &&
+      `${stateLabel}: its districts list calls it ${quote(list.state, MAX_NAME)}.`,
   ].filter((sentence) => sentence !== false);
 }
 
@@ -67,13 +68,13 @@ function differencesOf(state: State, { lists }: Country): readonly string[] {
  * District codes that several rows have, if `isAsked` of one of them. If many codes are repeated, codes are only numbers within a
  * state: that is not a difference.
  */
-function repeatedCodes(country: Country, isAsked: (row: DistrictRow) => boolean): readonly string[] {
+function repeatedCodes(country: Country, isRequested: (row: DistrictRow) => boolean): readonly string[] {
   const rows = districtRows(country.states.value.states, country);
   const byCode = grouped(rows.map((row) => [row.districtCode, row]));
   const repeated = [...byCode].filter(([, same]) => same.length > 1);
   if (repeated.length > Math.max(MAX_CODES, rows.length / 20)) return [];
   const sentences = repeated
-    .filter(([, same]) => same.some(isAsked))
+    .filter(([, same]) => same.some(isRequested))
     .map(([code, same]) => {
       const isOne = new Set(same.map(({ name }) => fold(name))).size === 1;
       const places = same.map(({ name, stateCode }) => stateText({ name, code: stateCode })).join(" and ");
@@ -86,8 +87,8 @@ function repeatedCodes(country: Country, isAsked: (row: DistrictRow) => boolean)
 /** Sentences on these states, as far as their lists are known. */
 export function differencesIn(states: readonly State[], country: Country): readonly string[] {
   const codes = new Set(states.map(({ code }) => code));
-  const isAsked = ({ stateCode }: DistrictRow): boolean => codes.has(stateCode);
-  return [...states.flatMap((state) => differencesOf(state, country)), ...repeatedCodes(country, isAsked)];
+  const isRequested = ({ stateCode }: DistrictRow): boolean => codes.has(stateCode);
+  return [...states.flatMap((state) => differencesOf(state, country)), ...repeatedCodes(country, isRequested)];
 }
 
 /** Sentences on these districts and their states, for an answer that names a few districts. */
@@ -95,8 +96,8 @@ export function differencesAt(rows: readonly DistrictRow[], country: Country): r
   const codes = new Set(rows.map(({ stateCode }) => stateCode));
   const districts = new Set(rows.map(({ districtCode }) => districtCode));
   const states = country.states.value.states.filter(({ code }) => codes.has(code));
-  const isAsked = ({ districtCode }: DistrictRow): boolean => districts.has(districtCode);
-  return [...states.flatMap((state) => differencesOf(state, country)), ...repeatedCodes(country, isAsked)];
+  const isRequested = ({ districtCode }: DistrictRow): boolean => districts.has(districtCode);
+  return [...states.flatMap((state) => differencesOf(state, country)), ...repeatedCodes(country, isRequested)];
 }
 
 /** Bounds by a state's total hold only if no list adds up to more than its state's own total. */

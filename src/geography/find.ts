@@ -64,7 +64,7 @@ type ReadingPlan = {
 const allOf = (rows: readonly State[]): Needs => ({ rows, all: rows });
 
 /** The plan for a name with its state, by what is known of that state's list and of the others. */
-function planInStates(inStates: readonly NameInState[], whole: string, places: Places): ReadingPlan | undefined {
+function planInStates(inStates: readonly NameInState[], fullName: string, places: Places): ReadingPlan | undefined {
   const splits = inStates.filter(({ state }) => places.states.includes(state));
   const [first] = splits;
   if (first === undefined) {
@@ -83,8 +83,8 @@ function planInStates(inStates: readonly NameInState[], whole: string, places: P
   const { missing } = places;
   if (places.isNamed(first.name)) return { kind: "elsewhere", ...first, needs: { rows: [], all: missing } };
   const guess = splits.find((split) => scoreOf(split) > 0);
-  const isWholeLike = guess === undefined && places.search(whole).found.length > 0;
-  return isWholeLike ? undefined : { kind: "in state", ...(guess ?? first), needs: allOf(missing) };
+  const isFullNameSimilar = guess === undefined && places.search(fullName).found.length > 0;
+  return isFullNameSimilar ? undefined : { kind: "in state", ...(guess ?? first), needs: allOf(missing) };
 }
 
 /** A district may have its state's name: that is known when the state's own list is. */
@@ -198,22 +198,23 @@ const mandalsOf = (count: number): string =>
 const factOf = (row: DistrictRow): string => `${districtText(row)}: ${mandalsOf(row.mandalCount)}`;
 
 /** The name that was searched for; one in an Indian script as it was read, where nothing bears it. */
-function askedText({ query, readAs, matches }: FoundDistricts): string {
+function formatQueriedName({ query, readAs, matches }: FoundDistricts): string {
   const name = readAs?.name ?? query;
   const isKnown = matches.some(({ match }) => match !== "similar");
   return `${quote(name, MAX_NAME)}${isIndianScript(name) && !isKnown ? ` (${nameText(latinOf(name))})` : ""}`;
 }
 
-function unlistedText(asked: string, { state, seatOf, change }: Unlisted): string {
+function unlistedText(queriedName: string, { state, seatOf, change }: Unlisted): string {
   const where = stateText(state);
-  if (seatOf !== undefined) return `${asked} is the seat of ${nameText(seatOf)} in ${where}, which is not in the list.`;
+  if (seatOf !== undefined)
+    return `${queriedName} is the seat of ${nameText(seatOf)} in ${where}, which is not in the list.`;
   const { status, year, partOf } = change;
-  const wholes = partOf.map((name) => nameText(name)).join(" and ");
+  const parentDistricts = partOf.map((name) => nameText(name)).join(" and ");
   if (status === "abolished")
-    return `${asked} in ${where} was abolished in ${year}${wholes === "" ? "" : ` and is part of ${wholes} again`}.`;
+    return `${queriedName} in ${where} was abolished in ${year}${parentDistricts === "" ? "" : ` and is part of ${parentDistricts} again`}.`;
   if (status === "announced")
-    return `${asked} in ${where} was announced in ${year}${wholes === "" ? "" : `, out of ${wholes},`} and is not in the list.`;
-  return `${asked} in ${where} was made a district in ${year}${wholes === "" ? "" : `, part of ${wholes} until then`}; it is not in the list.`;
+    return `${queriedName} in ${where} was announced in ${year}${parentDistricts === "" ? "" : `, out of ${parentDistricts},`} and is not in the list.`;
+  return `${queriedName} in ${where} was made a district in ${year}${parentDistricts === "" ? "" : `, part of ${parentDistricts} until then`}; it is not in the list.`;
 }
 
 const UNREADABLE =
@@ -221,25 +222,25 @@ const UNREADABLE =
 
 function noneText(finding: Finding, where: string, coverage: Coverage, elsewhere: readonly DistrictRow[]): string {
   const { answer, inState, unlisted } = finding;
-  const asked = askedText(answer);
-  if (isUnsupportedScript(answer.query)) return `${asked} is in letters that are not read. ${UNREADABLE}`;
+  const queriedName = formatQueriedName(answer);
+  if (isUnsupportedScript(answer.query)) return `${queriedName} is in letters that are not read. ${UNREADABLE}`;
   const known = elsewhere.length === 0 ? "" : ` There is ${firstOf(elsewhere.map(districtText))}.`;
-  if (unlisted !== undefined) return `${unlistedText(asked, unlisted)}${known}`;
+  if (unlisted !== undefined) return `${unlistedText(queriedName, unlisted)}${known}`;
   const place = inState === undefined ? where : ` in ${stateText(inState)}`;
   if (coverage.complete) {
     const among = place === "" ? ` in any of ${plural(coverage.statesTotal, "list")}` : place;
-    return `No district like ${asked}${among}.${known}`;
+    return `No district like ${queriedName}${among}.${known}`;
   }
   const { statesRead, statesTotal } = coverage;
-  return `None like ${asked} found${place} in ${statesRead} of ${plural(statesTotal, "list")}${againText(coverage)}.${known}`;
+  return `None like ${queriedName} found${place} in ${statesRead} of ${plural(statesTotal, "list")}${againText(coverage)}.${known}`;
 }
 
 /** What the asked name is to the district that was found. */
-function identityText(asked: string, { match, kind, since }: FoundDistrict): string {
-  if (match === "seat") return `${asked} is ${kind === "city" ? "a city in" : "the seat of"} `;
-  if (kind === "former") return `${asked} is a former name${since === undefined ? "" : ` (until ${since})`} of `;
-  if (kind === "later") return `${asked} is a later name${since === undefined ? "" : ` (since ${since})`} of `;
-  return `${asked} is `;
+function identityText(queriedName: string, { match, kind, since }: FoundDistrict): string {
+  if (match === "seat") return `${queriedName} is ${kind === "city" ? "a city in" : "the seat of"} `;
+  if (kind === "former") return `${queriedName} is a former name${since === undefined ? "" : ` (until ${since})`} of `;
+  if (kind === "later") return `${queriedName} is a later name${since === undefined ? "" : ` (since ${since})`} of `;
+  return `${queriedName} is `;
 }
 
 function guessOf(row: FoundDistrict): string {
@@ -248,18 +249,18 @@ function guessOf(row: FoundDistrict): string {
   return `${nameText(name)} (also ${quote(via, MAX_NAME)}) in ${stateText({ name: stateName, code: stateCode })}`;
 }
 
-function guessText(asked: string, { answer, left, partOf, unlisted }: Finding): string {
+function guessText(queriedName: string, { answer, left, partOf, unlisted }: Finding): string {
   const { matches } = answer;
   const guesses = firstOf(matches.map(guessOf), left);
   const [, ...others] = matches;
   const isOne = others.length + left === 0;
-  if (unlisted !== undefined) return `${unlistedText(asked, unlisted)} Like it: ${guesses}: a guess.`;
+  if (unlisted !== undefined) return `${unlistedText(queriedName, unlisted)} Like it: ${guesses}: a guess.`;
   if (partOf > 0) {
     const part = formsOf(answer.readAs?.name ?? answer.query);
     const names = matches.filter(({ name }) => isPartOf(part, formsOf(name))).map(districtText);
-    return `${asked} is part of ${plural(partOf, "name")}: ${firstOf(names, partOf - names.length)}: a guess.`;
+    return `${queriedName} is part of ${plural(partOf, "name")}: ${firstOf(names, partOf - names.length)}: a guess.`;
   }
-  return `No district is called ${asked}; ${guesses} ${isOne ? "is" : "are"} like it: a guess.`;
+  return `No district is called ${queriedName}; ${guesses} ${isOne ? "is" : "are"} like it: a guess.`;
 }
 
 function foundText(finding: Finding): string {
@@ -267,15 +268,16 @@ function foundText(finding: Finding): string {
   const { query, matches, readAs, ambiguous } = answer;
   const [best, ...others] = matches;
   if (best === undefined) return "";
-  const asked = askedText(answer);
+  const queriedName = formatQueriedName(answer);
   const named = matches.filter(({ match }) => match !== "similar");
-  const where = notIn === undefined ? "" : `${stateText(notIn)} has no district like ${asked}; elsewhere there is `;
+  const where =
+    notIn === undefined ? "" : `${stateText(notIn)} has no district like ${queriedName}; elsewhere there is `;
   if (named.length > 1)
-    return `${where === "" ? `${asked} may be any of ` : where}${firstOf(named.map(districtText), matches.length === named.length ? left : 0)}.`;
-  if (best.match === "similar") return guessText(asked, finding);
+    return `${where === "" ? `${queriedName} may be any of ` : where}${firstOf(named.map(districtText), matches.length === named.length ? left : 0)}.`;
+  if (best.match === "similar") return guessText(queriedName, finding);
   const isItself = best.match === "exact" && best.name === (readAs?.name ?? query);
-  const what = where === "" && !isItself ? identityText(asked, best) : where;
-  const also = unlisted === undefined ? "" : ` ${unlistedText(asked, unlisted)}`;
+  const what = where === "" && !isItself ? identityText(queriedName, best) : where;
+  const also = unlisted === undefined ? "" : ` ${unlistedText(queriedName, unlisted)}`;
   const rivals =
     ambiguous && where === "" && unlisted === undefined ? others.filter(({ score }) => score >= MIN_RIVAL) : [];
   const perhaps = rivals.length === 0 ? "" : ` Perhaps meant: ${firstOf(rivals.map(districtText))}.`;

@@ -10,8 +10,8 @@ export const MAX_NAME = 80;
 const MAX_LISTED = 3;
 
 export const thousands = (value: number): string => {
-  const [whole = "", ...fraction] = String(value).split(".");
-  return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...fraction].join(".");
+  const [integerPart = "", ...fraction] = String(value).split(".");
+  return [integerPart.replace(/\B(?=(\d{3})+$)/g, ","), ...fraction].join(".");
 };
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>

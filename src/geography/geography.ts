@@ -103,7 +103,7 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
   async function gather(wish: CountryQuery, context: CallContext): Promise<Gathered> {
     const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - ANSWER_MS);
     const states = await playground.states(context);
-    const asked = new Set<string>();
+    const requestedCodes = new Set<string>();
     let shown = -1;
     for (;;) {
       const { change } = prefetch;
@@ -112,9 +112,9 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
       const { rows, all } = await wish.needs(country);
       // A list has arrived while the needs were computed.
       if (change.aborted && timing.now() < untilAt) continue;
-      const fresh = all.filter(({ code }) => !asked.has(code) && !country.lists.has(code));
+      const fresh = all.filter(({ code }) => !requestedCodes.has(code) && !country.lists.has(code));
       if (fresh.length > 0) {
-        for (const { code } of fresh) asked.add(code);
+        for (const { code } of fresh) requestedCodes.add(code);
         await cache.recallDistricts(fresh.map(({ code }) => code));
         prefetch.want(fresh.filter(({ code }) => cache.districtsOf(code) === undefined));
         continue;

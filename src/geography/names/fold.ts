@@ -150,7 +150,7 @@ export function formsOf(name: string): NameForms {
 }
 
 /** The forms of a query; also with directions written out if it has their letters: "E Champaran" -> "east champaran". */
-export function formsAsked(name: string): readonly NameForms[] {
+export function toQueryForms(name: string): readonly NameForms[] {
   const forms = formsOf(name);
   const { ownWords } = forms;
   const directed = ownWords.map((word) => DIRECTION_LETTERS.get(word) ?? word).join(" ");
@@ -202,25 +202,25 @@ function likeness(a: string, b: string): number {
 }
 
 /** Likeness of two words, as written or as they sound. A beginning of three letters or more counts as well. */
-function wordLikeness(asked: Form, word: Form, isTransliterated: boolean): number {
-  if (asked.text === word.text) return 1;
-  const limit = Math.min(asked.text.length, word.text.length) < SHORT_LETTERS ? SHORT_SOUND : SOUND_WEIGHT;
-  const isBare = isTransliterated && Math.min(asked.bare.length, word.bare.length) > 2;
+function wordLikeness(query: Form, word: Form, isTransliterated: boolean): number {
+  if (query.text === word.text) return 1;
+  const limit = Math.min(query.text.length, word.text.length) < SHORT_LETTERS ? SHORT_SOUND : SOUND_WEIGHT;
+  const isBare = isTransliterated && Math.min(query.bare.length, word.bare.length) > 2;
   return Math.max(
-    likeness(asked.text, word.text),
-    Math.min(limit, SOUND_WEIGHT * likeness(asked.sound, word.sound)),
-    asked.text.length >= 3 && word.text.startsWith(asked.text) ? PART_SCORE : 0,
-    isBare ? SOUND_WEIGHT * SOUND_WEIGHT * likeness(asked.bare, word.bare) : 0,
+    likeness(query.text, word.text),
+    Math.min(limit, SOUND_WEIGHT * likeness(query.sound, word.sound)),
+    query.text.length >= 3 && word.text.startsWith(query.text) ? PART_SCORE : 0,
+    isBare ? SOUND_WEIGHT * SOUND_WEIGHT * likeness(query.bare, word.bare) : 0,
   );
 }
 
 const lengthOf = (words: readonly Form[]): number => words.reduce((sum, { text }) => sum + text.length, 0);
 
 /** Compares each asked word with the word that fits it best. Words that were not asked for reduce the score by their length. */
-function wordsLikeness(asked: readonly Form[], words: readonly Form[], isTransliterated: boolean): number {
+function wordsLikeness(query: readonly Form[], words: readonly Form[], isTransliterated: boolean): number {
   const left = [...words];
   let hit = 0;
-  for (const word of asked) {
+  for (const word of query) {
     const scores = left.map((each) => wordLikeness(word, each, isTransliterated));
     const best = Math.max(0, ...scores);
     // Any two short words are half alike: that does not count.
@@ -228,13 +228,13 @@ function wordsLikeness(asked: readonly Form[], words: readonly Form[], isTransli
     hit += best * word.text.length;
     left.splice(scores.indexOf(best), 1);
   }
-  const matched = hit / Math.max(1, lengthOf(asked));
+  const matched = hit / Math.max(1, lengthOf(query));
   const rest = lengthOf(left) / Math.max(1, lengthOf(words));
   return matched * (1 - (1 - PART_SCORE) * rest);
 }
 
 /** How alike a name is to the one asked for: 0 to 0.99. */
-export function nameLikeness(asked: NameForms, name: NameForms): number {
-  const run = wordLikeness(asked.run, name.run, asked.isIndianScript);
-  return Math.min(Math.max(run, wordsLikeness(asked.words, name.words, asked.isIndianScript)), MAX_SIMILAR);
+export function nameLikeness(query: NameForms, name: NameForms): number {
+  const run = wordLikeness(query.run, name.run, query.isIndianScript);
+  return Math.min(Math.max(run, wordsLikeness(query.words, name.words, query.isIndianScript)), MAX_SIMILAR);
 }

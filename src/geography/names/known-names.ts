@@ -28,7 +28,7 @@ interface Target {
 }
 
 /** Likeness of two spellings of one name, within one state. */
-const SURE = 0.84;
+const MIN_SPELLING_SIMILARITY = 0.84;
 const MIN_INITIALS = 3;
 
 /** Finds each recorded district in the list. The surest ways come first, and each finds a district of the list only once. */
@@ -39,7 +39,7 @@ function targetsOf(recorded: readonly RecordedDistrict[], list: readonly KnownNa
   const others = ({ names }: RecordedDistrict) =>
     names.filter(({ name }) => all.indexOf(name) === all.lastIndexOf(name));
   const spelled = (district: RecordedDistrict) => others(district).filter(({ kind }) => kind !== "short");
-  const isLike = (a: NameForms, b: NameForms): boolean => nameLikeness(a, b) >= SURE;
+  const isLike = (a: NameForms, b: NameForms): boolean => nameLikeness(a, b) >= MIN_SPELLING_SIMILARITY;
   const ways = [
     { namesOf: own, isIt: isSameName },
     { namesOf: own, isIt: soundsSame },

@@ -6,7 +6,6 @@ import type { Country } from "../country.ts";
 import { type DistrictRow, districtRows, findMissingStates } from "../districts.ts";
 import { grouped } from "../grouped.ts";
 import {
-  formsAsked,
   formsOf,
   isPartOf,
   isSameName,
@@ -14,6 +13,7 @@ import {
   nameLikeness,
   pairsOf,
   soundsSame,
+  toQueryForms,
 } from "./fold.ts";
 import { type KnownName, knownNames, type NameKind } from "./known-names.ts";
 import { type Named, type NewDistrict, newDistricts, recordedDistricts } from "./record/tables.ts";
@@ -164,17 +164,17 @@ export class Places {
 
   /** In all of the states, or in one. */
   search(text: string, state?: State): Search {
-    const asked = formsAsked(text);
-    const bearing = this.#bearing(asked, state);
+    const queryForms = toQueryForms(text);
+    const bearing = this.#bearing(queryForms, state);
     // Initials that this program made count only if no district of the list bears the asked name itself.
     const isExact = bearing.some(({ name }) => name.match === "exact");
     const named = bearing.filter(({ name }) => !isExact || name.isInitials !== true);
     const rows = new Set(bearing.map(({ name }) => name.row));
-    const like = this.#like(asked, state).filter(
+    const like = this.#like(queryForms, state).filter(
       ({ name, score }) =>
         !rows.has(name.row) && (named.length === 0 || (name.match === "exact" && score >= MIN_SCORE_BESIDE_NAMED)),
     );
-    const isSpelling = ({ forms }: KnownName): boolean => asked.some((each) => soundsSame(each, forms));
+    const isSpelling = ({ forms }: KnownName): boolean => queryForms.some((each) => soundsSame(each, forms));
     const isRival = ({ name, score }: Match): boolean =>
       name.match === "exact" && (isSpelling(name) || (!isExact && score >= RIVAL_SCORE));
     const found = [...named.map(asNamed).toSorted(byScore), ...like.map(asLike).toSorted(byScore)];
@@ -186,40 +186,40 @@ export class Places {
 
   /** Whether a district bears the name: more than a likeness. */
   isNamed(text: string, state?: State): boolean {
-    return this.#bearing(formsAsked(text), state).length > 0;
+    return this.#bearing(toQueryForms(text), state).length > 0;
   }
 
   /** Whether two names are of one district. */
   areOfOne(text: string, other: string): boolean {
-    const rows = new Set(this.#bearing(formsAsked(other)).map(({ name }) => name.row));
-    return this.#bearing(formsAsked(text)).filter(({ name }) => rows.has(name.row)).length === 1;
+    const rows = new Set(this.#bearing(toQueryForms(other)).map(({ name }) => name.row));
+    return this.#bearing(toQueryForms(text)).filter(({ name }) => rows.has(name.row)).length === 1;
   }
 
   /** Number of names that contain every word of this one, and others. */
   partOf(text: string): number {
-    const asked = formsOf(text);
+    const queryForms = formsOf(text);
     const names = this.#indexes().flatMap(({ names }) => names);
-    return names.filter(({ match, forms }) => match === "exact" && isPartOf(asked, forms)).length;
+    return names.filter(({ match, forms }) => match === "exact" && isPartOf(queryForms, forms)).length;
   }
 
   /** What the record has of any of these names, if the list of its state is known and does not have it. */
   unlisted(texts: readonly string[], states: readonly State[]): Unlisted | undefined {
-    const asked = texts.map(formsOf);
-    const isAsked = ({ forms }: Named): boolean =>
-      asked.some((each) => isSameName(each, forms) || soundsSame(each, forms));
+    const queryForms = texts.map(formsOf);
+    const isQueried = ({ forms }: Named): boolean =>
+      queryForms.some((each) => isSameName(each, forms) || soundsSame(each, forms));
     const stateWithout = (district: Named, recorded: string): State | undefined => {
       const index = states.map((state) => indexOf(state, this.#country)).find((each) => each?.recorded === recorded);
       return index && !isListed(district, index) ? index.state : undefined;
     };
     const changes = newDistricts()
-      .filter(isAsked)
+      .filter(isQueried)
       .flatMap((change) => {
         const state = stateWithout(change, change.state);
         return state === undefined ? [] : [{ state, change }];
       });
     if (changes.length > 0) return changes.toSorted((a, b) => a.change.year - b.change.year).at(-1);
     for (const [recorded, districts] of recordedDistricts())
-      for (const district of districts.filter(({ seats }) => seats.some(isAsked))) {
+      for (const district of districts.filter(({ seats }) => seats.some(isQueried))) {
         const state = stateWithout(district, recorded);
         if (state !== undefined) return { state, seatOf: district.name };
       }
@@ -231,16 +231,16 @@ export class Places {
   }
 
   /** The districts that bear the name, each by its best one. */
-  #bearing(asked: readonly NameForms[], state?: State): readonly Match[] {
+  #bearing(queryForms: readonly NameForms[], state?: State): readonly Match[] {
     const keysOf = ({ keys, soundKeys, isIndianScript }: NameForms) => [...keys, ...(isIndianScript ? soundKeys : [])];
-    const keys = [...new Set(asked.flatMap(keysOf))];
+    const keys = [...new Set(queryForms.flatMap(keysOf))];
     const bearing = this.#indexes(state).flatMap(({ byKey }) => keys.flatMap((key) => byKey.get(key) ?? []));
     return bestOfEach(bearing.map((name) => ({ name, score: SCORES[name.match] })));
   }
 
   /** The names that share most pairs of letters with it. */
-  #candidates(asked: NameForms, state?: State): readonly KnownName[] {
-    const pairs = pairsOf(asked);
+  #candidates(queryForms: NameForms, state?: State): readonly KnownName[] {
+    const pairs = pairsOf(queryForms);
     const counts = new Map<KnownName, number>();
     for (const { byPair } of this.#indexes(state))
       for (const pair of pairs)
@@ -253,8 +253,8 @@ export class Places {
   }
 
   /** The districts whose names are like it, each by the name that is most like it. */
-  #like(asked: readonly NameForms[], state?: State): readonly Match[] {
-    const like = asked.flatMap((forms) =>
+  #like(queryForms: readonly NameForms[], state?: State): readonly Match[] {
+    const like = queryForms.flatMap((forms) =>
       this.#candidates(forms, state).flatMap((name): readonly Match[] => {
         const isOwn = name.match === "exact";
         if (!isOwn && isPartOf(forms, name.forms)) return [];

@@ -8,7 +8,7 @@ import { fold, formsOf, isPartOf, isSameName, type NameForms, nameLikeness } fro
 import { type RecordedState, recordedStates } from "./record/tables.ts";
 
 /** A likeness that may be followed without asking. */
-const SURE = 0.85;
+const MIN_SIMILARITY = 0.85;
 const MIN_BEGINNING = 3;
 const MAX_NAME = 80;
 const MAX_CODE = 3;
@@ -35,7 +35,7 @@ export function recordedAs({ name }: State): RecordedState | undefined {
   return (
     recordedStates().find((state) => isSameName(state.forms, forms)) ??
     recordedStates().find(({ others }) => others.some((other) => !other.isCode && isSameName(other.forms, forms))) ??
-    recordedStates().find((state) => nameLikeness(state.forms, forms) >= SURE)
+    recordedStates().find((state) => nameLikeness(state.forms, forms) >= MIN_SIMILARITY)
   );
 }
 
@@ -100,11 +100,13 @@ function bearing(text: string, states: readonly State[]): readonly State[] {
 function meant(text: string, states: readonly State[]): readonly State[] {
   const found = bearing(text, states);
   if (found.length > 0) return found;
-  const asked = formsOf(withoutRank(text));
+  const queryForms = formsOf(withoutRank(text));
   // "Himachal" begins a state's name; "Nagar" or "Pradesh" within one says nothing.
-  const isBeginning = ({ words: [first] }: NameForms): boolean => first?.text === asked.words[0]?.text;
-  const isLike = (forms: NameForms): boolean => !isPartOf(asked, forms) || isBeginning(forms);
-  const like = indexOf(states).names.filter(({ forms }) => isLike(forms) && nameLikeness(asked, forms) >= SURE);
+  const isBeginning = ({ words: [first] }: NameForms): boolean => first?.text === queryForms.words[0]?.text;
+  const isLike = (forms: NameForms): boolean => !isPartOf(queryForms, forms) || isBeginning(forms);
+  const like = indexOf(states).names.filter(
+    ({ forms }) => isLike(forms) && nameLikeness(queryForms, forms) >= MIN_SIMILARITY,
+  );
   const own = like.filter(({ isOwn }) => isOwn);
   return [...new Set((own.length > 0 ? own : like).map(({ state }) => state))];
 }
@@ -147,17 +149,21 @@ export function resolveState(text: string, states: readonly State[]): State {
   const beginning = onlyOf(begun(text, states));
   const found = like.length > 0 || beginning === undefined ? like : [beginning];
   const [state, ...others] = found;
-  const asked = quote(text, MAX_NAME);
+  const quotedText = quote(text, MAX_NAME);
   if (state === undefined)
     throw new Failure({
       kind: "not_found",
-      message: `No such state: ${asked} matches none of the service's ${states.length} states.`,
+      message: `No such state: ${quotedText} matches none of the service's ${states.length} states.`,
       retryable: false,
       sideEffect: "none",
       next: `Use one of these codes: ${states.map(({ code }) => code).join(", ")}; list_states has their names.`,
     });
   if (others.length > 0)
-    throw invalidArguments(`${asked} may mean several states: ${listed(found)}.`, [], "Use the code of the one meant.");
+    throw invalidArguments(
+      `${quotedText} may mean several states: ${listed(found)}.`,
+      [],
+      "Use the code of the one meant.",
+    );
   return state;
 }
 
