@@ -1,21 +1,21 @@
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
-import { DISTRICT_COLUMNS, differencesAt, districtCells } from "../src/geography/districts.ts";
+import { DISTRICT_COLUMNS, findDifferencesInDistricts, toDistrictCells } from "../src/geography/districts.ts";
 import {
+  describeFinding,
+  describeFindings,
+  describeHint,
+  describeInterpretation,
+  describeNamesakes,
   type Finding,
   type FoundDistricts,
   findDistricts,
-  findingsText,
-  findingText,
-  foundElsewhere,
-  hintText,
-  namesakesText,
-  needsForFinding,
-  readAsText,
-} from "../src/geography/find.ts";
-import { stateText } from "../src/geography/format.ts";
-import { resolveStates } from "../src/geography/names/state.ts";
+  findElsewhere,
+  requiredListsForFinding,
+} from "../src/geography/find-districts.ts";
+import { formatState } from "../src/geography/format.ts";
+import { resolveStates } from "../src/geography/names/resolve-state.ts";
 import {
   type CountryAnswer,
   type GeographyMetadata,
@@ -74,7 +74,7 @@ function tableOf(findings: readonly Finding[], hasQueryColumn: boolean): readonl
   const more = MORE_COLUMNS.filter((column) => rows.some(({ match }) => match[column] !== undefined));
   const cells = rows.map(({ query, match }) => [
     ...(hasQueryColumn ? [query] : []),
-    ...districtCells(match),
+    ...toDistrictCells(match),
     match.match,
     match.score,
     ...more.map((column) => match[column] ?? ""),
@@ -90,9 +90,9 @@ function nextStepFor(
   { states, metadata }: CountryAnswer,
   call: ToolCall,
 ): NextStep | undefined {
-  const { asState, answer, unlisted, inState } = finding;
-  if (asState !== undefined)
-    return { tool: "list_districts", arguments: { state: asState.code }, why: "its districts" };
+  const { matchedState, answer, unlisted, searchedState } = finding;
+  if (matchedState !== undefined)
+    return { tool: "list_districts", arguments: { state: matchedState.code }, why: "its districts" };
   const isGuess = answer.matches.every(({ match }) => match === "similar");
   if (unlisted?.change !== undefined && unlisted.change.partOf.length > 0 && isGuess) {
     const { state, change } = unlisted;
@@ -109,7 +109,7 @@ function nextStepFor(
   }
   const again = repeatWithMaxWait(call, { ...args }, metadata.coverage);
   const [only, ...others] = states;
-  const state = inState ?? (others.length === 0 ? only : undefined);
+  const state = searchedState ?? (others.length === 0 ? only : undefined);
   if (again !== undefined || state === undefined || !metadata.coverage.complete) return again;
   return { tool: "list_districts", arguments: { state: state.code }, why: "the names that it has" };
 }
@@ -123,15 +123,15 @@ async function adviceForOne(
   const { states, country, metadata } = found;
   const { answer } = finding;
   const [only, ...others] = states;
-  const where = only !== undefined && others.length === 0 && args.state !== undefined ? ` in ${stateText(only)}` : "";
+  const where = only !== undefined && others.length === 0 && args.state !== undefined ? ` in ${formatState(only)}` : "";
   const elsewhere =
     where === "" || answer.matches.length > 0
       ? []
-      : await foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
+      : await findElsewhere(answer.readAs?.name ?? answer.query, states, country);
   const nextStep = nextStepFor(finding, elsewhere.length > 0, args, found, call);
-  const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
-  const hint = elsewhere.length > 0 ? "" : hintText(finding, metadata.coverage);
-  const summary = `${findingText(finding, metadata.coverage, where, elsewhere)}${certainty}${hint}`;
+  const certainty = answer.matches.length === 0 ? "" : describeNamesakes(finding);
+  const hint = elsewhere.length > 0 ? "" : describeHint(finding, metadata.coverage);
+  const summary = `${describeFinding(finding, metadata.coverage, where, elsewhere)}${certainty}${hint}`;
   return { summary, nextStep };
 }
 
@@ -160,7 +160,7 @@ export const findDistrict = defineTool({
       {
         level: "district",
         about: (all) => resolveStates(state === undefined ? undefined : [state], all),
-        requiredLists: (about, country) => needsForFinding(queries, about, country),
+        requiredLists: (about, country) => requiredListsForFinding(queries, about, country),
         notNeeded: "not asked for",
         waitSeconds,
       },
@@ -169,7 +169,7 @@ export const findDistrict = defineTool({
     );
     const { states, country, drift } = countryAnswer;
     const findings = await findDistricts(queries, states, country, limit);
-    const consistency = differencesAt(
+    const consistency = findDifferencesInDistricts(
       findings.flatMap(({ answer }) => answer.matches),
       country,
     );
@@ -177,19 +177,19 @@ export const findDistrict = defineTool({
     const line = [...consistency, countryAnswer.line].join("\n");
     const [only] = findings;
     if (args.names === undefined && only !== undefined) {
-      const lines = [...readAsText(only), ...tableOf([only], false), line];
+      const lines = [...describeInterpretation(only), ...tableOf([only], false), line];
       const advice = await adviceForOne(only, args, countryAnswer, call);
       return toolResult(call, { ...only.answer, ...metadata }, { ...advice, lines, drift });
     }
     const notes = findings.flatMap((finding) => [
-      ...(finding.answer.matches.length === 0 || finding.notIn || finding.unlisted
-        ? [findingText(finding, metadata.coverage, "", [])]
+      ...(finding.answer.matches.length === 0 || finding.stateWithoutMatch || finding.unlisted
+        ? [describeFinding(finding, metadata.coverage, "", [])]
         : []),
-      ...readAsText(finding),
+      ...describeInterpretation(finding),
     ]);
-    const isMore = findings.some(({ needs }) => needs.rows.length > 0);
+    const isMore = findings.some(({ requiredLists }) => requiredLists.rows.length > 0);
     const nextStep = isMore ? repeatWithMaxWait(call, { ...args }, metadata.coverage) : undefined;
-    const summary = findingsText(findings, metadata.coverage);
+    const summary = describeFindings(findings, metadata.coverage);
     const lines = [...notes, ...tableOf(findings, true), line];
     return toolResult(
       call,

@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
 import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
-import { plural } from "../src/geography/format.ts";
+import { pluralize } from "../src/geography/format.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { compactJson, toolResult, withExactNumbers } from "../src/toolkit/results.ts";
@@ -20,7 +20,7 @@ export const getGeographyOpenapi = defineTool({
   async run(_args, call, { geography }) {
     const { value, drift } = await geography.openApi(call.context);
     const document = Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withExactNumbers(part)]));
-    const summary = `OpenAPI ${value.openapi}: ${plural(Object.keys(value.paths).length, "path")}.`;
+    const summary = `OpenAPI ${value.openapi}: ${pluralize(Object.keys(value.paths).length, "path")}.`;
     return toolResult(call, document, { summary, lines: [compactJson(document)], drift });
   },
 });

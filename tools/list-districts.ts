@@ -5,9 +5,9 @@ import { Failure } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
-import { noneListedText, plural } from "../src/geography/format.ts";
-import { exactState, resolveState } from "../src/geography/names/state.ts";
-import { vintageText } from "../src/geography/vintage.ts";
+import { describeZeroCounts, pluralize } from "../src/geography/format.ts";
+import { exactState, resolveState } from "../src/geography/names/resolve-state.ts";
+import { describeCatalog } from "../src/geography/vintage.ts";
 import { saveAs } from "../src/toolkit/arguments.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -83,8 +83,8 @@ export const listDistricts = defineTool({
     const { value, drift, code } = await readDistricts(state, call, ports);
     const { districts, ...about } = value;
     const mandals = districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
-    const counts = `${formatToken(value.state)} (${code}): ${plural(districts.length, "district")}, ${plural(mandals, "mandal")}.`;
-    const vintage = vintageText(value);
+    const counts = `${formatToken(value.state)} (${code}): ${pluralize(districts.length, "district")}, ${pluralize(mandals, "mandal")}.`;
+    const vintage = describeCatalog(value);
     if (saveAs !== undefined) {
       const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
       const sourceCall = { tool: call.tool, arguments: { state, saveAs } };
@@ -94,7 +94,7 @@ export const listDistricts = defineTool({
     }
     const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
     const none =
-      districts.length === 0 ? " The state is listed, its list of districts is empty." : noneListedText(districts);
+      districts.length === 0 ? " The state is listed, its list of districts is empty." : describeZeroCounts(districts);
     return toolResult(call, value, {
       summary: `${counts}${none}`,
       lines: [vintage, formatTable(["districtCode", "name", "mandalCount"], rows)],

@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
 import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
-import { plural } from "../src/geography/format.ts";
+import { pluralize } from "../src/geography/format.ts";
 import { summarizeOffer } from "../src/toolkit/advice/presenters.ts";
 import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -31,7 +31,7 @@ export const listRecipes = defineTool({
     }, view);
     const { data } = answer.value;
     offers.remember(data);
-    const summary = `${plural(data.length, "recipe offer")}.`;
+    const summary = `${pluralize(data.length, "recipe offer")}.`;
     const link = uris.recipes(query.workspaceId);
     return pageResult(answer, { query, view, summary, isCut, summarize: summarizeOffer, link }, call);
   },

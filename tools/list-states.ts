@@ -2,9 +2,9 @@ import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";
 import { formatTable } from "../src/core/table.ts";
-import { plural } from "../src/geography/format.ts";
-import { allNamesOf } from "../src/geography/names/state.ts";
-import { vintageText } from "../src/geography/vintage.ts";
+import { pluralize } from "../src/geography/format.ts";
+import { joinAllNames } from "../src/geography/names/resolve-state.ts";
+import { describeCatalog } from "../src/geography/vintage.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
@@ -13,8 +13,8 @@ import { uris } from "../src/toolkit/uri.ts";
 function summaryOf({ states }: StatesResponse): string {
   const sum = (count: "districtCount" | "mandalCount"): number =>
     states.reduce((total, state) => total + state[count], 0);
-  const counts = `${plural(sum("districtCount"), "district")}, ${plural(sum("mandalCount"), "mandal")}`;
-  return `The catalogue has ${plural(states.length, "state")} and union territories: ${counts}.`;
+  const counts = `${pluralize(sum("districtCount"), "district")}, ${pluralize(sum("mandalCount"), "mandal")}`;
+  return `The catalogue has ${pluralize(states.length, "state")} and union territories: ${counts}.`;
 }
 
 const COLUMNS = ["code", "name", "districtCount", "mandalCount", "lgdCode"] as const;
@@ -32,12 +32,12 @@ export const listStates = defineTool({
     kind: "code",
     ttlMs: 600_000,
     arguments: () => ({}),
-    toValues: ({ states }) => states.map((state) => ({ value: state.code, name: allNamesOf(state) })),
+    toValues: ({ states }) => states.map((state) => ({ value: state.code, name: joinAllNames(state) })),
   },
   async run(_args, call, { geography }) {
     const { value, drift } = await geography.states(call.context);
     const rows = value.states.map((state) => COLUMNS.map((column) => state[column] ?? ""));
-    const lines = [vintageText(value), formatTable(COLUMNS, rows)];
+    const lines = [describeCatalog(value), formatTable(COLUMNS, rows)];
     return toolResult(call, value, { summary: summaryOf(value), lines, drift, link: uris.states });
   },
 });

@@ -3,9 +3,9 @@ import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { type Coverage, secondsUntilComplete } from "../src/geography/country.ts";
-import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
-import { fold } from "../src/geography/names/fold.ts";
-import { type DivisionRow, formatMissingReasons, type RankingQuery, totalsText } from "../src/geography/rank.ts";
+import { DISTRICT_COLUMNS, toDistrictCells } from "../src/geography/districts.ts";
+import { fold } from "../src/geography/names/name-forms.ts";
+import { type DivisionRow, describeTotals, formatMissingReasons, type RankingQuery } from "../src/geography/rank.ts";
 import { saveAs } from "../src/toolkit/arguments.ts";
 import { geographyWaitSeconds, repeatWithMaxWait } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -41,7 +41,7 @@ function checkCombinations(level: "state" | "district", { by, min, max, perState
 const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsPerDistrict"] as const;
 
 const cellsOf = (row: DivisionRow): readonly (string | number)[] =>
-  "stateCode" in row ? districtCells(row) : STATE_COLUMNS.map((column) => row[column]);
+  "stateCode" in row ? toDistrictCells(row) : STATE_COLUMNS.map((column) => row[column]);
 
 /** A file outlives what is said of it: it holds all rows, or there is none. */
 function incompleteFailure(coverage: Coverage): Failure {
@@ -102,7 +102,7 @@ export const rankDivisions = defineTool({
     if (fileName !== undefined) await checkSaveAs(ports, fileName);
     const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, query, call, ports);
     const { totalRows, totals, exact, consistency, coverage } = facts;
-    const inAll = `In all ${totalsText(totals)}.`;
+    const inAll = `In all ${describeTotals(totals)}.`;
     const columns = level === "state" ? STATE_COLUMNS : DISTRICT_COLUMNS;
     const sheet = { columns, rows: rows.map(cellsOf) };
     if (fileName !== undefined) {

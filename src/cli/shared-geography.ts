@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Database } from "../actions/store/database.ts";
 import type { Config } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
-import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
+import type { SharedDatabase, SharedStoreOptions } from "../geography/geography.ts";
 
 /** Not the journal's file: an action never waits for a districts list. */
 const FILE = "geography.sqlite";
@@ -49,8 +49,8 @@ async function openPostgres(url: string): Promise<SharedDatabase> {
 /** The servers of one user: those with the same state folder, or the same journal in PostgreSQL. */
 export const sharedGeography = (
   { journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">,
-  baseUrl: SharedAddress["baseUrl"],
-): SharedAddress => ({
+  baseUrl: SharedStoreOptions["baseUrl"],
+): SharedStoreOptions => ({
   open: () => (journalUrl === undefined ? openFile(stateDir) : openPostgres(journalUrl)),
   baseUrl,
 });
@@ -58,8 +58,8 @@ export const sharedGeography = (
 /** The instances of a deployment for teams. The geography does not close their database. */
 export const geographyOn = (
   database: Database,
-  { baseUrl, budget }: Pick<SharedAddress, "baseUrl" | "budget">,
-): SharedAddress => ({
+  { baseUrl, budget }: Pick<SharedStoreOptions, "baseUrl" | "budget">,
+): SharedStoreOptions => ({
   open: async () => ({ ...database, clock: CLOCK, close: async () => undefined }),
   baseUrl,
   budget,

@@ -1,16 +1,16 @@
 // What is known of the country at one moment, which states' lists a question needs, and what is missing.
 import type { DistrictsResponse, State, StatesResponse } from "../contract/playground.ts";
-import type { DatedAnswer } from "./cache.ts";
+import type { DatedResponse } from "./cache.ts";
 import type { MissingState } from "./prefetch.ts";
 
 export interface Country {
-  readonly states: DatedAnswer<StatesResponse>;
+  readonly states: DatedResponse<StatesResponse>;
   /** By state code as the states list has it. */
-  readonly lists: ReadonlyMap<string, DatedAnswer<DistrictsResponse>>;
+  readonly lists: ReadonlyMap<string, DatedResponse<DistrictsResponse>>;
 }
 
 /** Which states' lists an answer stands on. */
-export interface Needs {
+export interface RequiredLists {
   /** Without these the rows may be wrong. */
   readonly rows: readonly State[];
   /** Without these something beside the rows is unknown; holds `rows`. */
@@ -18,7 +18,7 @@ export interface Needs {
 }
 
 /** What an answer is made of. */
-export interface Gathered {
+export interface GatherResult {
   readonly country: Country;
   /** States that the question is about and whose lists it does without; `reason` says why. */
   readonly missing: readonly MissingState[];
@@ -46,12 +46,12 @@ const MAX_NAMED = 9;
 const FEW_NAMED = 3;
 
 /** Unknown fields of the states list and of these states' lists, each once. */
-export const driftIn = ({ states, lists }: Country, codes: readonly string[]): readonly string[] => [
+export const collectDrift = ({ states, lists }: Country, codes: readonly string[]): readonly string[] => [
   ...new Set([states, ...codes.flatMap((code) => lists.get(code) ?? [])].flatMap(({ drift }) => drift)),
 ];
 
 /** Each reason once, with its states. */
-function byReason(missing: readonly MissingState[]): readonly MissingStateGroup[] {
+function groupByReason(missing: readonly MissingState[]): readonly MissingStateGroup[] {
   const groups = new Map<string, { readonly why: Omit<MissingState, "state">; readonly states: string[] }>();
   for (const { state, ...why } of missing) {
     const key = JSON.stringify(why);
@@ -67,10 +67,10 @@ function byReason(missing: readonly MissingState[]): readonly MissingStateGroup[
 }
 
 /** Of the states that the question is about. */
-export function coverageOf(states: readonly State[], { country, missing }: Gathered): Coverage {
+export function computeCoverage(states: readonly State[], { country, missing }: GatherResult): Coverage {
   const statesRead = states.filter(({ code }) => country.lists.has(code)).length;
   const complete = statesRead === states.length;
-  return { statesTotal: states.length, statesRead, complete, unread: byReason(missing) };
+  return { statesTotal: states.length, statesRead, complete, unread: groupByReason(missing) };
 }
 
 /** When the last of what is still to come can be there, in seconds from now; undefined where nothing is to come. */
@@ -83,7 +83,7 @@ export function secondsUntilComplete({ unread }: Coverage): number | undefined {
 export const NOT_READ_YET = "not read yet";
 
 /** Whether any of what is unread can be there in so many seconds. */
-export const canComeWithin = ({ unread }: Coverage, seconds: number): boolean =>
+export const canProgressWithin = ({ unread }: Coverage, seconds: number): boolean =>
   unread.some(
     ({ reason, retryAfterSeconds }) =>
       retryAfterSeconds !== undefined && (reason === NOT_READ_YET || retryAfterSeconds <= seconds),

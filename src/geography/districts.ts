@@ -2,10 +2,10 @@
 // differ, the differences are reported, never corrected.
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
-import type { Country, Needs } from "./country.ts";
-import { MAX_NAME, nameText, plural, stateText, thousands } from "./format.ts";
-import { grouped } from "./grouped.ts";
-import { fold } from "./names/fold.ts";
+import type { Country, RequiredLists } from "./country.ts";
+import { formatName, formatNumber, formatState, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
+import { groupByKey } from "./group-by-key.ts";
+import { fold } from "./names/name-forms.ts";
 
 export interface DistrictRow {
   readonly districtCode: string;
@@ -17,14 +17,14 @@ export interface DistrictRow {
 
 export const DISTRICT_COLUMNS = ["districtCode", "name", "stateCode", "stateName", "mandalCount"] as const;
 
-export const districtCells = (row: DistrictRow): readonly (string | number)[] =>
+export const toDistrictCells = (row: DistrictRow): readonly (string | number)[] =>
   DISTRICT_COLUMNS.map((column) => row[column]);
 
-export const districtText = ({ name, stateName, stateCode }: DistrictRow): string =>
-  `${nameText(name)} in ${stateText({ name: stateName, code: stateCode })}`;
+export const formatDistrict = ({ name, stateName, stateCode }: DistrictRow): string =>
+  `${formatName(name)} in ${formatState({ name: stateName, code: stateCode })}`;
 
 /** The districts of these states, as far as they are known. */
-export const districtRows = (states: readonly State[], { lists }: Country): readonly DistrictRow[] =>
+export const toDistrictRows = (states: readonly State[], { lists }: Country): readonly DistrictRow[] =>
   states.flatMap((state) =>
     (lists.get(state.code)?.value.districts ?? []).map(({ code, name, mandalCount }) => ({
       districtCode: code,
@@ -38,7 +38,7 @@ export const districtRows = (states: readonly State[], { lists }: Country): read
 export const findMissingStates = (states: readonly State[], { lists }: Country): readonly State[] =>
   states.filter(({ code }) => !lists.has(code));
 
-export function needsForAll(states: readonly State[], country: Country): Needs {
+export function requiredListsForAll(states: readonly State[], country: Country): RequiredLists {
   const missing = findMissingStates(states, country);
   return { rows: missing, all: missing };
 }
@@ -46,21 +46,21 @@ export function needsForAll(states: readonly State[], country: Country): Needs {
 /** Codes that several lists have, reported one by one; beyond that only their number. */
 const MAX_CODES = 5;
 
-const mandalsOf = (rows: readonly { readonly mandalCount: number }[]): number =>
+const sumMandals = (rows: readonly { readonly mandalCount: number }[]): number =>
   rows.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
 
-function differencesOf(state: State, { lists }: Country): readonly string[] {
+function compareWithStatesList(state: State, { lists }: Country): readonly string[] {
   const list = lists.get(state.code)?.value;
   if (list === undefined) return [];
-  const mandals = mandalsOf(list.districts);
-  const stateLabel = stateText(state);
+  const mandals = sumMandals(list.districts);
+  const stateLabel = formatState(state);
   return [
     list.districts.length !== state.districtCount &&
-      `${stateLabel}: the states list says ${plural(state.districtCount, "district")}, its districts list has ${thousands(list.districts.length)}.`,
+      `${stateLabel}: the states list says ${pluralize(state.districtCount, "district")}, its districts list has ${formatNumber(list.districts.length)}.`,
     mandals !== state.mandalCount &&
-      `${stateLabel}: the states list says ${plural(state.mandalCount, "mandal")}, its districts add up to ${thousands(mandals)}.`,
+      `${stateLabel}: the states list says ${pluralize(state.mandalCount, "mandal")}, its districts add up to ${formatNumber(mandals)}.`,
     fold(list.state) !== fold(state.name) &&
-      `${stateLabel}: its districts list calls it ${quote(list.state, MAX_NAME)}.`,
+      `${stateLabel}: its districts list calls it ${quote(list.state, MAX_DISPLAY_LENGTH)}.`,
   ].filter((sentence) => sentence !== false);
 }
 
@@ -68,38 +68,44 @@ function differencesOf(state: State, { lists }: Country): readonly string[] {
  * District codes that several rows have, if `isAsked` of one of them. If many codes are repeated, codes are only numbers within a
  * state: that is not a difference.
  */
-function repeatedCodes(country: Country, isRequested: (row: DistrictRow) => boolean): readonly string[] {
-  const rows = districtRows(country.states.value.states, country);
-  const byCode = grouped(rows.map((row) => [row.districtCode, row]));
+function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => boolean): readonly string[] {
+  const rows = toDistrictRows(country.states.value.states, country);
+  const byCode = groupByKey(rows.map((row) => [row.districtCode, row]));
   const repeated = [...byCode].filter(([, same]) => same.length > 1);
   if (repeated.length > Math.max(MAX_CODES, rows.length / 20)) return [];
   const sentences = repeated
     .filter(([, same]) => same.some(isRequested))
     .map(([code, same]) => {
-      const isOne = new Set(same.map(({ name }) => fold(name))).size === 1;
-      const places = same.map(({ name, stateCode }) => stateText({ name, code: stateCode })).join(" and ");
-      return `District code ${nameText(code)} is listed for ${places}${isOne ? ": counted once" : ""}.`;
+      const isSameDistrict = new Set(same.map(({ name }) => fold(name))).size === 1;
+      const places = same.map(({ name, stateCode }) => formatState({ name, code: stateCode })).join(" and ");
+      return `District code ${formatName(code)} is listed for ${places}${isSameDistrict ? ": counted once" : ""}.`;
     });
   const others = sentences.length - MAX_CODES;
-  return others > 0 ? [...sentences.slice(0, MAX_CODES), `${plural(others, "more code")} repeated.`] : sentences;
+  return others > 0 ? [...sentences.slice(0, MAX_CODES), `${pluralize(others, "more code")} repeated.`] : sentences;
 }
 
 /** Sentences on these states, as far as their lists are known. */
-export function differencesIn(states: readonly State[], country: Country): readonly string[] {
+export function findDifferencesInStates(states: readonly State[], country: Country): readonly string[] {
   const codes = new Set(states.map(({ code }) => code));
   const isRequested = ({ stateCode }: DistrictRow): boolean => codes.has(stateCode);
-  return [...states.flatMap((state) => differencesOf(state, country)), ...repeatedCodes(country, isRequested)];
+  return [
+    ...states.flatMap((state) => compareWithStatesList(state, country)),
+    ...findRepeatedCodes(country, isRequested),
+  ];
 }
 
 /** Sentences on these districts and their states, for an answer that names a few districts. */
-export function differencesAt(rows: readonly DistrictRow[], country: Country): readonly string[] {
+export function findDifferencesInDistricts(rows: readonly DistrictRow[], country: Country): readonly string[] {
   const codes = new Set(rows.map(({ stateCode }) => stateCode));
   const districts = new Set(rows.map(({ districtCode }) => districtCode));
   const states = country.states.value.states.filter(({ code }) => codes.has(code));
   const isRequested = ({ districtCode }: DistrictRow): boolean => districts.has(districtCode);
-  return [...states.flatMap((state) => differencesOf(state, country)), ...repeatedCodes(country, isRequested)];
+  return [
+    ...states.flatMap((state) => compareWithStatesList(state, country)),
+    ...findRepeatedCodes(country, isRequested),
+  ];
 }
 
 /** Bounds by a state's total hold only if no list adds up to more than its state's own total. */
-export const totalsHold = (states: readonly State[], { lists }: Country): boolean =>
-  states.every(({ code, mandalCount }) => mandalsOf(lists.get(code)?.value.districts ?? []) <= mandalCount);
+export const areTotalsConsistent = (states: readonly State[], { lists }: Country): boolean =>
+  states.every(({ code, mandalCount }) => sumMandals(lists.get(code)?.value.districts ?? []) <= mandalCount);

@@ -5,45 +5,45 @@ import { type Coverage, type MissingStateGroup, secondsUntilComplete } from "./c
 import type { Vintage } from "./vintage.ts";
 
 /** Longest name in a sentence, in characters. */
-export const MAX_NAME = 80;
+export const MAX_DISPLAY_LENGTH = 80;
 /** Number of names in a sentence. */
 const MAX_LISTED = 3;
 
-export const thousands = (value: number): string => {
+export const formatNumber = (value: number): string => {
   const [integerPart = "", ...fraction] = String(value).split(".");
   return [integerPart.replace(/\B(?=(\d{3})+$)/g, ","), ...fraction].join(".");
 };
 
-export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${thousands(count)} ${count === 1 ? one : many}`;
+export const pluralize = (count: number, one: string, many = `${one}s`): string =>
+  `${formatNumber(count)} ${count === 1 ? one : many}`;
 
-export const nameText = (name: string): string => formatToken(name, MAX_NAME);
+export const formatName = (name: string): string => formatToken(name, MAX_DISPLAY_LENGTH);
 
-export const stateText = ({ name, code }: Pick<State, "name" | "code">): string => `${nameText(name)} (${code})`;
+export const formatState = ({ name, code }: Pick<State, "name" | "code">): string => `${formatName(name)} (${code})`;
 
 /** The first of a list, and how many others there are; `left`: others that are not in the list. */
-export function firstOf(texts: readonly string[], left = 0, max = MAX_LISTED, separator = ", "): string {
-  const others = texts.length - max + left;
+export function joinFirst(texts: readonly string[], omitted = 0, max = MAX_LISTED, separator = ", "): string {
+  const others = texts.length - max + omitted;
   return `${texts.slice(0, max).join(separator)}${others > 0 ? ` and ${others} more` : ""}`;
 }
 
 /** ": ask again in 42 s", if more is to come. */
-export function againText(coverage: Coverage): string {
+export function formatRetryHint(coverage: Coverage): string {
   const seconds = secondsUntilComplete(coverage);
   return seconds === undefined ? "" : `: ask again in ${seconds} s`;
 }
 
 /** A count of none is no statement about the places. */
-export const noneListedText = (rows: readonly { readonly mandalCount: number }[]): string =>
+export const describeZeroCounts = (rows: readonly { readonly mandalCount: number }[]): string =>
   rows.some(({ mandalCount }) => mandalCount === 0) ? " Where mandalCount is 0, the catalogue lists none." : "";
 
 /** Named with every answer, since the data's license asks for it. */
-function sourceText({ source, sourceRef }: Vintage): readonly string[] {
+function formatSource({ source, sourceRef }: Vintage): readonly string[] {
   const name = [source, sourceRef].flatMap((text) => (text === undefined ? [] : [formatToken(text)]));
   return name.length === 0 ? [] : [`source ${name.join(" ")}`];
 }
 
-function vintageText({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string {
+function formatVintage({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string {
   const stated =
     sourceUpdatedAt.length === 0
       ? "vintage not stated by the service"
@@ -55,11 +55,11 @@ function vintageText({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string 
 /** One reason, with its states. */
 export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {
   const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;
-  return `${states.length + more} unread: ${firstOf(states, more, states.length, " ")} (${reason}${when})`;
+  return `${states.length + more} unread: ${joinFirst(states, more, states.length, " ")} (${reason}${when})`;
 }
 
-export function coverageLine({ statesRead, statesTotal, unread }: Coverage, vintage: Vintage): string {
+export function formatCoverage({ statesRead, statesTotal, unread }: Coverage, vintage: Vintage): string {
   const { oldest, newest } = vintage.readAt;
-  const read = `${statesRead} of ${plural(statesTotal, "state")} read ${oldest}${newest === oldest ? "" : ` to ${newest}`}`;
-  return `${[vintageText(vintage), read, ...sourceText(vintage), ...unread.map(formatMissing)].join("; ")}.`;
+  const read = `${statesRead} of ${pluralize(statesTotal, "state")} read ${oldest}${newest === oldest ? "" : ` to ${newest}`}`;
+  return `${[formatVintage(vintage), read, ...formatSource(vintage), ...unread.map(formatMissing)].join("; ")}.`;
 }

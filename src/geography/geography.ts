@@ -3,28 +3,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
-import { CatalogueCache, type DatedAnswer } from "./cache.ts";
-import { type Country, type Gathered, type Needs, NOT_READ_YET } from "./country.ts";
+import { CatalogCache, type DatedResponse } from "./cache.ts";
+import { type Country, type GatherResult, NOT_READ_YET, type RequiredLists } from "./country.ts";
 import { Limiter } from "./limiter.ts";
 import { PlaygroundReader } from "./playground.ts";
 import { type MissingState, Prefetch } from "./prefetch.ts";
-import { createGeographyStore, type SharedAddress } from "./store.ts";
+import { createGeographyStore, type SharedStoreOptions } from "./store.ts";
 
-export type { DatedAnswer } from "./cache.ts";
-export type { Country, Gathered, Needs } from "./country.ts";
-export type { SharedAddress, SharedDatabase } from "./store.ts";
+export type { DatedResponse } from "./cache.ts";
+export type { Country, GatherResult, RequiredLists } from "./country.ts";
+export type { SharedDatabase, SharedStoreOptions } from "./store.ts";
 
 /** Time kept within the call's own limit for making its answer. */
-export const ANSWER_MS = 2_000;
+export const RESPONSE_RESERVE_MS = 2_000;
 /** How often a waiting call checks again whether anything can come in time. */
-const LOOK_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /** What one request takes, in the estimate of how long the rest will take. */
-const REQUEST_MS = 1_000;
+const ESTIMATED_REQUEST_MS = 1_000;
 
 export interface CountryQuery {
   /** The states that the question is about. Throws Failure when it names none of the list. */
-  readonly about: (country: Country) => readonly State[];
-  readonly needs: (country: Country) => Needs | Promise<Needs>;
+  readonly selectStates: (country: Country) => readonly State[];
+  readonly requiredLists: (country: Country) => RequiredLists | Promise<RequiredLists>;
   /** Why a state of `about` that is not needed was not read. */
   readonly notNeeded: string;
   readonly waitMs: number;
@@ -33,16 +33,16 @@ export interface CountryQuery {
 
 export interface Geography {
   /** At most 10 minutes old. Throws Failure. */
-  states(context: CallContext): Promise<DatedAnswer<StatesResponse>>;
+  states(context: CallContext): Promise<DatedResponse<StatesResponse>>;
   /** At most 6 hours old; an unknown code may give an empty list. Throws Failure. */
-  districts(code: string, context: CallContext): Promise<DatedAnswer<DistrictsResponse>>;
-  openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>>;
+  districts(code: string, context: CallContext): Promise<DatedResponse<DistrictsResponse>>;
+  openApi(context: CallContext): Promise<DatedResponse<OpenApiDocument>>;
   /**
    * Reads the districts that a question needs, as fast as the API allows, and returns when all are there or time is up; earlier if
    * the rate limit is used up and the rows are sure, or if nothing can come in time. The rest is read in the background.
    * Throws Failure if the states cannot be read.
    */
-  gather(wish: CountryQuery, context: CallContext): Promise<Gathered>;
+  gather(query: CountryQuery, context: CallContext): Promise<GatherResult>;
   /** Direct requests that may be sent now. */
   availableRequests(): number;
   /** Stops what is in flight. Resolves when what was read is stored. */
@@ -55,37 +55,37 @@ export interface GeographyOptions {
   readonly perMinute: number;
   readonly timing?: Timing;
   /** What this process shares with others (default: nothing). */
-  readonly shared?: SharedAddress | undefined;
+  readonly shared?: SharedStoreOptions | undefined;
 }
 
 /** Timers that do not keep a finished process alive. */
-const idleTiming: Timing = {
+const unrefTiming: Timing = {
   ...systemTiming,
   sleep: (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
 };
 
-export function createGeography({ service, perMinute, timing = idleTiming, shared }: GeographyOptions): Geography {
+export function createGeography({ service, perMinute, timing = unrefTiming, shared }: GeographyOptions): Geography {
   const closing = new AbortController();
   const store = createGeographyStore(shared, timing.now);
   const limiter = new Limiter(perMinute, timing, store);
-  const cache = new CatalogueCache(store, timing.now, (readAt) => limiter.record(readAt));
-  const parts = { service, limiter, cache, store, timing };
-  const playground = new PlaygroundReader(parts);
-  const prefetch = new Prefetch(playground, parts, closing.signal);
+  const cache = new CatalogCache(store, timing.now, (readAt) => limiter.record(readAt));
+  const dependencies = { service, limiter, cache, store, timing };
+  const playground = new PlaygroundReader(dependencies);
+  const prefetch = new Prefetch(playground, dependencies, closing.signal);
 
-  function countryOf(states: DatedAnswer<StatesResponse>): Country {
+  function toCountry(states: DatedResponse<StatesResponse>): Country {
     const lists = states.value.states.flatMap(({ code }) => {
-      const reading = cache.districtsOf(code);
-      return reading === undefined ? [] : [[code, reading] as const];
+      const response = cache.getDistricts(code);
+      return response === undefined ? [] : [[code, response] as const];
     });
     return { states, lists: new Map(lists) };
   }
 
-  const pendingOf = (states: readonly State[], { lists }: Country): readonly State[] =>
+  const findPending = (states: readonly State[], { lists }: Country): readonly State[] =>
     states.filter(({ code }) => !lists.has(code) && prefetch.isPending(code));
 
   function toMissingState({ code }: State, needed: readonly State[], notNeeded: string): MissingState {
-    const failed = prefetch.failure(code);
+    const failed = prefetch.getFailure(code);
     if (failed !== undefined) return failed;
     if (!prefetch.isPending(code)) {
       const isNeeded = needed.some((each) => each.code === code);
@@ -97,44 +97,44 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
       : limiter.delayMs() > 0
         ? "rate limit"
         : NOT_READ_YET;
-    return { state: code, reason, retryAfterSeconds: Math.ceil((delayMs + REQUEST_MS) / 1000) };
+    return { state: code, reason, retryAfterSeconds: Math.ceil((delayMs + ESTIMATED_REQUEST_MS) / 1000) };
   }
 
-  async function gather(wish: CountryQuery, context: CallContext): Promise<Gathered> {
-    const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - ANSWER_MS);
+  async function gather(query: CountryQuery, context: CallContext): Promise<GatherResult> {
+    const untilAt = timing.now() + Math.min(query.waitMs, timeLeftMs(context, timing) - RESPONSE_RESERVE_MS);
     const states = await playground.states(context);
     const requestedCodes = new Set<string>();
-    let shown = -1;
+    let reportedCount = -1;
     for (;;) {
       const { change } = prefetch;
-      const country = countryOf(states);
-      const about = wish.about(country);
-      const { rows, all } = await wish.needs(country);
+      const country = toCountry(states);
+      const requestedStates = query.selectStates(country);
+      const { rows, all } = await query.requiredLists(country);
       // A list has arrived while the needs were computed.
       if (change.aborted && timing.now() < untilAt) continue;
-      const fresh = all.filter(({ code }) => !requestedCodes.has(code) && !country.lists.has(code));
-      if (fresh.length > 0) {
-        for (const { code } of fresh) requestedCodes.add(code);
-        await cache.recallDistricts(fresh.map(({ code }) => code));
-        prefetch.want(fresh.filter(({ code }) => cache.districtsOf(code) === undefined));
+      const newlyNeeded = all.filter(({ code }) => !requestedCodes.has(code) && !country.lists.has(code));
+      if (newlyNeeded.length > 0) {
+        for (const { code } of newlyNeeded) requestedCodes.add(code);
+        await cache.loadDistricts(newlyNeeded.map(({ code }) => code));
+        prefetch.enqueue(newlyNeeded.filter(({ code }) => cache.getDistricts(code) === undefined));
         continue;
       }
 
-      const pending = pendingOf(all, country);
-      const isHeldUp = !limiter.isSending && limiter.delayMs() > 0;
-      const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
+      const pending = findPending(all, country);
+      const isRateLimited = !limiter.isSending && limiter.delayMs() > 0;
+      const isEnough = pending.length === 0 || (isRateLimited && findPending(rows, country).length === 0);
       // The rate limit or a cooldown lasts longer than the call: it does not wait.
-      const isPastDeadline = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
+      const isPastDeadline = isRateLimited && timing.now() + limiter.delayMs() > untilAt;
       if (isEnough || isPastDeadline || timing.now() >= untilAt) {
-        const missingStates = about.filter(({ code }) => !country.lists.has(code));
-        const missing = missingStates.map((state) => toMissingState(state, all, wish.notNeeded));
+        const missingStates = requestedStates.filter(({ code }) => !country.lists.has(code));
+        const missing = missingStates.map((state) => toMissingState(state, all, query.notNeeded));
         return { country, missing };
       }
-      const read = about.filter(({ code }) => country.lists.has(code)).length;
-      if (read > shown) wish.onProgress(read, about.length);
-      shown = Math.max(shown, read);
-      const ends = AbortSignal.any([change, context.signal]);
-      await timing.sleep(Math.min(untilAt - timing.now(), LOOK_MS), ends).catch(() => undefined);
+      const read = requestedStates.filter(({ code }) => country.lists.has(code)).length;
+      if (read > reportedCount) query.onProgress(read, requestedStates.length);
+      reportedCount = Math.max(reportedCount, read);
+      const wakeSignal = AbortSignal.any([change, context.signal]);
+      await timing.sleep(Math.min(untilAt - timing.now(), POLL_INTERVAL_MS), wakeSignal).catch(() => undefined);
       context.signal.throwIfAborted();
     }
   }

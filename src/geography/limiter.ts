@@ -10,21 +10,21 @@ import type { GeographyStore } from "./store.ts";
 export const CONCURRENCY = 4;
 export const WINDOW_MS = 60_000;
 /** Others behind our address share the limit: after a 429 we use half of ours for this long. */
-export const SLOWED_MS = 600_000;
+export const REDUCED_RATE_MS = 600_000;
 /** The API's limit for each client address. */
 const API_LIMIT = 30;
 /** Requests that the prefetch leaves for direct calls. */
-const KEPT_FOR_DIRECT = 2;
+const RESERVED_FOR_DIRECT = 2;
 /** After a 429 without Retry-After. */
 const DEFAULT_RETRY_AFTER_SECONDS = 60;
 /** How often a waiting request checks again whether it may be sent. */
-const LOOK_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 const Cooldown = z.strictObject({ askedAt: z.int(), untilAt: z.int() });
 
 export class Limiter {
   /** Requests of the prefetch, and of all, within any minute. */
-  readonly #limits: { readonly ahead: number; readonly direct: number };
+  readonly #limits: { readonly prefetch: number; readonly direct: number };
   readonly #timing: Timing;
   readonly #store: GeographyStore;
   readonly #limitConcurrency = pLimit(CONCURRENCY);
@@ -36,8 +36,8 @@ export class Limiter {
   #cooldown = { askedAt: Number.NEGATIVE_INFINITY, untilAt: Number.NEGATIVE_INFINITY };
 
   constructor(perMinute: number, timing: Timing, store: GeographyStore) {
-    const direct = Math.max(perMinute, Math.min(perMinute + KEPT_FOR_DIRECT, API_LIMIT));
-    this.#limits = { ahead: Math.min(perMinute, direct - KEPT_FOR_DIRECT), direct };
+    const direct = Math.max(perMinute, Math.min(perMinute + RESERVED_FOR_DIRECT, API_LIMIT));
+    this.#limits = { prefetch: Math.min(perMinute, direct - RESERVED_FOR_DIRECT), direct };
     this.#timing = timing;
     this.#store = store;
   }
@@ -52,17 +52,17 @@ export class Limiter {
 
   /** Direct requests that may be sent now. */
   availableRequests(): number {
-    return this.isCoolingDown ? 0 : Math.max(0, this.#max(true) - this.#freeAt().length);
+    return this.isCoolingDown ? 0 : Math.max(0, this.#maxRequests(true) - this.#slotExpiryTimes().length);
   }
 
   /** How long a request waits that has `ahead` others before it. */
   delayMs(ahead = this.#waiting.length, isDirect = false): number {
     const now = this.#timing.now();
-    const counting = this.#freeAt();
-    const max = this.#max(isDirect);
-    const leavesAt = (index: number): number =>
-      index < 0 ? now : (counting[index] ?? leavesAt(index - max) + WINDOW_MS);
-    return Math.max(leavesAt(ahead - (max - counting.length)), this.#cooldownUntilAt()) - now;
+    const expiryTimes = this.#slotExpiryTimes();
+    const max = this.#maxRequests(isDirect);
+    const sendTimeAt = (index: number): number =>
+      index < 0 ? now : (expiryTimes[index] ?? sendTimeAt(index - max) + WINDOW_MS);
+    return Math.max(sendTimeAt(ahead - (max - expiryTimes.length)), this.#cooldownUntilAt()) - now;
   }
 
   /**
@@ -76,7 +76,7 @@ export class Limiter {
       return await this.#limitConcurrency(send);
     } catch (error) {
       if (error instanceof Failure && error.facts.status === 429)
-        await this.#coolDown((error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS) * 1000);
+        await this.#startCooldown((error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS) * 1000);
       throw error;
     } finally {
       this.#running -= 1;
@@ -90,25 +90,25 @@ export class Limiter {
   }
 
   async #waitForSlot(signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<void> {
-    const place = {};
-    if (isDirect) this.#waiting.push(place);
+    const queueEntry = {};
+    if (isDirect) this.#waiting.push(queueEntry);
     try {
       for (;;) {
-        await this.#recallCooldown();
+        await this.#loadCooldown();
         signal.throwIfAborted();
-        const ahead = isDirect ? this.#waiting.indexOf(place) : this.#waiting.length;
+        const ahead = isDirect ? this.#waiting.indexOf(queueEntry) : this.#waiting.length;
         const delayMs = this.delayMs(ahead, isDirect);
         if (delayMs <= 0) return;
-        if (this.#timing.now() + delayMs > untilAt) throw this.#refusal();
-        await this.#timing.sleep(Math.min(delayMs, LOOK_MS), signal);
+        if (this.#timing.now() + delayMs > untilAt) throw this.#rateLimitFailure();
+        await this.#timing.sleep(Math.min(delayMs, POLL_INTERVAL_MS), signal);
       }
     } finally {
-      this.#waiting = this.#waiting.filter((each) => each !== place);
+      this.#waiting = this.#waiting.filter((each) => each !== queueEntry);
     }
   }
 
   /** The API answered 429: nothing is sent for `ms`, then half as much as usual. Resolves when other processes can know it. */
-  async #coolDown(ms: number): Promise<void> {
+  async #startCooldown(ms: number): Promise<void> {
     const askedAt = this.#timing.now();
     const untilAt = askedAt + Math.ceil(ms);
     if (untilAt <= this.#cooldownUntilAt()) return;
@@ -117,9 +117,10 @@ export class Limiter {
   }
 
   /** Learns of a cooldown that another process was asked for. */
-  async #recallCooldown(): Promise<void> {
-    const known = (await this.#store.read([this.#cooldownName], Cooldown)).get(this.#cooldownName);
-    if (known !== undefined && known.untilAt > this.#cooldownUntilAt()) this.#cooldown = known;
+  async #loadCooldown(): Promise<void> {
+    const storedCooldown = (await this.#store.read([this.#cooldownName], Cooldown)).get(this.#cooldownName);
+    if (storedCooldown !== undefined && storedCooldown.untilAt > this.#cooldownUntilAt())
+      this.#cooldown = storedCooldown;
   }
 
   get #cooldownName(): string {
@@ -132,15 +133,15 @@ export class Limiter {
     return askedAt > this.#timing.now() ? Number.NEGATIVE_INFINITY : untilAt;
   }
 
-  #max(isDirect: boolean): number {
-    const { ahead, direct } = this.#limits;
-    const isSlowed = this.#cooldownUntilAt() + SLOWED_MS > this.#timing.now();
-    const max = isSlowed ? Math.max(1, Math.floor(ahead / 2)) : ahead;
-    return isDirect ? max + direct - ahead : max;
+  #maxRequests(isDirect: boolean): number {
+    const { prefetch, direct } = this.#limits;
+    const isRateReduced = this.#cooldownUntilAt() + REDUCED_RATE_MS > this.#timing.now();
+    const max = isRateReduced ? Math.max(1, Math.floor(prefetch / 2)) : prefetch;
+    return isDirect ? max + direct - prefetch : max;
   }
 
   /** When each request that counts ceases to, earliest first; for one that is running the earliest possible instant. */
-  #freeAt(): readonly number[] {
+  #slotExpiryTimes(): readonly number[] {
     const now = this.#timing.now();
     this.#endedAt = this.#endedAt.filter((at) => at > now - WINDOW_MS && at <= now).sort((a, b) => a - b);
     const running = Array.from({ length: this.#running }, () => now);
@@ -148,11 +149,11 @@ export class Limiter {
   }
 
   /** The failure of a call that cannot wait as long as it would have to. */
-  #refusal(): Failure {
+  #rateLimitFailure(): Failure {
     const retryAfterSeconds = Math.max(1, Math.ceil(this.delayMs(0, true) / 1000));
     const why = this.isCoolingDown
       ? "the service asked for a pause (HTTP 429)"
-      : `at most ${this.#max(true)} geography requests leave here in a minute`;
+      : `at most ${this.#maxRequests(true)} geography requests leave here in a minute`;
     return new Failure({
       kind: "rate_limited",
       message: `Not sent: ${why}.`,

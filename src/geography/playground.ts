@@ -12,114 +12,117 @@ import {
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
 import { withAbortSignal } from "../core/async.ts";
 import { excerpt } from "../core/untrusted-text.ts";
-import { type CatalogueCache, type DatedAnswer, STATES } from "./cache.ts";
+import { type CatalogCache, type DatedResponse, STATES_ENTRY } from "./cache.ts";
 import type { Limiter } from "./limiter.ts";
-import { MAX_NAME } from "./names/fold.ts";
+import { MAX_NAME_LENGTH } from "./names/name-forms.ts";
 import type { GeographyStore } from "./store.ts";
 
 /** A request is not worth starting with less time left. */
-const MARGIN_MS = 250;
+const MIN_REQUEST_MS = 250;
 /** How often a call looks for a list that another process is reading. */
-const PEER_LOOK_MS = 150;
+const PEER_POLL_INTERVAL_MS = 150;
 
-export interface PlaygroundParts {
+export interface PlaygroundDependencies {
   readonly service: Pick<ApiClient, "call">;
   readonly limiter: Limiter;
-  readonly cache: CatalogueCache;
+  readonly cache: CatalogCache;
   readonly store: GeographyStore;
   readonly timing: Timing;
 }
 
 /** One list: how it is found in the cache, and how it is read. */
-interface ListReading<T> {
+interface ListSource<T> {
   readonly endpoint: JsonEndpoint;
   readonly name: string;
-  readonly requests: SharedRequests<DatedAnswer<T>>;
-  readonly recall: () => Promise<DatedAnswer<T> | undefined>;
-  readonly read: (signal: AbortSignal) => Promise<DatedAnswer<T>>;
+  readonly requests: SharedRequests<DatedResponse<T>>;
+  readonly load: () => Promise<DatedResponse<T> | undefined>;
+  readonly read: (signal: AbortSignal) => Promise<DatedResponse<T>>;
 }
 
 /** The contract sets no maximum length for names (docs/contract.md, 2.1). */
-const withShortName = <T extends { readonly name: string }>(item: T): T => ({
+const truncateName = <T extends { readonly name: string }>(item: T): T => ({
   ...item,
-  name: excerpt(item.name, MAX_NAME),
+  name: excerpt(item.name, MAX_NAME_LENGTH),
 });
 
 export class PlaygroundReader {
-  readonly #parts: PlaygroundParts;
-  readonly #states = new SharedRequests<DatedAnswer<StatesResponse>>();
-  readonly #districts = new SharedRequests<DatedAnswer<DistrictsResponse>>();
-  readonly #documents = new SharedRequests<DatedAnswer<OpenApiDocument>>();
+  readonly #dependencies: PlaygroundDependencies;
+  readonly #states = new SharedRequests<DatedResponse<StatesResponse>>();
+  readonly #districts = new SharedRequests<DatedResponse<DistrictsResponse>>();
+  readonly #documents = new SharedRequests<DatedResponse<OpenApiDocument>>();
 
-  constructor(parts: PlaygroundParts) {
-    this.#parts = parts;
+  constructor(dependencies: PlaygroundDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  states(context: CallContext): Promise<DatedAnswer<StatesResponse>> {
-    const { cache } = this.#parts;
-    return this.#list(context, {
+  states(context: CallContext): Promise<DatedResponse<StatesResponse>> {
+    const { cache } = this.#dependencies;
+    return this.#readList(context, {
       endpoint: listPlaygroundStates,
-      name: STATES,
+      name: STATES_ENTRY,
       requests: this.#states,
-      recall: () => cache.recallStates(),
+      load: () => cache.loadStates(),
       read: async (signal) => {
-        const { value, ...dated } = await this.#send(listPlaygroundStates, {}, context, signal);
-        const reading = { ...dated, value: { ...value, states: value.states.map(withShortName) } };
-        await cache.keepStates(reading);
-        return reading;
+        const { value, ...metadata } = await this.#send(listPlaygroundStates, {}, context, signal);
+        const response = { ...metadata, value: { ...value, states: value.states.map(truncateName) } };
+        await cache.storeStates(response);
+        return response;
       },
     });
   }
 
   /** `isDirect`: a call waits for it; otherwise it is the prefetch's. */
-  districts(code: string, context: CallContext, isDirect = true): Promise<DatedAnswer<DistrictsResponse>> {
-    const { cache } = this.#parts;
+  districts(code: string, context: CallContext, isDirect = true): Promise<DatedResponse<DistrictsResponse>> {
+    const { cache } = this.#dependencies;
     const state = code.toUpperCase();
     const request = { query: { state } };
-    return this.#list(context, {
+    return this.#readList(context, {
       endpoint: listPlaygroundDistricts,
       name: state,
       requests: this.#districts,
-      recall: async () => {
-        await cache.recallDistricts([state]);
-        return cache.districtsOf(state);
+      load: async () => {
+        await cache.loadDistricts([state]);
+        return cache.getDistricts(state);
       },
       read: async (signal) => {
-        const { value, ...dated } = await this.#send(listPlaygroundDistricts, request, context, signal, isDirect);
-        const districts = value.districts.map(withShortName);
-        const reading = { ...dated, value: { ...value, state: excerpt(value.state, MAX_NAME), districts } };
-        await cache.keepDistricts(state, reading);
-        return reading;
+        const { value, ...metadata } = await this.#send(listPlaygroundDistricts, request, context, signal, isDirect);
+        const districts = value.districts.map(truncateName);
+        const response = { ...metadata, value: { ...value, state: excerpt(value.state, MAX_NAME_LENGTH), districts } };
+        await cache.storeDistricts(state, response);
+        return response;
       },
     });
   }
 
-  openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>> {
-    const { timing } = this.#parts;
+  openApi(context: CallContext): Promise<DatedResponse<OpenApiDocument>> {
+    const { timing } = this.#dependencies;
     return withRetries({ endpoint: getPlaygroundOpenApi, context, timing }, () =>
       this.#documents.join("", context.signal, (signal) => this.#send(getPlaygroundOpenApi, {}, context, signal)),
     );
   }
 
   /** Reads a list that is not fresh, unless another process is reading it: then its result is used. */
-  #list<T>(context: CallContext, { endpoint, name, requests, recall, read }: ListReading<T>): Promise<DatedAnswer<T>> {
-    const { store, timing } = this.#parts;
-    async function readOnce(signal: AbortSignal): Promise<DatedAnswer<T>> {
+  #readList<T>(
+    context: CallContext,
+    { endpoint, name, requests, load, read }: ListSource<T>,
+  ): Promise<DatedResponse<T>> {
+    const { store, timing } = this.#dependencies;
+    async function readOnce(signal: AbortSignal): Promise<DatedResponse<T>> {
       while (!(await store.acquire(name))) {
-        await timing.sleep(PEER_LOOK_MS, signal);
-        const found = await recall();
+        await timing.sleep(PEER_POLL_INTERVAL_MS, signal);
+        const found = await load();
         if (found !== undefined) return found;
       }
       try {
         // Another process may have read it between the first look and the lease.
-        return (await recall()) ?? (await read(signal));
+        return (await load()) ?? (await read(signal));
       } finally {
         await store.release(name);
       }
     }
     return withRetries(
       { endpoint, context, timing },
-      async () => (await recall()) ?? (await requests.join(name, context.signal, readOnce)),
+      async () => (await load()) ?? (await requests.join(name, context.signal, readOnce)),
     );
   }
 
@@ -129,22 +132,22 @@ export class PlaygroundReader {
     { deadlineAt }: CallContext,
     signal: AbortSignal,
     isDirect = true,
-  ): Promise<DatedAnswer<z.output<S>>> {
-    const { service, limiter, timing } = this.#parts;
+  ): Promise<DatedResponse<z.output<S>>> {
+    const { service, limiter, timing } = this.#dependencies;
     const send = async () => {
       const readAt = timing.now();
       const context = { signal, deadlineAt: readAt + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
       const { value, drift } = await service.call(endpoint, request, context);
       return { value, drift, readAt };
     };
-    return limiter.run(send, signal, deadlineAt - MARGIN_MS, isDirect);
+    return limiter.run(send, signal, deadlineAt - MIN_REQUEST_MS, isDirect);
   }
 }
 
 interface SharedRequest<T> {
-  readonly answer: Promise<T>;
+  readonly response: Promise<T>;
   readonly controller: AbortController;
-  waiting: number;
+  waiterCount: number;
 }
 
 /** One request for each key, shared by all callers that ask for it meanwhile; aborted when the last of them stops waiting. */
@@ -153,12 +156,12 @@ class SharedRequests<T> {
 
   async join(key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const request = this.#requests.get(key) ?? this.#start(key, start);
-    request.waiting += 1;
+    request.waiterCount += 1;
     try {
-      return await withAbortSignal(request.answer, signal);
+      return await withAbortSignal(request.response, signal);
     } finally {
-      request.waiting -= 1;
-      if (request.waiting === 0) {
+      request.waiterCount -= 1;
+      if (request.waiterCount === 0) {
         if (this.#requests.get(key) === request) this.#requests.delete(key);
         request.controller.abort();
       }
@@ -167,7 +170,7 @@ class SharedRequests<T> {
 
   #start(key: string, start: (signal: AbortSignal) => Promise<T>): SharedRequest<T> {
     const controller = new AbortController();
-    const request = { answer: start(controller.signal), controller, waiting: 0 };
+    const request = { response: start(controller.signal), controller, waiterCount: 0 };
     this.#requests.set(key, request);
     return request;
   }

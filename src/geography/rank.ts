@@ -2,11 +2,26 @@
 // describe them.
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../contract/playground.ts";
-import { type Country, type Coverage, countMissing, type Needs } from "./country.ts";
-import { type DistrictRow, districtRows, districtText, findMissingStates, totalsHold } from "./districts.ts";
-import { againText, firstOf, formatMissing, nameText, noneListedText, plural, stateText, thousands } from "./format.ts";
-import { grouped } from "./grouped.ts";
-import { fold } from "./names/fold.ts";
+import { type Country, type Coverage, countMissing, type RequiredLists } from "./country.ts";
+import {
+  areTotalsConsistent,
+  type DistrictRow,
+  findMissingStates,
+  formatDistrict,
+  toDistrictRows,
+} from "./districts.ts";
+import {
+  describeZeroCounts,
+  formatMissing,
+  formatName,
+  formatNumber,
+  formatRetryHint,
+  formatState,
+  joinFirst,
+  pluralize,
+} from "./format.ts";
+import { groupByKey } from "./group-by-key.ts";
+import { fold } from "./names/name-forms.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
 
@@ -66,142 +81,154 @@ interface NameKeys {
 }
 
 /** A row with what it is selected and sorted by. */
-interface Keyed<R> extends NameKeys {
+interface SortableRow<R> extends NameKeys {
   readonly row: R;
   readonly code: string;
   readonly figure: number;
 }
 
 /** In the sort key, initials are apart, as people write them: "Y.S.R. Kadapa" comes before "Yadgir". */
-const nameKeys = (name: string): NameKeys => ({
+const toNameKeys = (name: string): NameKeys => ({
   folded: fold(name),
   sortKey: fold(name.replace(/(?<=(?:^|[\s.])\p{L})\.(?=\p{L})/gu, ". ")),
 });
 
 /** For each reading of a list, in its order. */
-const keysOfLists = new WeakMap<DistrictsResponse, readonly NameKeys[]>();
+const nameKeysByList = new WeakMap<DistrictsResponse, readonly NameKeys[]>();
 
 /**
  * The districts of these states; one that stands in several lists (code and name) only once, with its largest mandalCount. The keys
  * of each list are made once, in a turn of the event loop of its own.
  */
-async function keyedDistricts(states: readonly State[], country: Country): Promise<readonly Keyed<DistrictRow>[]> {
-  const keyed: Keyed<DistrictRow>[] = [];
+async function toSortableDistricts(
+  states: readonly State[],
+  country: Country,
+): Promise<readonly SortableRow<DistrictRow>[]> {
+  const sortableRows: SortableRow<DistrictRow>[] = [];
   for (const state of states) {
     const list = country.lists.get(state.code)?.value;
-    const known = list && keysOfLists.get(list);
-    const keys = known ?? list?.districts.map(({ name }) => nameKeys(name)) ?? [];
-    for (const [index, row] of districtRows([state], country).entries()) {
+    const known = list && nameKeysByList.get(list);
+    const keys = known ?? list?.districts.map(({ name }) => toNameKeys(name)) ?? [];
+    for (const [index, row] of toDistrictRows([state], country).entries()) {
       const code = `${row.stateCode} ${row.districtCode}`;
-      keyed.push({ row, ...(keys[index] ?? nameKeys(row.name)), code, figure: row.mandalCount });
+      sortableRows.push({ row, ...(keys[index] ?? toNameKeys(row.name)), code, figure: row.mandalCount });
     }
     if (list === undefined || known !== undefined) continue;
-    keysOfLists.set(list, keys);
+    nameKeysByList.set(list, keys);
     await yieldToEventLoop();
   }
-  if (new Set(keyed.map(({ row }) => row.districtCode)).size === keyed.length) return keyed;
-  const same = grouped(keyed.map((each) => [`${each.row.districtCode} ${each.folded}`, each]));
+  if (new Set(sortableRows.map(({ row }) => row.districtCode)).size === sortableRows.length) return sortableRows;
+  const same = groupByKey(sortableRows.map((each) => [`${each.row.districtCode} ${each.folded}`, each]));
   return [...same.values()].map((each) => each.reduce((most, other) => (other.figure > most.figure ? other : most)));
 }
 
 /** Two decimals: what is shown is what is compared. */
 const round = (value: number): number => Math.round(value * 100) / 100;
 
-const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+const sum = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-function spreadOf(rows: readonly Keyed<unknown>[]): Pick<Totals, "min" | "median" | "mean" | "max"> {
+function computeSpread(rows: readonly SortableRow<unknown>[]): Pick<Totals, "min" | "median" | "mean" | "max"> {
   const sorted = rows.map(({ figure }) => figure).sort((a, b) => a - b);
   const [min] = sorted;
   const max = sorted.at(-1);
   if (min === undefined || max === undefined) return {};
   const middle = sorted.slice(Math.floor((sorted.length - 1) / 2), Math.floor(sorted.length / 2) + 1);
-  return { min, median: round(sumOf(middle) / middle.length), mean: round(sumOf(sorted) / sorted.length), max };
+  return { min, median: round(sum(middle) / middle.length), mean: round(sum(sorted) / sorted.length), max };
 }
 
 /** Where the page ends. */
-const endOf = ({ offset = 0, limit = Number.POSITIVE_INFINITY }: RankingQuery): number => offset + limit;
+const pageEnd = ({ offset = 0, limit = Number.POSITIVE_INFINITY }: RankingQuery): number => offset + limit;
 
 /** The rows that meet the bounds and begin as asked, in order. */
-function selected<R>(rows: readonly Keyed<R>[], query: RankingQuery): readonly Keyed<R>[] {
+function selectRows<R>(rows: readonly SortableRow<R>[], query: RankingQuery): readonly SortableRow<R>[] {
   const { by, order, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, startsWith = "" } = query;
   const beginning = fold(startsWith);
   const sign = order === "asc" ? 1 : -1;
-  const byName = (a: Keyed<R>, b: Keyed<R>): number =>
+  const byName = (a: SortableRow<R>, b: SortableRow<R>): number =>
     a.sortKey === b.sortKey ? (a.code < b.code ? -1 : 1) : a.sortKey < b.sortKey ? -1 : 1;
   return rows
     .filter(({ figure, folded }) => figure >= min && figure <= max && folded.startsWith(beginning))
     .toSorted((a, b) => (by === "name" ? sign * byName(a, b) : sign * (a.figure - b.figure) || byName(a, b)));
 }
 
-const pageOf = <R>(rows: readonly Keyed<R>[], query: RankingQuery): readonly R[] =>
-  rows.slice(query.offset ?? 0, endOf(query)).map(({ row }) => row);
+const slicePage = <R>(rows: readonly SortableRow<R>[], query: RankingQuery): readonly R[] =>
+  rows.slice(query.offset ?? 0, pageEnd(query)).map(({ row }) => row);
 
 /** Number of rows behind the page with the figure of its last row. By name there are no ties worth reporting. */
-function tiedBehind(rows: readonly Keyed<unknown>[], query: RankingQuery): number {
-  const last = rows[endOf(query) - 1];
+function countTiedAfterPage(rows: readonly SortableRow<unknown>[], query: RankingQuery): number {
+  const last = rows[pageEnd(query) - 1];
   if (last === undefined || query.by === "name") return 0;
-  return rows.slice(endOf(query)).filter(({ figure }) => figure === last.figure).length;
+  return rows.slice(pageEnd(query)).filter(({ figure }) => figure === last.figure).length;
 }
 
-const mandalsOf = (rows: readonly { readonly mandalCount: number }[]): number =>
-  sumOf(rows.map(({ mandalCount }) => mandalCount));
+const sumMandals = (rows: readonly { readonly mandalCount: number }[]): number =>
+  sum(rows.map(({ mandalCount }) => mandalCount));
 
-const districtsOf = (rows: readonly { readonly districtCount: number }[]): number =>
-  sumOf(rows.map(({ districtCount }) => districtCount));
+const sumDistricts = (rows: readonly { readonly districtCount: number }[]): number =>
+  sum(rows.map(({ districtCount }) => districtCount));
 
 export function rankStates(states: readonly State[], query: RankingQuery): Ranking<StateRow> {
-  const keyed = states.map(({ code, name, districtCount, mandalCount }): Keyed<StateRow> => {
+  const sortableRows = states.map(({ code, name, districtCount, mandalCount }): SortableRow<StateRow> => {
     const mandalsPerDistrict = districtCount === 0 ? 0 : round(mandalCount / districtCount);
     const row = { code, name, districtCount, mandalCount, mandalsPerDistrict };
-    return { row, ...nameKeys(name), code, figure: row[query.by === "name" ? "mandalCount" : query.by] };
+    return { row, ...toNameKeys(name), code, figure: row[query.by === "name" ? "mandalCount" : query.by] };
   });
-  const fitting = selected(keyed, query);
-  const rows = fitting.map(({ row }) => row);
+  const selectedRows = selectRows(sortableRows, query);
+  const rows = selectedRows.map(({ row }) => row);
   return {
-    rows: pageOf(fitting, query),
-    tied: { rows: tiedBehind(fitting, query), states: [] },
+    rows: slicePage(selectedRows, query),
+    tied: { rows: countTiedAfterPage(selectedRows, query), states: [] },
     totalRows: rows.length,
-    totals: { districts: districtsOf(rows), mandals: mandalsOf(rows), ...spreadOf(fitting) },
+    totals: { districts: sumDistricts(rows), mandals: sumMandals(rows), ...computeSpread(selectedRows) },
     exact: true,
   };
 }
 
-const isBounded = ({ min, max, startsWith }: RankingQuery): boolean =>
+const hasBounds = ({ min, max, startsWith }: RankingQuery): boolean =>
   min !== undefined || max !== undefined || startsWith !== undefined;
 
 /** The first of each state, states in their own order; and the states where the last of them is one of several with its figure. */
-function firstOfEach(
+function selectFirstPerState(
   states: readonly State[],
-  rows: readonly Keyed<DistrictRow>[],
+  rows: readonly SortableRow<DistrictRow>[],
   query: RankingQuery,
   perState: number,
 ) {
-  const byState = grouped(rows.map((each) => [each.row.stateCode, each]));
-  const firsts = states.map(({ code }) => ({ code, own: byState.get(code) ?? [] }));
-  const cut = { ...query, offset: 0, limit: perState };
+  const byState = groupByKey(rows.map((each) => [each.row.stateCode, each]));
+  const firstPerState = states.map(({ code }) => ({ code, own: byState.get(code) ?? [] }));
+  const statePage = { ...query, offset: 0, limit: perState };
   return {
-    rows: firsts.flatMap(({ own }) => own.slice(0, perState)),
-    tied: firsts.filter(({ own }) => tiedBehind(own, cut) > 0).map(({ code }) => code),
+    rows: firstPerState.flatMap(({ own }) => own.slice(0, perState)),
+    tied: firstPerState.filter(({ own }) => countTiedAfterPage(own, statePage) > 0).map(({ code }) => code),
   };
 }
 
 /** `last`: figure of the page's last row. A state whose total is below it has no larger district: its list need not be read. */
-function neededLists(states: readonly State[], country: Country, query: RankingQuery, last: number | undefined): Needs {
+function selectRequiredLists(
+  states: readonly State[],
+  country: Country,
+  query: RankingQuery,
+  last: number | undefined,
+): RequiredLists {
   const missing = findMissingStates(states, country);
-  if (query.by === "name" || !totalsHold(states, country)) return { rows: missing, all: missing };
+  if (query.by === "name" || !areTotalsConsistent(states, country)) return { rows: missing, all: missing };
   const { min = 0 } = query;
   const all = missing.filter(({ mandalCount }) => mandalCount >= min);
   // With bounds, the number of rows that fit is a part of the answer, and any list may hold some.
-  if (query.order === "asc" || isBounded(query) || query.perState !== undefined || last === undefined)
+  if (query.order === "asc" || hasBounds(query) || query.perState !== undefined || last === undefined)
     return { rows: all, all };
   return { rows: all.filter(({ mandalCount }) => mandalCount >= last), all };
 }
 
-export function needsForRanking(states: readonly State[], country: Country, query: RankingQuery): Needs {
+export function requiredListsForRanking(
+  states: readonly State[],
+  country: Country,
+  query: RankingQuery,
+): RequiredLists {
   // Rows of one code may be one district. Their names are compared only for the answer, which takes time.
-  const byCode = grouped(districtRows(states, country).map((row) => [row.districtCode, row.mandalCount]));
+  const byCode = groupByKey(toDistrictRows(states, country).map((row) => [row.districtCode, row.mandalCount]));
   const figures = Array.from(byCode.values(), (same) => Math.max(...same)).sort((a, b) => b - a);
-  return neededLists(states, country, query, figures[endOf(query) - 1]);
+  return selectRequiredLists(states, country, query, figures[pageEnd(query) - 1]);
 }
 
 export async function rankDistricts(
@@ -209,13 +236,13 @@ export async function rankDistricts(
   country: Country,
   query: RankingQuery,
 ): Promise<Ranking<DistrictRow>> {
-  const fitting = selected(await keyedDistricts(states, country), query);
+  const selectedRows = selectRows(await toSortableDistricts(states, country), query);
   const { perState } = query;
-  const firsts = perState === undefined ? undefined : firstOfEach(states, fitting, query, perState);
-  const rows = firsts?.rows ?? fitting;
-  const needs = neededLists(states, country, query, fitting[endOf(query) - 1]?.figure);
-  const exact = needs.rows.length === 0;
-  const sameNames = [...grouped(fitting.map(({ folded, row }) => [folded, row])).values()].filter(
+  const firstPerState = perState === undefined ? undefined : selectFirstPerState(states, selectedRows, query, perState);
+  const rows = firstPerState?.rows ?? selectedRows;
+  const requiredLists = selectRequiredLists(states, country, query, selectedRows[pageEnd(query) - 1]?.figure);
+  const exact = requiredLists.rows.length === 0;
+  const sameNames = [...groupByKey(selectedRows.map(({ folded, row }) => [folded, row])).values()].filter(
     ({ length }) => length > 1,
   );
   const shared = sameNames.map((same) => ({
@@ -223,22 +250,26 @@ export async function rankDistricts(
     stateCodes: same.map(({ stateCode }) => stateCode),
   }));
   const page = {
-    rows: pageOf(rows, query),
+    rows: slicePage(rows, query),
     exact,
-    tied: firsts ? { rows: 0, states: firsts.tied } : { rows: tiedBehind(rows, query), states: [] },
+    tied: firstPerState
+      ? { rows: 0, states: firstPerState.tied }
+      : { rows: countTiedAfterPage(rows, query), states: [] },
     ...(query.by === "name" && query.startsWith === undefined && { shared }),
   };
-  const own = { districts: fitting.length, mandals: mandalsOf(fitting.map(({ row }) => row)) };
-  if (needs.all.length === 0 || isBounded(query))
-    return { ...page, totalRows: rows.length, totals: { ...own, ...spreadOf(fitting) } };
+  const own = { districts: selectedRows.length, mandals: sumMandals(selectedRows.map(({ row }) => row)) };
+  if (requiredLists.all.length === 0 || hasBounds(query))
+    return { ...page, totalRows: rows.length, totals: { ...own, ...computeSpread(selectedRows) } };
   // Unread lists are counted as the states list has them; of their spread nothing is known but what the order shows.
-  const districts = own.districts + districtsOf(needs.all);
-  const mandals = own.mandals + mandalsOf(needs.all);
-  const missingRowCounts = needs.all.map(({ districtCount }) => Math.min(districtCount, perState ?? districtCount));
-  const [first] = fitting;
+  const districts = own.districts + sumDistricts(requiredLists.all);
+  const mandals = own.mandals + sumMandals(requiredLists.all);
+  const missingRowCounts = requiredLists.all.map(({ districtCount }) =>
+    Math.min(districtCount, perState ?? districtCount),
+  );
+  const [first] = selectedRows;
   return {
     ...page,
-    totalRows: rows.length + sumOf(missingRowCounts),
+    totalRows: rows.length + sum(missingRowCounts),
     totals: {
       districts,
       mandals,
@@ -248,19 +279,19 @@ export async function rankDistricts(
   };
 }
 
-export function totalsText({ districts, mandals, ...spread }: Totals): string {
+export function describeTotals({ districts, mandals, ...spread }: Totals): string {
   const figures = (["min", "median", "mean", "max"] as const).flatMap((name) => {
     const value = spread[name];
-    return value === undefined ? [] : [`${name} ${thousands(value)}`];
+    return value === undefined ? [] : [`${name} ${formatNumber(value)}`];
   });
-  const counts = `${plural(districts, "district")}, ${plural(mandals, "mandal")}`;
+  const counts = `${pluralize(districts, "district")}, ${pluralize(mandals, "mandal")}`;
   return figures.length === 0 ? counts : `${counts}; ${figures.join(", ")}`;
 }
 
-function figureText(row: DivisionRow, by: RankingQuery["by"]): string {
+function formatFigure(row: DivisionRow, by: RankingQuery["by"]): string {
   if (by === "name") return "";
   const figure = "stateCode" in row ? row.mandalCount : row[by];
-  return figure === 0 && by === "mandalCount" ? ", 0 (none listed)" : `, ${thousands(figure)}`;
+  return figure === 0 && by === "mandalCount" ? ", 0 (none listed)" : `, ${formatNumber(figure)}`;
 }
 
 export const formatMissingReasons = ({ unread }: Coverage): string => unread.map(formatMissing).join("; ");
@@ -269,28 +300,28 @@ export const formatMissingReasons = ({ unread }: Coverage): string => unread.map
 const MAX_LISTED = 12;
 
 /** Rows that a page leaves out although they equal its last row; not said of rows that may change. */
-function tiedText({ tied, exact }: Ranking<DivisionRow>): string {
+function describeTies({ tied, exact }: Ranking<DivisionRow>): string {
   if (!exact) return "";
-  if (tied.rows > 0) return ` Tied with the last row: ${thousands(tied.rows)} more.`;
-  return tied.states.length === 0 ? "" : ` Ties are cut in ${firstOf(tied.states, 0, MAX_LISTED, " ")}.`;
+  if (tied.rows > 0) return ` Tied with the last row: ${formatNumber(tied.rows)} more.`;
+  return tied.states.length === 0 ? "" : ` Ties are cut in ${joinFirst(tied.states, 0, MAX_LISTED, " ")}.`;
 }
 
-function sharedText({ shared }: Ranking<DivisionRow>): string {
+function describeSharedNames({ shared }: Ranking<DivisionRow>): string {
   if (shared === undefined) return "";
-  const names = shared.map(({ name, stateCodes }) => `${nameText(name)} (${stateCodes.join(" ")})`);
-  return names.length === 0 ? " No name is borne twice." : ` Borne by several: ${firstOf(names, 0, MAX_LISTED)}.`;
+  const names = shared.map(({ name, stateCodes }) => `${formatName(name)} (${stateCodes.join(" ")})`);
+  return names.length === 0 ? " No name is borne twice." : ` Borne by several: ${joinFirst(names, 0, MAX_LISTED)}.`;
 }
 
 /** What unread lists mean for the rows. */
-function certaintyText({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
+function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
   const count = countMissing(coverage);
   if (count === 0) return "";
   if (exact) return " These rows are final: no other list can change them.";
-  return ` Not exact: ${count} of ${plural(coverage.statesTotal, "list")} unread${againText(coverage)}.`;
+  return ` Not exact: ${count} of ${pluralize(coverage.statesTotal, "list")} unread${formatRetryHint(coverage)}.`;
 }
 
 /** `states`: the codes of those that were asked for by name; undefined if all were meant. */
-export function rankingText(
+export function describeRanking(
   level: "state" | "district",
   ranking: Ranking<DivisionRow>,
   { by, order, offset = 0, perState }: RankingQuery,
@@ -299,16 +330,16 @@ export function rankingText(
 ): string {
   const { rows, totalRows } = ranking;
   const [first] = rows;
-  const within = states === undefined ? "" : ` in ${firstOf(states, 0, MAX_LISTED, " ")}`;
+  const within = states === undefined ? "" : ` in ${joinFirst(states, 0, MAX_LISTED, " ")}`;
   const direction = by === "name" ? "" : order === "desc" ? ", highest first" : ", lowest first";
   const each = perState === undefined ? "" : `, at most ${perState} of each state,`;
-  const which = `${plural(totalRows, level)}${within}${each} by ${by}${direction}`;
+  const which = `${pluralize(totalRows, level)}${within}${each} by ${by}${direction}`;
   const place = `rows ${offset + 1} to ${offset + rows.length} of ${which}`;
   const answer =
     first === undefined
       ? `No row${offset > 0 ? ` after ${offset}` : ""} of ${which}`
-      : `${"stateCode" in first ? districtText(first) : stateText(first)}${figureText(first, by)}: the first of ${place}`;
+      : `${"stateCode" in first ? formatDistrict(first) : formatState(first)}${formatFigure(first, by)}: the first of ${place}`;
   // Said of the first row already, if that has none.
-  const noneText = first?.mandalCount === 0 && by === "mandalCount" ? "" : noneListedText(rows);
-  return `${answer}.${tiedText(ranking)}${sharedText(ranking)}${certaintyText(ranking, coverage)}${noneText}`;
+  const zeroCountsText = first?.mandalCount === 0 && by === "mandalCount" ? "" : describeZeroCounts(rows);
+  return `${answer}.${describeTies(ranking)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;
 }

@@ -17,7 +17,7 @@ export interface SharedDatabase {
 }
 
 /** The database that processes share, and the API that they ask. */
-export interface SharedAddress {
+export interface SharedStoreOptions {
   /** Rejects if the database cannot be used. */
   readonly open: () => Promise<SharedDatabase>;
   /** Base URL of the API. Throws Failure if none is configured. */
@@ -40,15 +40,15 @@ export const GEOGRAPHY_TABLES = {
 /** A process that dies blocks others for so long. A list whose request takes longer may be read twice. */
 export const LEASE_MS = 5_000;
 /** Longer than any list is fresh (cache.ts). */
-const OLD_MS = 24 * 3_600_000;
+const ENTRY_MAX_AGE_MS = 24 * 3_600_000;
 /** After an error the database is not used for this long. */
-const APART_MS = 30_000;
+const DATABASE_RETRY_MS = 30_000;
 /** Longest text of an entry: 256 districts with long names need less. */
-const MAX_TEXT = 1024 * 1024;
+const MAX_TEXT_LENGTH = 1024 * 1024;
 
 const Row = z.object({ name: z.string(), text: z.string() });
 
-function parsed<T>(text: string, schema: z.ZodType<T>): T | undefined {
+function parseEntry<T>(text: string, schema: z.ZodType<T>): T | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;
   } catch {
@@ -59,10 +59,10 @@ function parsed<T>(text: string, schema: z.ZodType<T>): T | undefined {
 /** The tables are created only if one is missing: the right to create tables is needed once. */
 async function createTables({ query, withExclusiveTransaction }: SharedDatabase): Promise<void> {
   const tables = Object.entries(GEOGRAPHY_TABLES);
-  const looks = await Promise.allSettled(tables.map(([name]) => query(`SELECT 1 FROM ${name} WHERE 1 = 0`)));
-  if (looks.every(({ status }) => status === "fulfilled")) return;
-  await withExclusiveTransaction(async (queryAlone) => {
-    for (const [name, columns] of tables) await queryAlone(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
+  const probes = await Promise.allSettled(tables.map(([name]) => query(`SELECT 1 FROM ${name} WHERE 1 = 0`)));
+  if (probes.every(({ status }) => status === "fulfilled")) return;
+  await withExclusiveTransaction(async (exclusiveQuery) => {
+    for (const [name, columns] of tables) await exclusiveQuery(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
   });
 }
 
@@ -74,22 +74,23 @@ interface Session {
 }
 
 /** Without `shared` the process works alone. */
-export function createGeographyStore(shared: SharedAddress | undefined, now: () => number) {
+export function createGeographyStore(shared: SharedStoreOptions | undefined, now: () => number) {
   const owner = randomUUID();
   const pending = new Set<Promise<unknown>>();
   let opened: Promise<SharedDatabase> | undefined;
-  let apartUntilAt = Number.NEGATIVE_INFINITY;
+  let retryDatabaseAt = Number.NEGATIVE_INFINITY;
 
-  const instantIn = ({ clock }: SharedDatabase): string =>
+  const instantSql = ({ clock }: SharedDatabase): string =>
     clock === undefined ? "CAST($1 AS BIGINT)" : `COALESCE(${clock}, CAST($1 AS BIGINT))`;
 
-  async function open(address: SharedAddress): Promise<SharedDatabase> {
+  async function openDatabase(address: SharedStoreOptions): Promise<SharedDatabase> {
     const database = await address.open();
     try {
       await createTables(database);
-      await database.query(`DELETE FROM geography_entries WHERE kept_at <= ${instantIn(database)} - ${OLD_MS}`, [
-        now(),
-      ]);
+      await database.query(
+        `DELETE FROM geography_entries WHERE kept_at <= ${instantSql(database)} - ${ENTRY_MAX_AGE_MS}`,
+        [now()],
+      );
       return database;
     } catch (error) {
       await database.close().catch(() => undefined);
@@ -98,28 +99,28 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
   }
 
   async function closeDatabase(): Promise<void> {
-    const former = opened;
+    const previous = opened;
     opened = undefined;
-    await former?.then((database) => database.close()).catch(() => undefined);
+    await previous?.then((database) => database.close()).catch(() => undefined);
   }
 
   /** Runs `work`, or resolves with `alone` if the database cannot be used. */
-  async function using<T>(alone: T, work: (session: Session) => Promise<T>): Promise<T> {
-    if (shared === undefined || now() < apartUntilAt) return alone;
+  async function withDatabase<T>(fallback: T, work: (session: Session) => Promise<T>): Promise<T> {
+    if (shared === undefined || now() < retryDatabaseAt) return fallback;
     const running = (async () => {
       const service = await shared.baseUrl().catch(() => undefined);
-      if (service === undefined) return alone;
-      opened ??= open(shared);
+      if (service === undefined) return fallback;
+      opened ??= openDatabase(shared);
       const database = await opened;
-      return await work({ query: database.query, instant: instantIn(database), service });
+      return await work({ query: database.query, instant: instantSql(database), service });
     })();
     pending.add(running);
     try {
       return await running;
     } catch {
-      apartUntilAt = Math.max(apartUntilAt, now() + APART_MS);
+      retryDatabaseAt = Math.max(retryDatabaseAt, now() + DATABASE_RETRY_MS);
       await closeDatabase();
-      return alone;
+      return fallback;
     } finally {
       pending.delete(running);
     }
@@ -130,23 +131,23 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
     budget: shared?.budget ?? "",
     /** The entries that exist and match the schema, by name. */
     read: <T>(names: readonly string[], schema: z.ZodType<T>) =>
-      using(new Map<string, T>(), async ({ query, service }) => {
+      withDatabase(new Map<string, T>(), async ({ query, service }) => {
         if (names.length === 0) return new Map();
-        const places = names.map((_name, index) => `$${index + 2}`).join(", ");
+        const placeholders = names.map((_name, index) => `$${index + 2}`).join(", ");
         const rows = await query(
           `SELECT name, text FROM geography_entries
-           WHERE service = $1 AND name IN (${places}) AND length(text) <= ${MAX_TEXT}`,
+           WHERE service = $1 AND name IN (${placeholders}) AND length(text) <= ${MAX_TEXT_LENGTH}`,
           [service, ...names],
         );
         const entries = rows.flatMap((row): [string, T][] => {
           const { name, text } = Row.parse(row);
-          const value = parsed(text, schema);
+          const value = parseEntry(text, schema);
           return value === undefined ? [] : [[name, value]];
         });
         return new Map(entries);
       }),
     write: (name: string, value: object) =>
-      using(undefined, async ({ query, instant, service }) => {
+      withDatabase(undefined, async ({ query, instant, service }) => {
         await query(
           `INSERT INTO geography_entries (service, name, kept_at, text) VALUES ($2, $3, ${instant}, $4)
            ON CONFLICT (service, name) DO UPDATE SET kept_at = excluded.kept_at, text = excluded.text`,
@@ -155,7 +156,7 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
       }),
     /** Takes or renews a lease for LEASE_MS. False while another process holds it. */
     acquire: (lease: string) =>
-      using(true, async ({ query, instant, service }) => {
+      withDatabase(true, async ({ query, instant, service }) => {
         // A lease that ends later than one taken now was taken by a wrong clock.
         const rows = await query(
           `INSERT INTO geography_leases (service, name, owner, until_at) VALUES ($2, $3, $4, ${instant} + ${LEASE_MS})
@@ -168,13 +169,13 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
         return rows.length > 0;
       }),
     release: (lease: string) =>
-      using(undefined, async ({ query, service }) => {
+      withDatabase(undefined, async ({ query, service }) => {
         const values = [service, lease, owner];
         await query("DELETE FROM geography_leases WHERE service = $1 AND name = $2 AND owner = $3", values);
       }),
     /** Gives up all leases. Resolves when pending writes are done. */
     async close() {
-      apartUntilAt = Number.POSITIVE_INFINITY;
+      retryDatabaseAt = Number.POSITIVE_INFINITY;
       await Promise.allSettled(pending);
       const database = await opened?.catch(() => undefined);
       await database?.query("DELETE FROM geography_leases WHERE owner = $1", [owner]).catch(() => undefined);

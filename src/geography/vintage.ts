@@ -13,40 +13,40 @@ export interface Vintage {
   readonly sourceRef?: string;
 }
 
-const MAX_SOURCE = 60;
+const MAX_SOURCE_LENGTH = 60;
 
-const firstWords = (source: string): string => excerpt(source.split(/[,;]\s/)[0] ?? source, MAX_SOURCE);
+const excerptSource = (source: string): string => excerpt(source.split(/[,;]\s/)[0] ?? source, MAX_SOURCE_LENGTH);
 
 /** To the second: nobody asks for more, and it is read again and again. */
-const instant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+const formatInstant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
-function fallbackOf(flags: readonly (boolean | undefined)[]): Vintage["fallbackUsed"] {
+function summarizeFallback(flags: readonly (boolean | undefined)[]): Vintage["fallbackUsed"] {
   if (flags.every((flag) => flag === undefined)) return "not stated";
   if (flags.every((flag) => flag === true)) return "all";
   return flags.includes(true) ? "some" : "none";
 }
 
 /** Of the states list and of these states' districts lists. */
-export function vintageOf({ states, lists }: Country, codes: readonly string[]): Vintage {
-  const readings = [states, ...codes.flatMap((code) => lists.get(code) ?? [])];
-  const stated = new Set(readings.map(({ value }) => value.sourceUpdatedAt));
+export function summarizeVintage({ states, lists }: Country, codes: readonly string[]): Vintage {
+  const responses = [states, ...codes.flatMap((code) => lists.get(code) ?? [])];
+  const statedVintages = new Set(responses.map(({ value }) => value.sourceUpdatedAt));
   const { source, sourceRef } = states.value;
   // Where no list is known that was asked for, there is nothing to name a source of.
-  const hasFigures = codes.length === 0 || readings.length > 1;
-  const readAts = readings.map(({ readAt }) => readAt);
+  const hasFigures = codes.length === 0 || responses.length > 1;
+  const readAts = responses.map(({ readAt }) => readAt);
   return {
-    sourceUpdatedAt: [...stated].filter((text) => text !== undefined).sort(),
+    sourceUpdatedAt: [...statedVintages].filter((text) => text !== undefined).sort(),
     // One that states a vintage beside one that states none is a mixture too.
-    mixed: stated.size > 1,
-    fallbackUsed: fallbackOf(readings.map(({ value }) => value.fallbackUsed)),
-    readAt: { oldest: instant(Math.min(...readAts)), newest: instant(Math.max(...readAts)) },
-    ...(hasFigures && source !== undefined && { source: firstWords(source) }),
+    mixed: statedVintages.size > 1,
+    fallbackUsed: summarizeFallback(responses.map(({ value }) => value.fallbackUsed)),
+    readAt: { oldest: formatInstant(Math.min(...readAts)), newest: formatInstant(Math.max(...readAts)) },
+    ...(hasFigures && source !== undefined && { source: excerptSource(source) }),
     ...(hasFigures && sourceRef !== undefined && { sourceRef }),
   };
 }
 
 /** The same of one list, as a sentence. */
-export function vintageText({
+export function describeCatalog({
   source,
   sourceRef,
   sourceUpdatedAt,

@@ -1,17 +1,24 @@
 // What the geography tools share: their common arguments, the end of every answer, and the call that continues an incomplete one.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
-import { type Country, type Coverage, canComeWithin, countMissing, coverageOf, driftIn } from "../geography/country.ts";
-import { coverageLine } from "../geography/format.ts";
-import { ANSWER_MS, type CountryQuery, type Needs } from "../geography/geography.ts";
-import { type Vintage, vintageOf } from "../geography/vintage.ts";
+import {
+  type Country,
+  type Coverage,
+  canProgressWithin,
+  collectDrift,
+  computeCoverage,
+  countMissing,
+} from "../geography/country.ts";
+import { formatCoverage } from "../geography/format.ts";
+import { type CountryQuery, RESPONSE_RESERVE_MS, type RequiredLists } from "../geography/geography.ts";
+import { summarizeVintage, type Vintage } from "../geography/vintage.ts";
 import type { NextStep } from "./results.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
 const MAX_WAIT_SECONDS = 45;
 /** Some of a call's 45 s are kept for making its answer. */
-const LONGEST_WAIT_SECONDS = MAX_WAIT_SECONDS - ANSWER_MS / 1000;
+const LONGEST_WAIT_SECONDS = MAX_WAIT_SECONDS - RESPONSE_RESERVE_MS / 1000;
 
 export const geographyWaitSeconds = z
   .int()
@@ -26,7 +33,7 @@ export interface GeographyQuery {
   /** Whether the states list alone answers it. */
   readonly level: "state" | "district";
   readonly about: (states: readonly State[]) => readonly State[];
-  readonly requiredLists: (about: readonly State[], country: Country) => Needs | Promise<Needs>;
+  readonly requiredLists: (about: readonly State[], country: Country) => RequiredLists | Promise<RequiredLists>;
   /** Why a state whose list the question does not need was not read. */
   readonly notNeeded: string;
   readonly waitSeconds: number | undefined;
@@ -55,8 +62,8 @@ export async function queryCountry(
 ): Promise<CountryAnswer> {
   const statesOf = (country: Country): readonly State[] => about(country.states.value.states);
   const query: CountryQuery = {
-    about: statesOf,
-    needs: (country) => requiredLists(statesOf(country), country),
+    selectStates: statesOf,
+    requiredLists: (country) => requiredLists(statesOf(country), country),
     notNeeded,
     waitMs: waitSeconds * 1000,
     onProgress: (read, total) => call.report({ progress: read, total, message: `${read} of ${total} states read` }),
@@ -72,10 +79,10 @@ export async function queryCountry(
   );
   const coverage: Coverage = isStates
     ? { statesTotal: states.length, statesRead: states.length, complete: true, unread: [] }
-    : coverageOf(states, { country, missing: reportedMissing });
-  const vintage = vintageOf(country, codes);
-  const line = coverageLine(coverage, vintage);
-  return { country, states, metadata: { coverage, vintage }, line, drift: driftIn(country, codes) };
+    : computeCoverage(states, { country, missing: reportedMissing });
+  const vintage = summarizeVintage(country, codes);
+  const line = formatCoverage(coverage, vintage);
+  return { country, states, metadata: { coverage, vintage }, line, drift: collectDrift(country, codes) };
 }
 
 /**
@@ -87,7 +94,7 @@ export function repeatWithMaxWait(
   args: NextStep["arguments"],
   coverage: Coverage,
 ): NextStep | undefined {
-  if (!canComeWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
+  if (!canProgressWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
   const why = `${countMissing(coverage)} unread`;
   return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

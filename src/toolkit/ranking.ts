@@ -1,15 +1,15 @@
 // Rankings of states or districts, as rank_divisions and show_divisions answer with them.
 import type { State } from "../contract/playground.ts";
-import { differencesIn } from "../geography/districts.ts";
-import { resolveStates } from "../geography/names/state.ts";
+import { findDifferencesInStates } from "../geography/districts.ts";
+import { resolveStates } from "../geography/names/resolve-state.ts";
 import {
   type DivisionRow,
-  needsForRanking,
+  describeRanking,
   type Ranking,
   type RankingQuery,
   rankDistricts,
-  rankingText,
   rankStates,
+  requiredListsForRanking,
 } from "../geography/rank.ts";
 import { type GeographyMetadata, queryCountry } from "./country.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
@@ -39,7 +39,7 @@ export async function queryRanking(
   const question = {
     level,
     about: (all: readonly State[]) => resolveStates(requestedStates, all),
-    requiredLists: (about, read) => (isState ? { rows: [], all: [] } : needsForRanking(about, read, query)),
+    requiredLists: (about, read) => (isState ? { rows: [], all: [] } : requiredListsForRanking(about, read, query)),
     notNeeded: "not needed: its total is below every row",
     waitSeconds,
   } satisfies Parameters<typeof queryCountry>[0];
@@ -48,10 +48,16 @@ export async function queryRanking(
     ? rankStates(states, query)
     : await rankDistricts(states, country, query);
   const { rows, totalRows, totals, exact } = ranking;
-  const consistency = differencesIn(states, country);
+  const consistency = findDifferencesInStates(states, country);
   const facts: RankingFacts = { totalRows, totals, exact, consistency, ...metadata };
   // Which states were taken is a part of the answer.
   const selectedCodes =
     requestedStates !== undefined && requestedStates.length > 0 ? states.map(({ code }) => code) : undefined;
-  return { rows, facts, line, drift, summary: rankingText(level, ranking, query, metadata.coverage, selectedCodes) };
+  return {
+    rows,
+    facts,
+    line,
+    drift,
+    summary: describeRanking(level, ranking, query, metadata.coverage, selectedCodes),
+  };
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { assertNameFree, createFile, diskFailure, prepareFolder } from "../api-client/new-file.ts";
 import { Failure } from "../core/failure.ts";
 import { formatToken } from "../core/untrusted-text.ts";
-import { plural } from "../geography/format.ts";
+import { pluralize } from "../geography/format.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { FolderFiles } from "./tool-call.ts";
 
@@ -29,7 +29,7 @@ export const toCsv = (columns: readonly string[], rows: readonly (readonly Cell[
   [columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
 
 export function savedText(saved: SavedRows): string {
-  const rows = plural(saved.rows, "row");
+  const rows = pluralize(saved.rows, "row");
   if ("path" in saved) return `Saved ${rows} to ${formatToken(saved.path)}, sha256 ${saved.sha256}.`;
   const { url, expiresAt, fileName, bytes, sha256 } = saved;
   return sha256 === undefined

@@ -1,6 +1,6 @@
 // The whole catalogue as one text: coverage and vintage on top, one line for each district.
 import { expect, test } from "vitest";
-import { catalogueTsv } from "../../src/geography/catalogue-tsv.ts";
+import { renderCatalogTsv } from "../../src/geography/catalog-tsv.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import { type FakeState, fakePlayground, refusal, testCountry } from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
@@ -12,7 +12,7 @@ async function textOf(states: readonly FakeState[], failing: readonly string[] =
   fake.vintages.set("", "2026-05-25");
   const geography = createGeography({ service: fake.service, perMinute: 600, timing: time });
   const context = { signal: new AbortController().signal, deadlineAt: time.now() + 45_000 };
-  const { text, complete } = await time.during(catalogueTsv(geography, context));
+  const { text, complete } = await time.during(renderCatalogTsv(geography, context));
   expect(complete).toBe(failing.length === 0);
   expect(text.endsWith("\n")).toBe(true);
   return text.trimEnd().split("\n");

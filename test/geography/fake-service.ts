@@ -5,8 +5,8 @@ import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { type District, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
-import { needsForAll } from "../../src/geography/districts.ts";
-import type { Gathered, Geography } from "../../src/geography/geography.ts";
+import { requiredListsForAll } from "../../src/geography/districts.ts";
+import type { GatherResult, Geography } from "../../src/geography/geography.ts";
 
 export interface FakeState {
   readonly code: string;
@@ -152,11 +152,11 @@ interface ReadOptions {
 export const readCountry = (
   geography: Geography,
   { now, waitMs = 20_000, signal = new AbortController().signal, onProgress = () => undefined }: ReadOptions,
-): Promise<Gathered> =>
+): Promise<GatherResult> =>
   geography.gather(
     {
-      about: ({ states }) => states.value.states,
-      needs: (country) => needsForAll(country.states.value.states, country),
+      selectStates: ({ states }) => states.value.states,
+      requiredLists: (country) => requiredListsForAll(country.states.value.states, country),
       notNeeded: "not needed",
       waitMs,
       onProgress,

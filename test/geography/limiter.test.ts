@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Failure } from "../../src/core/failure.ts";
-import { CONCURRENCY, Limiter, SLOWED_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
+import { CONCURRENCY, Limiter, REDUCED_RATE_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
 import { createGeographyStore } from "../../src/geography/store.ts";
 import { refusal } from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
@@ -105,7 +105,7 @@ test("sends nothing during the Retry-After of a 429, then half as much for ten m
   expect(limiter.delayMs()).toBe(30_000);
   await time.during(runPrefetches(4));
   expect(limiter.delayMs()).toBe(30_000);
-  await time.pass(SLOWED_MS);
+  await time.pass(REDUCED_RATE_MS);
   await runPrefetches(10);
   expect(limiter.delayMs()).toBe(WINDOW_MS);
 });

@@ -6,18 +6,18 @@ import type { State } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
 import { readStates } from "../../src/emulator/geography/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
-import { findDistrict, findingText } from "../../src/geography/find.ts";
-import { thousands } from "../../src/geography/format.ts";
-import { fold } from "../../src/geography/names/fold.ts";
-import { Places } from "../../src/geography/names/places.ts";
-import { recordedDistricts } from "../../src/geography/names/record/tables.ts";
-import { resolveState } from "../../src/geography/names/state.ts";
+import { describeFinding, findDistrict } from "../../src/geography/find-districts.ts";
+import { formatNumber } from "../../src/geography/format.ts";
+import { DistrictSearch } from "../../src/geography/names/district-search.ts";
+import { fold } from "../../src/geography/names/name-forms.ts";
+import { loadRecordedDistricts } from "../../src/geography/names/record/tables.ts";
+import { resolveState } from "../../src/geography/names/resolve-state.ts";
 import { emulated, knownCountry, type ListedDistrict } from "./known-country.ts";
 
 const india = knownCountry();
 
 const find = (query: string, country: Country = india) =>
-  findDistrict(query, new Places(country.states.value.states, country), 5);
+  findDistrict(query, new DistrictSearch(country.states.value.states, country), 5);
 
 const answer = (query: string, country?: Country) => find(query, country).answer;
 
@@ -30,7 +30,8 @@ function found(query: string, country?: Country) {
 }
 
 const coverage = { statesTotal: 36, statesRead: 36, complete: true, unread: [] };
-const formatFinding = (query: string, country?: Country): string => findingText(find(query, country), coverage, "", []);
+const formatFinding = (query: string, country?: Country): string =>
+  describeFinding(find(query, country), coverage, "", []);
 
 /** The emulator's country with some districts called otherwise. */
 const respelled = (names: Readonly<Record<string, string>>): Country =>
@@ -86,7 +87,7 @@ describe("a query is read before it is matched", () => {
   test("a state's name or code is a state", () => {
     const queries = { Goa: "GA", "U.P.": "UP", "State of Kerala": "KL", "Pondicherry state": "PY", ਪੰਜਾਬ: "PB" };
     for (const [query, code] of Object.entries(queries)) {
-      expect(find(query).asState?.code).toBe(code);
+      expect(find(query).matchedState?.code).toBe(code);
       expect(answer(query)).toMatchObject({ matches: [], readAs: { state: code } });
     }
   });
@@ -209,7 +210,7 @@ describe("the record is followed to names of the list alone", () => {
     ["with a word behind it", (name) => `${name} District`],
   ])("the record's former names find 98 in a hundred of a list %s", (_, write) => {
     const country = knownCountry(emulated.map((district) => ({ ...district, name: write(district.name) })));
-    const formerNames = [...recordedDistricts().values()]
+    const formerNames = [...loadRecordedDistricts().values()]
       .flat()
       .flatMap(({ name: district, names }) =>
         emulated
@@ -285,7 +286,7 @@ describe("a state", () => {
 });
 
 test("thousands are separated", () => {
-  expect([621, 1309, 9_007_199_254_740_991, 24.5].map(thousands)).toEqual([
+  expect([621, 1309, 9_007_199_254_740_991, 24.5].map(formatNumber)).toEqual([
     "621",
     "1,309",
     "9,007,199,254,740,991",

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
-import { needsForAll } from "../../src/geography/districts.ts";
-import { type Country, createGeography, type Needs } from "../../src/geography/geography.ts";
-import { needsForRanking, type RankingQuery, rankDistricts, rankStates } from "../../src/geography/rank.ts";
+import { requiredListsForAll } from "../../src/geography/districts.ts";
+import { type Country, createGeography, type RequiredLists } from "../../src/geography/geography.ts";
+import { type RankingQuery, rankDistricts, rankStates, requiredListsForRanking } from "../../src/geography/rank.ts";
 import { type FakeState, fakePlayground, statedOf } from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
 
@@ -30,7 +30,7 @@ const queries: fc.Arbitrary<RankingQuery> = fc.oneof(
   fc.record({ by: fc.constant("mandalCount" as const), order, limit, min: bound, max: bound }),
 );
 
-type NeedsOf = (states: readonly State[], country: Country) => Needs;
+type NeedsOf = (states: readonly State[], country: Country) => RequiredLists;
 
 /** Reads at so low a rate that a wish is answered as soon as its rows are sure, or after many calls. */
 async function read(catalogue: readonly FakeState[], needs: NeedsOf, calls: number) {
@@ -41,8 +41,8 @@ async function read(catalogue: readonly FakeState[], needs: NeedsOf, calls: numb
     time.during(
       geography.gather(
         {
-          about: ({ states }) => states.value.states,
-          needs: (country) => needs(country.states.value.states, country),
+          selectStates: ({ states }) => states.value.states,
+          requiredLists: (country) => needs(country.states.value.states, country),
           notNeeded: "not needed",
           waitMs: 40_000,
           onProgress: () => undefined,
@@ -68,11 +68,15 @@ describe("a pruned reading", () => {
     const someCalls = fc.constantFrom(0, 1, 2, 3, ALL_CALLS, ALL_CALLS);
     await fc.assert(
       fc.asyncProperty(catalogues, queries, someCalls, async (catalogue, query, calls) => {
-        const pruned = await read(catalogue, (states, country) => needsForRanking(states, country, query), calls);
+        const pruned = await read(
+          catalogue,
+          (states, country) => requiredListsForRanking(states, country, query),
+          calls,
+        );
         const ranking = await rankDistricts(pruned.states, pruned.country, query);
         if (calls === ALL_CALLS) expect(ranking.exact).toBe(true);
         if (!ranking.exact) return;
-        const all = await read(catalogue, needsForAll, ALL_CALLS);
+        const all = await read(catalogue, requiredListsForAll, ALL_CALLS);
         const expected = await rankDistricts(all.states, all.country, query);
         expect(ranking.rows).toEqual(expected.rows);
         expect(ranking.totalRows).toBe(expected.totalRows);
@@ -93,7 +97,7 @@ describe("a pruned reading", () => {
     // The total of the second is below the first row, and wrong.
     const catalogue = [stateOf("AA", 50, 45), stateOf("AB", 70, 5)];
     const query: RankingQuery = { by: "mandalCount", order: "desc", limit: 1 };
-    const { states, country } = await read(catalogue, (all, known) => needsForRanking(all, known, query), 5);
+    const { states, country } = await read(catalogue, (all, known) => requiredListsForRanking(all, known, query), 5);
     const rows = [{ name: "AB", mandalCount: 70 }];
     expect(await rankDistricts(states, country, query)).toMatchObject({ exact: true, rows });
   });
@@ -105,7 +109,7 @@ describe("a pruned reading", () => {
       districts: [{ code: `${index}`, name: "D", mandalCount: 100 - index }],
     }));
     const query: RankingQuery = { by: "mandalCount", order: "desc", limit: 2 };
-    const pruned = await read(states, (all, country) => needsForRanking(all, country, query), ALL_CALLS);
+    const pruned = await read(states, (all, country) => requiredListsForRanking(all, country, query), ALL_CALLS);
     expect(await rankDistricts(pruned.states, pruned.country, query)).toMatchObject({ exact: true, totalRows: 12 });
     expect(pruned.requests).toBeLessThanOrEqual(3);
   });

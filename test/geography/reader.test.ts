@@ -1,10 +1,10 @@
 // Reading the whole country within the rate limit, in virtual time: failures, deadlines, ages.
 import { expect, test } from "vitest";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
-import { coverageOf } from "../../src/geography/country.ts";
-import { differencesIn } from "../../src/geography/districts.ts";
-import { createGeography, type Gathered } from "../../src/geography/geography.ts";
-import { vintageOf } from "../../src/geography/vintage.ts";
+import { computeCoverage } from "../../src/geography/country.ts";
+import { findDifferencesInStates } from "../../src/geography/districts.ts";
+import { createGeography, type GatherResult } from "../../src/geography/geography.ts";
+import { summarizeVintage } from "../../src/geography/vintage.ts";
 import { CALL_MS, fakePlayground, mandalsOf, readCountry, refusal, slidingLimit, testCountry } from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
 
@@ -14,7 +14,7 @@ function setUp(perMinute = 28) {
   const geography = createGeography({ service: fake.service, perMinute, timing: time });
   const context = (signal = new AbortController().signal) => ({ signal, deadlineAt: time.now() + CALL_MS });
   const progress: number[] = [];
-  const readAll = (waitMs: number, signal?: AbortSignal): Promise<Gathered> =>
+  const readAll = (waitMs: number, signal?: AbortSignal): Promise<GatherResult> =>
     readCountry(geography, { now: time.now, waitMs, signal, onProgress: (read) => void progress.push(read) });
   const requestedStates = () => fake.requests.map(({ state }) => state);
   return { time, fake, geography, context, readAll, progress, asked: requestedStates };
@@ -23,7 +23,7 @@ function setUp(perMinute = 28) {
 const largestFirst = testCountry.toSorted((a, b) => mandalsOf(b) - mandalsOf(a)).map(({ code }) => code);
 const largest = largestFirst[0] ?? "";
 
-const coverage = (gathered: Gathered) => coverageOf(gathered.country.states.value.states, gathered);
+const coverage = (gathered: GatherResult) => computeCoverage(gathered.country.states.value.states, gathered);
 
 test("the default rate reads all 36 states in two windows without one 429", async () => {
   const { time, fake, readAll } = setUp();
@@ -183,11 +183,11 @@ test("when the vintage that the states list states moves, no older districts are
   fake.vintages = new Map([["", "A"], ...testCountry.map(({ code }) => [code, "A"] as const)]);
   const first = await time.during(readAll(20_000));
   const codes = testCountry.map(({ code }) => code);
-  expect(vintageOf(first.country, codes)).toMatchObject({ sourceUpdatedAt: ["A"], mixed: false });
+  expect(summarizeVintage(first.country, codes)).toMatchObject({ sourceUpdatedAt: ["A"], mixed: false });
   fake.vintages = new Map([["", "B"], ...testCountry.map(({ code }) => [code, "B"] as const)]);
   await time.pass(STATES_FRESH_MS + 1);
   const second = await time.during(readAll(20_000));
-  expect(vintageOf(second.country, codes)).toMatchObject({ sourceUpdatedAt: ["B"], mixed: false });
+  expect(summarizeVintage(second.country, codes)).toMatchObject({ sourceUpdatedAt: ["B"], mixed: false });
   expect(fake.requests).toHaveLength(74);
 });
 
@@ -206,7 +206,7 @@ test("a district added while the country is read shows as a difference, and noth
   );
   const { country } = await time.during(reading);
   expect(country.lists.get("AA")?.value.districts).toHaveLength(3);
-  expect(differencesIn(country.states.value.states, country)).toEqual([
+  expect(findDifferencesInStates(country.states.value.states, country)).toEqual([
     "State AA (AA): the states list says 2 districts, its districts list has 3.",
     "State AA (AA): the states list says 1 mandal, its districts add up to 8.",
   ]);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
-import { fold } from "../../src/geography/names/fold.ts";
+import { fold } from "../../src/geography/names/name-forms.ts";
 
 type Row = Readonly<Record<string, string>>;
 

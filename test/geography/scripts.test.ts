@@ -1,7 +1,7 @@
 // Names in Indian scripts, as they are written in Latin letters. names/questions/scripts.tsv has which districts they lead to.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isIndianScript, isUnsupportedScript, latinOf } from "../../src/geography/names/scripts.ts";
+import { isIndianScript, isUnsupportedScript, toLatin } from "../../src/geography/names/transliteration.ts";
 
 test.each([
   ["कानपुर", "kanpur"],
@@ -20,14 +20,14 @@ test.each([
   ["കണ്ണൂർ", "kannur"],
   ["२०२६", "2026"],
   ["Patna पटना", "Patna patna"],
-])("%s is %s", (written, latin) => expect(latinOf(written)).toBe(latin));
+])("%s is %s", (written, latin) => expect(toLatin(written)).toBe(latin));
 
 test("every letter of the nine blocks becomes Latin ones, and nothing else is touched", () => {
   const letter = fc.integer({ min: 0x900, max: 0xd7f }).map((code) => String.fromCodePoint(code));
   fc.assert(
     fc.property(fc.array(letter, { maxLength: 12 }), fc.string(), (letters, latin) => {
-      expect(isIndianScript(latinOf(letters.join("")))).toBe(false);
-      expect(latinOf(latin)).toBe(latin);
+      expect(isIndianScript(toLatin(letters.join("")))).toBe(false);
+      expect(toLatin(latin)).toBe(latin);
     }),
     { numRuns: 500 },
   );

@@ -11,8 +11,8 @@ import { sharedGeography } from "../../src/cli/shared-geography.ts";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import { CONCURRENCY } from "../../src/geography/limiter.ts";
-import { createGeographyStore, LEASE_MS, type SharedAddress } from "../../src/geography/store.ts";
-import { vintageOf } from "../../src/geography/vintage.ts";
+import { createGeographyStore, LEASE_MS, type SharedStoreOptions } from "../../src/geography/store.ts";
+import { summarizeVintage } from "../../src/geography/vintage.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
@@ -51,7 +51,7 @@ async function setUp(folder?: string) {
   await first.close();
 
   /** A connection that is open before the test lets time pass: no file is waited for in virtual time. */
-  async function connect(url = BASE_URL, budget?: string): Promise<SharedAddress> {
+  async function connect(url = BASE_URL, budget?: string): Promise<SharedStoreOptions> {
     const shared = sharedGeography({ journalUrl: undefined, stateDir }, async () => url);
     const opened = await shared.open().then(
       (database) => ({ database }),
@@ -78,7 +78,7 @@ async function setUp(folder?: string) {
     const { country } = await time.during(readCountry(geography, { now: time.now, waitMs: 40_000 }));
     await geography.close();
     expect(country.lists.size).toBe(36);
-    return { requests: fake.requests.length - before, vintage: vintageOf(country, codes), country };
+    return { requests: fake.requests.length - before, vintage: summarizeVintage(country, codes), country };
   }
 
   const entries = async (sql: string) => await (await (await connect()).open()).query(sql);

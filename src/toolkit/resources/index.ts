@@ -1,6 +1,6 @@
 // The resources, in the order of docs/interface.md's table.
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
-import { catalogueTsv } from "../../geography/catalogue-tsv.ts";
+import { renderCatalogTsv } from "../../geography/catalog-tsv.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import type { ToolResult } from "../results.ts";
 import { type ObservedVersion, type Resource, toolResource } from "./resource.ts";
@@ -138,7 +138,7 @@ export const resources: readonly Resource[] = [
     cacheScope: "public",
     variables: {},
     async read(_variables, { geography, context }) {
-      const { text, complete, drift } = await catalogueTsv(geography, context);
+      const { text, complete, drift } = await renderCatalogTsv(geography, context);
       return { text, drift, ttlMs: complete ? 10 * MINUTE_MS : SECOND_MS };
     },
   },

@@ -1,7 +1,7 @@
 // Asks all questions over the emulator's districts, named as wanted, and judges each answer.
-import { type FoundDistricts, findDistrict } from "../../../src/geography/find.ts";
-import { Places } from "../../../src/geography/names/places.ts";
-import { resolveStates } from "../../../src/geography/names/state.ts";
+import { type FoundDistricts, findDistrict } from "../../../src/geography/find-districts.ts";
+import { DistrictSearch } from "../../../src/geography/names/district-search.ts";
+import { resolveStates } from "../../../src/geography/names/resolve-state.ts";
 import { emulated, knownCountry } from "../known-country.ts";
 import type { Question } from "./rows.ts";
 
@@ -50,7 +50,7 @@ export function measure(
     // A district that has another name in this list cannot be found by that of the directory itself.
     const isRenamed = match === "exact" && codes.some((code) => names.has(code));
     const states = resolveStates(state === undefined ? undefined : [state], country.states.value.states);
-    const { answer } = findDistrict(query, new Places(states, country), LIMIT);
+    const { answer } = findDistrict(query, new DistrictSearch(states, country), LIMIT);
     const [best] = answer.matches;
     const isCertain = best !== undefined && best.match !== "similar" && !answer.ambiguous;
     return {

@@ -1,35 +1,35 @@
 // The tables of the public record (README.md beside them describes them), each read at its first use and prepared for comparing
 // names. In the bundle they lie beside the program: the URL is the same.
 import { readFileSync } from "node:fs";
-import { grouped } from "../../grouped.ts";
-import { formsOf, type NameForms } from "../fold.ts";
+import { groupByKey } from "../../group-by-key.ts";
+import { type NameForms, toNameForms } from "../name-forms.ts";
 
 export type OtherNameKind = "former" | "spelling" | "short";
 
 /** A name with the forms by which it is compared. */
-export interface Named {
+export interface NameWithForms {
   readonly name: string;
   readonly forms: NameForms;
 }
 
-export interface OtherName extends Named {
+export interface OtherName extends NameWithForms {
   readonly kind: OtherNameKind;
   /** Of a former name: the year since which the district has its name of today. */
   readonly since?: number;
 }
 
 /** A town that a district is governed from, or a great city in it, whose name is not the district's. */
-export interface Seat extends Named {
+export interface Seat extends NameWithForms {
   readonly isSeat: boolean;
 }
 
 /** What the record has of a district of today. */
-export interface RecordedDistrict extends Named {
+export interface RecordedDistrict extends NameWithForms {
   readonly names: readonly OtherName[];
   readonly seats: readonly Seat[];
 }
 
-export interface NewDistrict extends Named {
+export interface NewDistrict extends NameWithForms {
   readonly state: string;
   readonly status: "made" | "announced" | "abolished";
   readonly year: number;
@@ -38,15 +38,15 @@ export interface NewDistrict extends Named {
 }
 
 /** A state of today. */
-export interface RecordedState extends Named {
-  readonly others: readonly (Named & { readonly isCode: boolean })[];
+export interface RecordedState extends NameWithForms {
+  readonly otherNames: readonly (NameWithForms & { readonly isCode: boolean })[];
 }
 
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
+function once<T>(create: () => T): () => T {
+  let cached: { readonly value: T } | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    cached ??= { value: create() };
+    return cached.value;
   };
 }
 
@@ -56,33 +56,33 @@ function readTable(file: string): readonly (readonly string[])[] {
   return lines.slice(1).flatMap((line) => (line === "" ? [] : [line.split("\t")]));
 }
 
-const named = (name: string): Named => ({ name, forms: formsOf(name) });
+const toNameWithForms = (name: string): NameWithForms => ({ name, forms: toNameForms(name) });
 
-const kindOf = (text: string): OtherNameKind => (text === "former" || text === "short" ? text : "spelling");
+const toNameKind = (text: string): OtherNameKind => (text === "former" || text === "short" ? text : "spelling");
 
 /** By the state of today. */
-export const recordedDistricts = once((): ReadonlyMap<string, readonly RecordedDistrict[]> => {
+export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly RecordedDistrict[]> => {
   const districts = new Map<string, RecordedDistrict & { names: OtherName[]; seats: Seat[]; state: string }>();
-  const districtOf = (name = "", state = "") => {
+  const getOrCreateDistrict = (name = "", state = "") => {
     const key = `${state}\t${name}`;
-    const known = districts.get(key) ?? { ...named(name), state, names: [], seats: [] };
-    districts.set(key, known);
-    return known;
+    const existing = districts.get(key) ?? { ...toNameWithForms(name), state, names: [], seats: [] };
+    districts.set(key, existing);
+    return existing;
   };
   for (const [district, state, name = "", kind = "", since = ""] of readTable("other-names"))
-    districtOf(district, state).names.push({
-      ...named(name),
-      kind: kindOf(kind),
+    getOrCreateDistrict(district, state).names.push({
+      ...toNameWithForms(name),
+      kind: toNameKind(kind),
       ...(since !== "" && { since: Number(since) }),
     });
   for (const [district, state, name = "", kind] of readTable("seats"))
-    districtOf(district, state).seats.push({ ...named(name), isSeat: kind === "seat" });
-  return grouped(Array.from(districts.values(), (district) => [district.state, district]));
+    getOrCreateDistrict(district, state).seats.push({ ...toNameWithForms(name), isSeat: kind === "seat" });
+  return groupByKey(Array.from(districts.values(), (district) => [district.state, district]));
 });
 
-export const newDistricts = once((): readonly NewDistrict[] =>
+export const loadNewDistricts = once((): readonly NewDistrict[] =>
   readTable("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => ({
-    ...named(district),
+    ...toNameWithForms(district),
     state,
     status: status === "announced" || status === "abolished" ? status : "made",
     year: Number(year),
@@ -90,9 +90,9 @@ export const newDistricts = once((): readonly NewDistrict[] =>
   })),
 );
 
-export const recordedStates = once((): readonly RecordedState[] =>
-  [...grouped(readTable("states").map(([state = "", ...row]) => [state, row]))].map(([state, rows]) => ({
-    ...named(state),
-    others: rows.map(([other = "", kind]) => ({ ...named(other), isCode: kind === "code" })),
+export const loadRecordedStates = once((): readonly RecordedState[] =>
+  [...groupByKey(readTable("states").map(([state = "", ...row]) => [state, row]))].map(([state, rows]) => ({
+    ...toNameWithForms(state),
+    otherNames: rows.map(([other = "", kind]) => ({ ...toNameWithForms(other), isCode: kind === "code" })),
   })),
 );

@@ -1,7 +1,7 @@
 // Groups values by their keys (Map.groupBy needs Node 21).
 
 /** The values of each key, in the order in which keys and values come. */
-export function grouped<K, V>(pairs: Iterable<readonly [K, V]>): ReadonlyMap<K, readonly V[]> {
+export function groupByKey<K, V>(pairs: Iterable<readonly [K, V]>): ReadonlyMap<K, readonly V[]> {
   const groups = new Map<K, V[]>();
   for (const [key, value] of pairs) {
     const group = groups.get(key);

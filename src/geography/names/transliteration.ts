@@ -2,18 +2,18 @@
 // so that every script is first brought to Devanagari.
 
 /** How the writers of a script differ from a letter-by-letter reading; scripts without an entry do not. */
-interface Habits {
+interface ScriptRules {
   /** The inherent vowel is silent at the end of a word and between two spoken syllables. */
   readonly dropsInherent?: true;
   /** Letters that stand for a voiced stop as well as for an unvoiced one. */
   readonly voiced?: ReadonlyMap<string, string>;
 }
 
-const FIRST = 0x900;
-const BLOCK = 0x80;
+const FIRST_CODE_POINT = 0x900;
+const BLOCK_SIZE = 0x80;
 
 /** By block: Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada, Malayalam. */
-const HABITS: readonly Habits[] = [
+const SCRIPT_RULES: readonly ScriptRules[] = [
   { dropsInherent: true },
   { dropsInherent: true },
   { dropsInherent: true },
@@ -28,7 +28,7 @@ const HABITS: readonly Habits[] = [
 /** In the east "ya" is said "ja", unless it has a dot. */
 const EASTERN_YA = /[\u09af\u0b2f][\u09bc\u0b3c]/gu;
 /** Letters that are not at the place of their sound. Lists of today write Odia letters without their dot. */
-const OWN: ReadonlyMap<string, string> = new Map(
+const LETTER_EXCEPTIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "\u09af": "ज",
     "\u09ce": "त्",
@@ -49,11 +49,11 @@ const OWN: ReadonlyMap<string, string> = new Map(
 );
 
 /** Letters that a dot below changes, and what they become. */
-const DOTTED: ReadonlyMap<string, string> = new Map(
+const NUKTA_LETTERS: ReadonlyMap<string, string> = new Map(
   Object.entries({ ज: "\u095b", ड: "\u095c", द: "\u095c", ढ: "\u095d", ध: "\u095d", फ: "\u095e", स: "श" }),
 );
 
-const at = (first: number, letters: string): readonly (readonly [string, string])[] =>
+const letterRange = (first: number, letters: string): readonly (readonly [string, string])[] =>
   letters.split(" ").map((latin, index) => [String.fromCodePoint(first + index), latin]);
 
 /** The inherent vowel of a consonant, written out. */
@@ -61,17 +61,17 @@ const INHERENT = "ə";
 const LATIN: ReadonlyMap<string, string> = new Map([
   [INHERENT, "a"],
   ["ः", "h"],
-  ...at(0x905, "a a i i u u ri li e e e ai o o o au"),
-  ...at(0x915, "k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l zh v sh sh s h"),
-  ...at(0x93e, "a i i u u ri ri e e e ai o o o au"),
-  ...at(0x958, "k kh g z r rh f y"),
-  ...at(0x966, "0 1 2 3 4 5 6 7 8 9"),
+  ...letterRange(0x905, "a a i i u u ri li e e e ai o o o au"),
+  ...letterRange(0x915, "k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l zh v sh sh s h"),
+  ...letterRange(0x93e, "a i i u u ri ri e e e ai o o o au"),
+  ...letterRange(0x958, "k kh g z r rh f y"),
+  ...letterRange(0x966, "0 1 2 3 4 5 6 7 8 9"),
 ]);
 
 const CONSONANT = "[\u0915-\u0939\u0958-\u095f\u0903]";
 const VOWEL = `[${INHERENT}\u0905-\u0914\u093e-\u094c]`;
 
-const UNMARKED = /([\u0915-\u0939\u0958-\u095f])(?![\u093e-\u094d])/gu;
+const BARE_CONSONANT = /([\u0915-\u0939\u0958-\u095f])(?![\u093e-\u094d])/gu;
 const LAST_INHERENT = new RegExp(`(?<=..)${INHERENT}$`, "u");
 /** Read backwards, so that of two silent vowels in succession the latter goes. */
 const MIDDLE_INHERENT = new RegExp(`(${VOWEL}${CONSONANT})${INHERENT}(?=${CONSONANT}${VOWEL})`, "gu");
@@ -80,25 +80,29 @@ const VOICEABLE = new RegExp(`(?<=${VOWEL}|[ँंङञणनऩम])[कचट
 /** "nagar" is a word of its own wherever it ends a name: its vowels are spoken. */
 const NAGAR = new RegExp(`(?<=.)(?=न[${INHERENT}ा]ग[${INHERENT}ा]र[${INHERENT}ा]$)`, "u");
 
-const reversed = (text: string): string => [...text].reverse().join("");
+const reverse = (text: string): string => [...text].reverse().join("");
 
 /** "jabalapura" is said "jabalpur". */
-const withoutSilent = (word: string): string =>
-  reversed(reversed(word.replace(LAST_INHERENT, "")).replace(MIDDLE_INHERENT, "$1"));
+const dropSilentVowels = (word: string): string =>
+  reverse(reverse(word.replace(LAST_INHERENT, "")).replace(MIDDLE_INHERENT, "$1"));
 
 const toDevanagari = (letter: string): string =>
-  OWN.get(letter) ?? String.fromCodePoint(FIRST + (((letter.codePointAt(0) ?? FIRST) - FIRST) % BLOCK));
+  LETTER_EXCEPTIONS.get(letter) ??
+  String.fromCodePoint(
+    FIRST_CODE_POINT + (((letter.codePointAt(0) ?? FIRST_CODE_POINT) - FIRST_CODE_POINT) % BLOCK_SIZE),
+  );
 
-function spellWord(word: string): string {
-  const { dropsInherent, voiced } = HABITS[Math.floor(((word.codePointAt(0) ?? FIRST) - FIRST) / BLOCK)] ?? {};
+function transliterateWord(word: string): string {
+  const { dropsInherent, voiced } =
+    SCRIPT_RULES[Math.floor(((word.codePointAt(0) ?? FIRST_CODE_POINT) - FIRST_CODE_POINT) / BLOCK_SIZE)] ?? {};
   const letters = word
     .normalize("NFC")
     .replace(EASTERN_YA, "य")
     .replace(/[\u0980-\u0d7f]/gu, toDevanagari)
-    .replace(/(.)\u093c/gu, (_, letter: string) => DOTTED.get(letter) ?? letter)
-    .replace(UNMARKED, `$1${INHERENT}`)
+    .replace(/(.)\u093c/gu, (_, letter: string) => NUKTA_LETTERS.get(letter) ?? letter)
+    .replace(BARE_CONSONANT, `$1${INHERENT}`)
     .replace(/\u094d/gu, "");
-  const spoken = dropsInherent ? letters.split(NAGAR).map(withoutSilent).join("") : letters;
+  const spoken = dropsInherent ? letters.split(NAGAR).map(dropSilentVowels).join("") : letters;
   const voicedLetters = voiced ? spoken.replace(VOICEABLE, (letter) => voiced.get(letter) ?? letter) : spoken;
   return voicedLetters
     .replace(/[ँं](?=$|[पफबभम])/gu, "म")
@@ -114,8 +118,8 @@ const JOINERS = /\u200c|\u200d/gu;
 export const isIndianScript = (text: string): boolean => INDIAN.test(text);
 
 /** Returns the text with its words in Indian scripts in Latin letters, and the rest unchanged. */
-export const latinOf = (text: string): string =>
-  INDIAN.test(text) ? text.replace(INDIAN_WORDS, (word) => spellWord(word.replace(JOINERS, ""))) : text;
+export const toLatin = (text: string): string =>
+  INDIAN.test(text) ? text.replace(INDIAN_WORDS, (word) => transliterateWord(word.replace(JOINERS, ""))) : text;
 
 /** Whether the text has letters, and none of them is Latin or of the nine scripts. */
 export const isUnsupportedScript = (text: string): boolean =>

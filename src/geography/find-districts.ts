@@ -1,0 +1,365 @@
+// Finds districts by name: every one that may be meant, how sure that is, and the sentences that say so. A query may name its
+// state, or be the name of a state.
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
+import type { State } from "../contract/playground.ts";
+import { quote } from "../core/untrusted-text.ts";
+import { type Country, type Coverage, countMissing, type RequiredLists } from "./country.ts";
+import { type DistrictRow, formatDistrict } from "./districts.ts";
+import { formatName, formatRetryHint, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
+import { DistrictSearch, type FoundDistrict, type UnlistedPlace } from "./names/district-search.ts";
+import { isPartOf, toNameForms } from "./names/name-forms.ts";
+import { type NameInState, parseQuery } from "./names/query.ts";
+import { exactState } from "./names/resolve-state.ts";
+import { isIndianScript, isUnsupportedScript, toLatin } from "./names/transliteration.ts";
+
+/** How a query was read, if it was not searched for as it stands. */
+export interface QueryInterpretation {
+  /** What was searched for; absent if the query is a state's name. */
+  readonly name?: string;
+  /** Code of the state that the query names; absent if that state has no such district. */
+  readonly state?: string;
+}
+
+export interface FoundDistricts {
+  readonly query: string;
+  readonly readAs?: QueryInterpretation;
+  readonly matches: readonly FoundDistrict[];
+  readonly ambiguous: boolean;
+}
+
+/** What was found, and what its sentence is made of. */
+export interface Finding {
+  readonly answer: FoundDistricts;
+  /** Number of matches beyond `matches`. */
+  readonly omittedCount: number;
+  /** The query is this state's name. */
+  readonly matchedState?: State | undefined;
+  /** The query names this state, which has the matches. */
+  readonly searchedState?: State | undefined;
+  /** The query names this state, which has no such district. */
+  readonly stateWithoutMatch?: State | undefined;
+  /** What the public record has of the name, which the list does not have. */
+  readonly unlisted?: UnlistedPlace | undefined;
+  /** Number of names that contain the query, if all matches are guesses. */
+  readonly partialMatchCount: number;
+  readonly requiredLists: RequiredLists;
+}
+
+/** So like the asked name that it is mentioned together with the one that bears it. */
+const MIN_RIVAL_SCORE = 0.9;
+/** A likeness within the named state that is followed there even if a namesake is elsewhere. */
+const MIN_SCORE_IN_STATE = 0.85;
+
+/** How a query is read, and the lists that this depends on. */
+type QueryPlan = {
+  readonly requiredLists: RequiredLists;
+  /** No other reading comes before it: the state's list is still to be read, or has the name. */
+  readonly isCertain?: true;
+} & (
+  | { readonly kind: "name"; readonly name: string }
+  | { readonly kind: "state"; readonly state: State }
+  | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
+);
+
+const requireLists = (rows: readonly State[]): RequiredLists => ({ rows, all: rows });
+
+/** The plan for a name with its state, by what is known of that state's list and of the others. */
+function planNameInStates(
+  nameStatePairs: readonly NameInState[],
+  fullName: string,
+  districts: DistrictSearch,
+): QueryPlan | undefined {
+  const splits = nameStatePairs.filter(({ state }) => districts.states.includes(state));
+  const [first] = splits;
+  if (first === undefined) {
+    // A state was asked about, and the query names another one.
+    const [other] = nameStatePairs;
+    return other && { kind: "elsewhere", ...other, requiredLists: requireLists(districts.missing) };
+  }
+  const own = districts.missing.filter((each) => splits.some(({ state }) => state === each));
+  const requiredLists = requireLists(own);
+  if (own.length > 0) return { kind: "in state", ...first, requiredLists, isCertain: true };
+  const bestScoreOf = ({ name, state }: NameInState): number => districts.search(name, state).found[0]?.score ?? 0;
+  const named = splits.find(({ name, state }) => districts.hasName(name, state));
+  if (named !== undefined) return { kind: "in state", ...named, requiredLists, isCertain: true };
+  const similar = splits.find((split) => bestScoreOf(split) >= MIN_SCORE_IN_STATE);
+  if (similar !== undefined) return { kind: "in state", ...similar, requiredLists };
+  const { missing } = districts;
+  if (districts.hasName(first.name)) return { kind: "elsewhere", ...first, requiredLists: { rows: [], all: missing } };
+  const guess = splits.find((split) => bestScoreOf(split) > 0);
+  const isFullNameSimilar = guess === undefined && districts.search(fullName).found.length > 0;
+  return isFullNameSimilar
+    ? undefined
+    : { kind: "in state", ...(guess ?? first), requiredLists: requireLists(missing) };
+}
+
+/** A district may have its state's name: that is known when the state's own list is. */
+const planStateQuery = (state: State, missing: readonly State[]): QueryPlan => ({
+  kind: "state",
+  state,
+  requiredLists: requireLists(missing.filter(({ code }) => code === state.code)),
+});
+
+function planQuery(query: string, districts: DistrictSearch): QueryPlan {
+  const { allStates, missing } = districts;
+  const { name, state, nameStatePairs, namePairs } = parseQuery(query, allStates);
+  // Any state may hold a namesake, but a district that bears the name is enough for an answer.
+  const optionalLists: RequiredLists = { rows: [], all: missing };
+  if (districts.hasName(query)) return { kind: "name", name: query, requiredLists: optionalLists };
+  if (state !== undefined && (name === query || exactState(query, allStates) === state))
+    return planStateQuery(state, missing);
+  if (districts.hasName(name)) return { kind: "name", name, requiredLists: optionalLists };
+  if (state !== undefined) return planStateQuery(state, missing);
+  const planWithState = planNameInStates(nameStatePairs, name, districts);
+  if (planWithState?.isCertain) return planWithState;
+  const pair = namePairs.find(([one, other]) => districts.isSameDistrict(one, other));
+  if (pair !== undefined)
+    return {
+      kind: "name",
+      name: pair.find((each) => !districts.search(each).ambiguous) ?? pair[0],
+      requiredLists: optionalLists,
+    };
+  return planWithState ?? { kind: "name", name, requiredLists: requireLists(missing) };
+}
+
+/** `limit`: of the matches. */
+export function findDistrict(query: string, districts: DistrictSearch, limit: number): Finding {
+  const plan = planQuery(query, districts);
+  const { kind, requiredLists } = plan;
+  if (kind === "state") {
+    const { state } = plan;
+    const answer = { query, readAs: { state: state.code }, matches: [], ambiguous: false };
+    return { answer, omittedCount: 0, partialMatchCount: 0, matchedState: state, requiredLists };
+  }
+  const { name } = plan;
+  const state = kind === "name" ? undefined : plan.state;
+  const searchedState = kind === "in state" ? state : undefined;
+  const result = districts.search(name, searchedState);
+  const matches = result.found.slice(0, limit);
+  const searchedStates = searchedState === undefined ? districts.states : [searchedState];
+  const [best] = matches;
+  const isListed = best?.match === "exact" || (best?.match === "alias" && best.kind !== "short");
+  const unlisted = isListed ? undefined : districts.findUnlisted([name, query], searchedStates);
+  const isGuess = matches.every(({ match }) => match === "similar");
+  const readAs = { ...(name !== query && { name }), ...(searchedState && { state: searchedState.code }) };
+  // If the query contradicts the catalogue, either half of it may be meant.
+  const ambiguous = result.ambiguous || (matches.length > 0 && (kind === "elsewhere" || unlisted !== undefined));
+  return {
+    answer: { query, ...(Object.keys(readAs).length > 0 && { readAs }), matches, ambiguous },
+    omittedCount: result.found.length - matches.length,
+    searchedState,
+    stateWithoutMatch: districts.states.find((each) => kind === "elsewhere" && each === state),
+    unlisted,
+    partialMatchCount: isGuess ? districts.countPartialMatches(name) : 0,
+    requiredLists,
+  };
+}
+
+/** Applies `work` to each name, each in a turn of the event loop: 50 names in one turn would block it. */
+async function mapNames<T>(
+  queries: readonly string[],
+  states: readonly State[],
+  country: Country,
+  work: (query: string, districts: DistrictSearch) => T,
+): Promise<readonly T[]> {
+  const districts = await DistrictSearch.create(states, country);
+  const results: T[] = [];
+  for (const query of queries) {
+    results.push(work(query, districts));
+    await yieldToEventLoop();
+  }
+  return results;
+}
+
+/** Finds districts by names in these states; `limit`: matches of each name. */
+export const findDistricts = (
+  queries: readonly string[],
+  states: readonly State[],
+  country: Country,
+  limit: number,
+): Promise<readonly Finding[]> =>
+  mapNames(queries, states, country, (query, districts) => findDistrict(query, districts, limit));
+
+export async function requiredListsForFinding(
+  queries: readonly string[],
+  states: readonly State[],
+  country: Country,
+): Promise<RequiredLists> {
+  const requiredLists = await mapNames(
+    queries,
+    states,
+    country,
+    (query, districts) => planQuery(query, districts).requiredLists,
+  );
+  const unique = (all: readonly State[]): readonly State[] => [...new Set(all)];
+  return {
+    rows: unique(requiredLists.flatMap(({ rows }) => rows)),
+    all: unique(requiredLists.flatMap(({ all }) => all)),
+  };
+}
+
+/** Districts that bear the name in states that were not asked about, as far as their lists are known. */
+export async function findElsewhere(
+  name: string,
+  states: readonly State[],
+  country: Country,
+): Promise<readonly DistrictRow[]> {
+  const others = country.states.value.states.filter((state) => !states.includes(state));
+  const districts = await DistrictSearch.create(others, country);
+  return districts.search(name).found.filter(({ match }) => match !== "similar");
+}
+
+/** No mandals in the list is no statement about the place. */
+const formatMandalCount = (count: number): string =>
+  count === 0 ? "of mandals the catalogue lists none" : pluralize(count, "mandal");
+
+const describeDistrict = (row: DistrictRow): string => `${formatDistrict(row)}: ${formatMandalCount(row.mandalCount)}`;
+
+/** The name that was searched for; one in an Indian script as it was read, where nothing bears it. */
+function formatQueriedName({ query, readAs, matches }: FoundDistricts): string {
+  const name = readAs?.name ?? query;
+  const isKnown = matches.some(({ match }) => match !== "similar");
+  return `${quote(name, MAX_DISPLAY_LENGTH)}${isIndianScript(name) && !isKnown ? ` (${formatName(toLatin(name))})` : ""}`;
+}
+
+function describeUnlisted(queriedName: string, { state, seatOf, change }: UnlistedPlace): string {
+  const where = formatState(state);
+  if (seatOf !== undefined)
+    return `${queriedName} is the seat of ${formatName(seatOf)} in ${where}, which is not in the list.`;
+  const { status, year, partOf } = change;
+  const parentDistricts = partOf.map((name) => formatName(name)).join(" and ");
+  if (status === "abolished")
+    return `${queriedName} in ${where} was abolished in ${year}${parentDistricts === "" ? "" : ` and is part of ${parentDistricts} again`}.`;
+  if (status === "announced")
+    return `${queriedName} in ${where} was announced in ${year}${parentDistricts === "" ? "" : `, out of ${parentDistricts},`} and is not in the list.`;
+  return `${queriedName} in ${where} was made a district in ${year}${parentDistricts === "" ? "" : `, part of ${parentDistricts} until then`}; it is not in the list.`;
+}
+
+const SUPPORTED_SCRIPTS_TEXT =
+  "Names are read in Latin letters and in nine Indian scripts (Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada, Malayalam): write it in one of them.";
+
+function describeNoMatch(
+  finding: Finding,
+  where: string,
+  coverage: Coverage,
+  elsewhere: readonly DistrictRow[],
+): string {
+  const { answer, searchedState, unlisted } = finding;
+  const queriedName = formatQueriedName(answer);
+  if (isUnsupportedScript(answer.query))
+    return `${queriedName} is in letters that are not read. ${SUPPORTED_SCRIPTS_TEXT}`;
+  const elsewhereText = elsewhere.length === 0 ? "" : ` There is ${joinFirst(elsewhere.map(formatDistrict))}.`;
+  if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)}${elsewhereText}`;
+  const place = searchedState === undefined ? where : ` in ${formatState(searchedState)}`;
+  if (coverage.complete) {
+    const scope = place === "" ? ` in any of ${pluralize(coverage.statesTotal, "list")}` : place;
+    return `No district like ${queriedName}${scope}.${elsewhereText}`;
+  }
+  const { statesRead, statesTotal } = coverage;
+  return `None like ${queriedName} found${place} in ${statesRead} of ${pluralize(statesTotal, "list")}${formatRetryHint(coverage)}.${elsewhereText}`;
+}
+
+/** What the asked name is to the district that was found. */
+function describeIdentity(queriedName: string, { match, kind, since }: FoundDistrict): string {
+  if (match === "seat") return `${queriedName} is ${kind === "city" ? "a city in" : "the seat of"} `;
+  if (kind === "former") return `${queriedName} is a former name${since === undefined ? "" : ` (until ${since})`} of `;
+  if (kind === "later") return `${queriedName} is a later name${since === undefined ? "" : ` (since ${since})`} of `;
+  return `${queriedName} is `;
+}
+
+function formatGuess(row: FoundDistrict): string {
+  const { name, stateName, stateCode, via } = row;
+  if (via === undefined) return formatDistrict(row);
+  return `${formatName(name)} (also ${quote(via, MAX_DISPLAY_LENGTH)}) in ${formatState({ name: stateName, code: stateCode })}`;
+}
+
+function describeGuesses(queriedName: string, { answer, omittedCount, partialMatchCount, unlisted }: Finding): string {
+  const { matches } = answer;
+  const guesses = joinFirst(matches.map(formatGuess), omittedCount);
+  const [, ...others] = matches;
+  const isOne = others.length + omittedCount === 0;
+  if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)} Like it: ${guesses}: a guess.`;
+  if (partialMatchCount > 0) {
+    const part = toNameForms(answer.readAs?.name ?? answer.query);
+    const names = matches.filter(({ name }) => isPartOf(part, toNameForms(name))).map(formatDistrict);
+    return `${queriedName} is part of ${pluralize(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}: a guess.`;
+  }
+  return `No district is called ${queriedName}; ${guesses} ${isOne ? "is" : "are"} like it: a guess.`;
+}
+
+function describeFound(finding: Finding): string {
+  const { answer, omittedCount, stateWithoutMatch, unlisted } = finding;
+  const { query, matches, readAs, ambiguous } = answer;
+  const [best, ...others] = matches;
+  if (best === undefined) return "";
+  const queriedName = formatQueriedName(answer);
+  const named = matches.filter(({ match }) => match !== "similar");
+  const where =
+    stateWithoutMatch === undefined
+      ? ""
+      : `${formatState(stateWithoutMatch)} has no district like ${queriedName}; elsewhere there is `;
+  if (named.length > 1)
+    return `${where === "" ? `${queriedName} may be any of ` : where}${joinFirst(named.map(formatDistrict), matches.length === named.length ? omittedCount : 0)}.`;
+  if (best.match === "similar") return describeGuesses(queriedName, finding);
+  const isExactName = best.match === "exact" && best.name === (readAs?.name ?? query);
+  const what = where === "" && !isExactName ? describeIdentity(queriedName, best) : where;
+  const also = unlisted === undefined ? "" : ` ${describeUnlisted(queriedName, unlisted)}`;
+  const rivals =
+    ambiguous && where === "" && unlisted === undefined ? others.filter(({ score }) => score >= MIN_RIVAL_SCORE) : [];
+  const perhaps = rivals.length === 0 ? "" : ` Perhaps meant: ${joinFirst(rivals.map(formatDistrict))}.`;
+  return `${what}${describeDistrict(best)}.${also}${perhaps}`;
+}
+
+/** One query's answer as a sentence. `where`: " in Goa (GA)", when one state was asked about. */
+export function describeFinding(
+  finding: Finding,
+  coverage: Coverage,
+  where: string,
+  elsewhere: readonly DistrictRow[],
+): string {
+  const { answer, matchedState } = finding;
+  if (matchedState !== undefined)
+    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is a state, ${formatState(matchedState)}, of ${pluralize(matchedState.districtCount, "district")}.`;
+  return answer.matches.length === 0 ? describeNoMatch(finding, where, coverage, elsewhere) : describeFound(finding);
+}
+
+/** What to try where nothing is like the name, and nothing is known of it. */
+export function describeHint({ answer, matchedState, unlisted }: Finding, { complete }: Coverage): string {
+  const isMiss = answer.matches.length === 0 && matchedState === undefined && unlisted === undefined;
+  return isMiss && complete && !isUnsupportedScript(answer.query)
+    ? " Towns and blocks are not listed: try their district."
+    : "";
+}
+
+/** How the query was read, where words were taken out of it: a sentence, or none. */
+export function describeInterpretation({ answer: { query, readAs } }: Finding): readonly string[] {
+  if (readAs?.name === undefined) return [];
+  const where = readAs.state === undefined ? "" : ` in ${readAs.state}`;
+  return [`${quote(query, MAX_DISPLAY_LENGTH)} was read as ${quote(readAs.name, MAX_DISPLAY_LENGTH)}${where}.`];
+}
+
+/** What a found name does not exclude. */
+export const describeNamesakes = ({ requiredLists }: Finding): string =>
+  requiredLists.all.length === 0
+    ? ""
+    : ` ${pluralize(requiredLists.all.length, "list")} unread: namesakes are possible.`;
+
+/** Of several names. */
+export function describeFindings(findings: readonly Finding[], coverage: Coverage): string {
+  const formatGroup = (kind: string, which: readonly Finding[]): readonly string[] =>
+    which.length === 0
+      ? []
+      : [`${which.length} ${kind} (${joinFirst(which.map(({ answer }) => quote(answer.query, MAX_DISPLAY_LENGTH)))})`];
+  const none = findings.filter(({ answer }) => answer.matches.length === 0);
+  const ambiguous = findings.filter(({ answer }) => answer.ambiguous);
+  const parts = [
+    `${findings.length - none.length - ambiguous.length} found`,
+    ...formatGroup("ambiguous", ambiguous),
+    ...formatGroup("not found", none),
+  ];
+  const isCertain = findings.every(({ requiredLists }) => requiredLists.rows.length === 0);
+  const uncertaintyText = isCertain
+    ? ""
+    : ` Not certain: ${countMissing(coverage)} of ${coverage.statesTotal} lists are unread${formatRetryHint(coverage)}.`;
+  return `Of ${pluralize(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}`;
+}

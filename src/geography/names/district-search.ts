@@ -1,0 +1,275 @@
+// Finds the districts that a name may mean, in the lists that are known at one moment: by the name itself, by another name of the
+// place, by its headquarters, by likeness. What is ambiguous is decided here; test/geography/names.test.ts covers it.
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
+import type { DistrictsResponse, State } from "../../contract/playground.ts";
+import type { Country } from "../country.ts";
+import { type DistrictRow, findMissingStates, toDistrictRows } from "../districts.ts";
+import { groupByKey } from "../group-by-key.ts";
+import { collectKnownNames, type KnownName, type NameKind } from "./known-names.ts";
+import {
+  hasSameSound,
+  isPartOf,
+  isSameName,
+  type NameForms,
+  nameSimilarity,
+  toLetterPairs,
+  toNameForms,
+  toQueryForms,
+} from "./name-forms.ts";
+import { loadNewDistricts, loadRecordedDistricts, type NameWithForms, type NewDistrict } from "./record/tables.ts";
+import { findRecordedState } from "./resolve-state.ts";
+
+export type NameMatch = "exact" | "alias" | "seat" | "similar";
+
+export interface FoundDistrict extends DistrictRow {
+  readonly match: NameMatch;
+  /** Of an alias; "city" of a place in the district that is not its headquarters. */
+  readonly kind?: NameKind;
+  /** The year in which a former name was replaced by today's. */
+  readonly since?: number;
+  /** Of a similar name: the district's other name that the query is like. */
+  readonly via?: string;
+  /** 0 to 1. */
+  readonly score: number;
+}
+
+export interface SearchResult {
+  /** Best first. */
+  readonly found: readonly FoundDistrict[];
+  /** More than one of them may be meant. */
+  readonly ambiguous: boolean;
+}
+
+/** What the record has of a name that the list does not have: a change of districts, or the district that it is the seat of. */
+export type UnlistedPlace = { readonly state: State } & (
+  | { readonly change: NewDistrict; readonly seatOf?: undefined }
+  | { readonly seatOf: string; readonly change?: undefined }
+);
+
+/** A state's districts by all their names. */
+interface NameIndex {
+  readonly state: State;
+  /** The state's name in the record. */
+  readonly recorded: string | undefined;
+  readonly names: readonly KnownName[];
+  readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
+  /** By pair of letters. */
+  readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
+}
+
+/** Weaker matches are left out. */
+const MIN_SCORE = 0.7;
+/** The same for a likeness to another name than the list's: there are many. */
+const MIN_OTHER_SCORE = 0.78;
+/** The same if a district bears the name: only the list's own names count then. */
+const MIN_SCORE_WITH_NAMED = 0.75;
+/** So like a name of the list that an alias of another district may not be meant. */
+const RIVAL_SCORE = 0.9;
+const OTHER_WEIGHT = 0.99;
+const MAX_COMPARED = 90;
+const MIN_PAIR_SHARE = 0.28;
+
+const SCORES = { exact: 1, alias: 0.98, seat: 0.97 } as const;
+
+function createIndex(state: State, country: Country): NameIndex {
+  const recorded = findRecordedState(state)?.name;
+  const names = collectKnownNames(toDistrictRows([state], country), loadRecordedDistricts().get(recorded ?? "") ?? []);
+  const spelledNames = names.filter(({ isGenerated }) => isGenerated !== true);
+  const toKeyedNames = (names: readonly KnownName[], keysOf: (forms: NameForms) => Iterable<string>) =>
+    names.flatMap((name) => Array.from(keysOf(name.forms), (key) => [key, name] as const));
+  return {
+    state,
+    recorded,
+    names,
+    byKey: groupByKey([
+      ...toKeyedNames(names, ({ keys }) => keys),
+      ...toKeyedNames(spelledNames, ({ soundKeys }) => soundKeys),
+    ]),
+    byPair: groupByKey(toKeyedNames(spelledNames, toLetterPairs)),
+  };
+}
+
+/** One for each reading of a list. */
+const indexes = new WeakMap<DistrictsResponse, NameIndex>();
+
+function getCachedIndex({ code, name }: State, { lists }: Country): NameIndex | undefined {
+  const list = lists.get(code)?.value;
+  const index = list && indexes.get(list);
+  return index?.state.name === name && index.state.code === code ? index : undefined;
+}
+
+/** Undefined while the state's list is unread. */
+function getIndex(state: State, country: Country): NameIndex | undefined {
+  const list = country.lists.get(state.code)?.value;
+  if (list === undefined) return undefined;
+  const index = getCachedIndex(state, country) ?? createIndex(state, country);
+  indexes.set(list, index);
+  return index;
+}
+
+/** Whether the list has this district, under any name. */
+const isListed = ({ forms: district }: NameWithForms, { names }: NameIndex): boolean =>
+  names.some(({ match, forms }) => match !== "seat" && (isSameName(district, forms) || hasSameSound(district, forms)));
+
+interface ScoredName {
+  readonly name: KnownName;
+  readonly score: number;
+}
+
+/** The best match of each district. */
+function selectBestPerDistrict(matches: readonly ScoredName[]): readonly ScoredName[] {
+  const best = new Map<DistrictRow, ScoredName>();
+  for (const match of matches)
+    if (match.score > (best.get(match.name.row)?.score ?? 0)) best.set(match.name.row, match);
+  return [...best.values()];
+}
+
+const toNamedDistrict = ({ name: { row, match, kind, since }, score }: ScoredName): FoundDistrict => ({
+  ...row,
+  match,
+  ...(kind !== undefined && { kind }),
+  ...(since !== undefined && { since }),
+  score,
+});
+
+const toSimilarDistrict = ({ name: { row, match, name }, score }: ScoredName): FoundDistrict => ({
+  ...row,
+  match: "similar",
+  ...(match !== "exact" && { via: name }),
+  score: Math.round(score * 100) / 100,
+});
+
+const compareByScore = (a: FoundDistrict, b: FoundDistrict): number => b.score - a.score || (a.name < b.name ? -1 : 1);
+
+export class DistrictSearch {
+  readonly states: readonly State[];
+  readonly missing: readonly State[];
+  /** The states of the whole country, whichever ones are asked about. */
+  readonly allStates: readonly State[];
+  readonly #country: Country;
+
+  /** Indexes the known lists first, each in a turn of the event loop. */
+  static async create(states: readonly State[], country: Country): Promise<DistrictSearch> {
+    for (const state of states) {
+      if (!country.lists.has(state.code) || getCachedIndex(state, country) !== undefined) continue;
+      getIndex(state, country);
+      await yieldToEventLoop();
+    }
+    return new DistrictSearch(states, country);
+  }
+
+  constructor(states: readonly State[], country: Country) {
+    this.states = states;
+    this.allStates = country.states.value.states;
+    this.missing = findMissingStates(states, country);
+    this.#country = country;
+  }
+
+  /** In all of the states, or in one. */
+  search(text: string, state?: State): SearchResult {
+    const queryForms = toQueryForms(text);
+    const namesakes = this.#findByName(queryForms, state);
+    // Initials that this program made count only if no district of the list bears the asked name itself.
+    const isExact = namesakes.some(({ name }) => name.match === "exact");
+    const named = namesakes.filter(({ name }) => !isExact || name.isGenerated !== true);
+    const rows = new Set(namesakes.map(({ name }) => name.row));
+    const similar = this.#findSimilar(queryForms, state).filter(
+      ({ name, score }) =>
+        !rows.has(name.row) && (named.length === 0 || (name.match === "exact" && score >= MIN_SCORE_WITH_NAMED)),
+    );
+    const hasSameSpelling = ({ forms }: KnownName): boolean => queryForms.some((each) => hasSameSound(each, forms));
+    const isRival = ({ name, score }: ScoredName): boolean =>
+      name.match === "exact" && (hasSameSpelling(name) || (!isExact && score >= RIVAL_SCORE));
+    const found = [
+      ...named.map(toNamedDistrict).toSorted(compareByScore),
+      ...similar.map(toSimilarDistrict).toSorted(compareByScore),
+    ];
+    // A likeness is a guess, even if it is the only one; so is that a city's name means its district.
+    const isCity = named.some(({ name }) => name.match === "seat" && name.kind === "city");
+    const ambiguous = named.length === 0 ? found.length > 0 : named.length > 1 || isCity || similar.some(isRival);
+    return { found, ambiguous };
+  }
+
+  /** Whether a district bears the name: more than a likeness. */
+  hasName(text: string, state?: State): boolean {
+    return this.#findByName(toQueryForms(text), state).length > 0;
+  }
+
+  /** Whether two names are of one district. */
+  isSameDistrict(text: string, other: string): boolean {
+    const rows = new Set(this.#findByName(toQueryForms(other)).map(({ name }) => name.row));
+    return this.#findByName(toQueryForms(text)).filter(({ name }) => rows.has(name.row)).length === 1;
+  }
+
+  /** Number of names that contain every word of this one, and others. */
+  countPartialMatches(text: string): number {
+    const queryForms = toNameForms(text);
+    const names = this.#getIndexes().flatMap(({ names }) => names);
+    return names.filter(({ match, forms }) => match === "exact" && isPartOf(queryForms, forms)).length;
+  }
+
+  /** What the record has of any of these names, if the list of its state is known and does not have it. */
+  findUnlisted(texts: readonly string[], states: readonly State[]): UnlistedPlace | undefined {
+    const queryForms = texts.map(toNameForms);
+    const isQueried = ({ forms }: NameWithForms): boolean =>
+      queryForms.some((each) => isSameName(each, forms) || hasSameSound(each, forms));
+    const findStateWithout = (district: NameWithForms, recorded: string): State | undefined => {
+      const index = states.map((state) => getIndex(state, this.#country)).find((each) => each?.recorded === recorded);
+      return index && !isListed(district, index) ? index.state : undefined;
+    };
+    const changes = loadNewDistricts()
+      .filter(isQueried)
+      .flatMap((change) => {
+        const state = findStateWithout(change, change.state);
+        return state === undefined ? [] : [{ state, change }];
+      });
+    if (changes.length > 0) return changes.toSorted((a, b) => a.change.year - b.change.year).at(-1);
+    for (const [recorded, districts] of loadRecordedDistricts())
+      for (const district of districts.filter(({ seats }) => seats.some(isQueried))) {
+        const state = findStateWithout(district, recorded);
+        if (state !== undefined) return { state, seatOf: district.name };
+      }
+    return undefined;
+  }
+
+  #getIndexes(state?: State): readonly NameIndex[] {
+    return (state === undefined ? this.states : [state]).flatMap((each) => getIndex(each, this.#country) ?? []);
+  }
+
+  /** The districts that bear the name, each by its best one. */
+  #findByName(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
+    const keysOf = ({ keys, soundKeys, isIndianScript }: NameForms) => [...keys, ...(isIndianScript ? soundKeys : [])];
+    const keys = [...new Set(queryForms.flatMap(keysOf))];
+    const names = this.#getIndexes(state).flatMap(({ byKey }) => keys.flatMap((key) => byKey.get(key) ?? []));
+    return selectBestPerDistrict(names.map((name) => ({ name, score: SCORES[name.match] })));
+  }
+
+  /** The names that share most pairs of letters with it. */
+  #findCandidates(queryForms: NameForms, state?: State): readonly KnownName[] {
+    const pairs = toLetterPairs(queryForms);
+    const counts = new Map<KnownName, number>();
+    for (const { byPair } of this.#getIndexes(state))
+      for (const pair of pairs)
+        for (const name of byPair.get(pair) ?? []) counts.set(name, (counts.get(name) ?? 0) + 1);
+    return [...counts]
+      .filter(([, count]) => count >= pairs.size * MIN_PAIR_SHARE)
+      .toSorted(
+        ([a, aCount], [b, bCount]) => bCount - aCount || a.forms.joined.sound.length - b.forms.joined.sound.length,
+      )
+      .slice(0, MAX_COMPARED)
+      .map(([name]) => name);
+  }
+
+  /** The districts whose names are like it, each by the name that is most like it. */
+  #findSimilar(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
+    const similar = queryForms.flatMap((forms) =>
+      this.#findCandidates(forms, state).flatMap((name): readonly ScoredName[] => {
+        const isListedName = name.match === "exact";
+        if (!isListedName && isPartOf(forms, name.forms)) return [];
+        const score = nameSimilarity(forms, name.forms) * (isListedName ? 1 : OTHER_WEIGHT);
+        return score < (isListedName ? MIN_SCORE : MIN_OTHER_SCORE) ? [] : [{ name, score }];
+      }),
+    );
+    return selectBestPerDistrict(similar);
+  }
+}

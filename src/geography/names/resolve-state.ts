@@ -1,0 +1,176 @@
+// Resolves codes and names of states: a state's own code and name are those of the live list; former codes and other names come
+// from the public record. Every argument, name and resource that means a state is resolved here.
+import type { State } from "../../contract/playground.ts";
+import { Failure, invalidArguments } from "../../core/failure.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
+import { groupByKey } from "../group-by-key.ts";
+import { fold, isPartOf, isSameName, type NameForms, nameSimilarity, toNameForms } from "./name-forms.ts";
+import { loadRecordedStates, type RecordedState } from "./record/tables.ts";
+
+/** A likeness that may be followed without asking. */
+const MIN_SIMILARITY = 0.85;
+const MIN_PREFIX_LENGTH = 3;
+const MAX_DISPLAY_LENGTH = 80;
+const MAX_CODE_LENGTH = 3;
+
+/** "U.P.", "u p" -> "code UP"; undefined if the text is not a code. */
+function toCodeKey(text: string): string | undefined {
+  const code = text
+    .trim()
+    .replace(/[\s.]+/g, "")
+    .toUpperCase();
+  return code.length <= MAX_CODE_LENGTH && /^[A-Z]+$/.test(code) ? `code ${code}` : undefined;
+}
+
+/** Without the words that people write around a state's name. */
+const stripStateWords = (text: string): string =>
+  fold(text)
+    .replace(/(?<=\S) india$/, "")
+    .replace(/^(the )?((state|ut|union territory)( of)? )?(?=\S)/, "")
+    .replace(/(?<=\S) (state|ut|union territory|rajya)$/, "");
+
+/** The state of the record that this one of the list is, whatever the list calls it. */
+export function findRecordedState({ name }: State): RecordedState | undefined {
+  const forms = toNameForms(name);
+  return (
+    loadRecordedStates().find((state) => isSameName(state.forms, forms)) ??
+    loadRecordedStates().find(({ otherNames }) =>
+      otherNames.some((other) => !other.isCode && isSameName(other.forms, forms)),
+    ) ??
+    loadRecordedStates().find((state) => nameSimilarity(state.forms, forms) >= MIN_SIMILARITY)
+  );
+}
+
+/** A list of states by everything that they are called. */
+interface StateIndex {
+  /** By keys of codes and names, the surest ways first: own codes, other codes, own names, other names. */
+  readonly lookups: readonly ReadonlyMap<string | undefined, readonly State[]>[];
+  readonly names: readonly {
+    readonly state: State;
+    readonly text: string;
+    readonly forms: NameForms;
+    readonly isOwn: boolean;
+  }[];
+}
+
+function createIndex(states: readonly State[]): StateIndex {
+  const otherNames = states.flatMap((state) => {
+    const recorded = findRecordedState(state);
+    // A list may have a state by a former name.
+    return recorded === undefined
+      ? []
+      : [{ name: recorded.name, isCode: false }, ...recorded.otherNames].map((each) => ({ ...each, state }));
+  });
+  const names = [
+    ...states.map((state) => ({ name: state.name, state, isOwn: true })),
+    ...otherNames.filter(({ isCode }) => !isCode).map((each) => ({ ...each, isOwn: false })),
+  ].map(({ name, state, isOwn }) => {
+    const text = stripStateWords(name);
+    return { state, text, forms: toNameForms(text), isOwn };
+  });
+  const toNameKeys = (isOwn: boolean) =>
+    names.flatMap((name) => (name.isOwn === isOwn ? name.forms.keys.map((key) => [key, name.state] as const) : []));
+  const lookups: readonly (readonly (readonly [string | undefined, State])[])[] = [
+    states.map((state) => [`code ${state.code.toUpperCase()}`, state]),
+    otherNames.map(({ name, state }) => [toCodeKey(name), state]),
+    toNameKeys(true),
+    toNameKeys(false),
+  ];
+  return { lookups: lookups.map(groupByKey), names };
+}
+
+/** One for each reading of the list. */
+const indexes = new WeakMap<readonly State[], StateIndex>();
+
+function getIndex(states: readonly State[]): StateIndex {
+  const index = indexes.get(states) ?? createIndex(states);
+  indexes.set(states, index);
+  return index;
+}
+
+/** The states that bear this code or name. */
+function findExactStates(text: string, states: readonly State[]): readonly State[] {
+  const keys = [toCodeKey(text) ?? `code ${text.trim().toUpperCase()}`, ...toNameForms(stripStateWords(text)).keys];
+  for (const lookup of getIndex(states).lookups) {
+    const found = keys.flatMap((key) => lookup.get(key) ?? []);
+    if (found.length > 0) return [...new Set(found)];
+  }
+  return [];
+}
+
+/** The states that bear it; else those with a name that is very like it. */
+function findSimilarStates(text: string, states: readonly State[]): readonly State[] {
+  const found = findExactStates(text, states);
+  if (found.length > 0) return found;
+  const queryForms = toNameForms(stripStateWords(text));
+  // "Himachal" begins a state's name; "Nagar" or "Pradesh" within one says nothing.
+  const beginsName = ({ words: [first] }: NameForms): boolean => first?.text === queryForms.words[0]?.text;
+  const isComparable = (forms: NameForms): boolean => !isPartOf(queryForms, forms) || beginsName(forms);
+  const similar = getIndex(states).names.filter(
+    ({ forms }) => isComparable(forms) && nameSimilarity(queryForms, forms) >= MIN_SIMILARITY,
+  );
+  const ownMatches = similar.filter(({ isOwn }) => isOwn);
+  return [...new Set((ownMatches.length > 0 ? ownMatches : similar).map(({ state }) => state))];
+}
+
+/** The states whose name begins so: "Guj". */
+function findStatesByPrefix(text: string, states: readonly State[]): readonly State[] {
+  const prefix = fold(text);
+  if (prefix.length < MIN_PREFIX_LENGTH) return [];
+  return getIndex(states).names.flatMap(({ state, text, isOwn }) => (isOwn && text.startsWith(prefix) ? [state] : []));
+}
+
+const getOnly = ([state, ...others]: readonly State[]): State | undefined => (others.length === 0 ? state : undefined);
+
+/** The one state that bears this code or name; undefined if none does, or several do. */
+export const exactState = (text: string, states: readonly State[]): State | undefined =>
+  getOnly(findExactStates(text, states));
+
+/** The one state that is meant, a typing error allowed. */
+export const fuzzyState = (text: string, states: readonly State[]): State | undefined =>
+  getOnly(findSimilarStates(text, states));
+
+/** The one state that is meant, a typing error or its beginning allowed. */
+export const prefixState = (text: string, states: readonly State[]): State | undefined =>
+  fuzzyState(text, states) ?? getOnly(findStatesByPrefix(text, states));
+
+/** Everything that a state is called, in one text. */
+export function joinAllNames(state: State): string {
+  const recorded = findRecordedState(state);
+  return [...new Set([state.name, ...(recorded?.otherNames ?? []).flatMap(({ name }) => [recorded?.name, name])])].join(
+    " ",
+  );
+}
+
+const formatStateList = (states: readonly State[]): string =>
+  states.map(({ code, name }) => `${code} ${formatToken(name, MAX_DISPLAY_LENGTH)}`).join(", ");
+
+/** Throws Failure if the text means no state, or one of several. */
+export function resolveState(text: string, states: readonly State[]): State {
+  const similar = findSimilarStates(text, states);
+  const prefixMatch = getOnly(findStatesByPrefix(text, states));
+  const found = similar.length > 0 || prefixMatch === undefined ? similar : [prefixMatch];
+  const [state, ...others] = found;
+  const quotedText = quote(text, MAX_DISPLAY_LENGTH);
+  if (state === undefined)
+    throw new Failure({
+      kind: "not_found",
+      message: `No such state: ${quotedText} matches none of the service's ${states.length} states.`,
+      retryable: false,
+      sideEffect: "none",
+      next: `Use one of these codes: ${states.map(({ code }) => code).join(", ")}; list_states has their names.`,
+    });
+  if (others.length > 0)
+    throw invalidArguments(
+      `${quotedText} may mean several states: ${formatStateList(found)}.`,
+      [],
+      "Use the code of the one meant.",
+    );
+  return state;
+}
+
+/** Each once, in the order asked for; all of them if none was asked for. */
+export function resolveStates(texts: readonly string[] | undefined, states: readonly State[]): readonly State[] {
+  if (texts === undefined || texts.length === 0) return states;
+  return [...new Set(texts.map((text) => resolveState(text, states)))];
+}
