@@ -120,7 +120,7 @@ function DivisionsView({ result, host, refresh }: Shown) {
         </span>
       </header>
       {missing.length > 0 && (
-        <div class="unread wait">
+        <div class="missing wait">
           <p>Not read: {missing.join("; ")}</p>
           {host?.can("serverTools") && nextStep?.tool === "show_divisions" && (
             <ReadOn args={nextStep.arguments} refresh={refresh} />

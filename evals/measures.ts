@@ -90,7 +90,7 @@ async function tools({ desk }: World): Promise<readonly Measured[]> {
 
 const measureMissingLists = async (world: World): Promise<readonly Measured[]> => {
   const answer = await shown(world, "find_district", { name: "Nizamabad", waitSeconds: 0 });
-  return [{ what: "find_district, lists unread", tokens: weigh(answer), budget: 180 }];
+  return [{ what: "find_district, lists missing", tokens: weigh(answer), budget: 180 }];
 };
 
 /** The rate that a server allows itself unless told otherwise: it cannot read all lists at once. */

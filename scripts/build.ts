@@ -11,7 +11,7 @@ const RECORD = "src/geography/names/record";
 const DATA = [
   "src/emulator/geography/lgd-states.tsv",
   "src/emulator/geography/lgd-districts.tsv",
-  ...["other-names", "seats", "new-districts", "states"].map((table) => `${RECORD}/${table}.tsv`),
+  ...["other-names", "headquarters", "new-districts", "states"].map((table) => `${RECORD}/${table}.tsv`),
 ];
 
 /** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */

@@ -140,7 +140,7 @@ export const findDistrict = defineTool({
   name: "find_district",
   title: "Find a district",
   description:
-    "Districts of India by name, former name, seat or misspelling, with state and mandals. If ambiguous, give all.",
+    "Districts of India by name, former name, headquarters or misspelling, with state and mandals. If ambiguous, give all.",
   effect: "read",
   input: z.strictObject({
     name: nameArgument.optional(),

@@ -18,7 +18,7 @@ export function csvOf(divisions: Divisions, rows: readonly Row[], columns: reado
   const { coverage, isComplete, missing, sourceDays, readAt, totalRows } = divisions;
   const notes = [
     `coverage: ${coverage}, ${isComplete ? "complete" : "not complete"}`,
-    ...missing.map((each) => `unread: ${each}`),
+    ...missing.map((each) => `missing: ${each}`),
     `source updated: ${sourceDays.join(", ") || "not stated"}; read: ${readAt}`,
     `rows: ${rows.length} of ${totalRows}`,
   ];

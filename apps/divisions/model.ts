@@ -61,7 +61,7 @@ export function divisionsOf({ structured }: ToolResult): Divisions | undefined {
     consistency: textsOf(consistency),
     coverage: `${numberOf(coverage["statesRead"]) ?? "?"} of ${numberOf(coverage["statesTotal"]) ?? "?"} states`,
     isComplete: coverage["complete"] === true,
-    missing: listOf(coverage["unread"]).map(describeMissing),
+    missing: listOf(coverage["missing"]).map(describeMissing),
     sourceDays: textsOf(vintage["sourceUpdatedAt"]),
     isFallback: vintage["fallbackUsed"] === "some" || vintage["fallbackUsed"] === "all",
     readAt: textOf(fieldsOf(vintage["readAt"])["newest"]),

@@ -24,7 +24,7 @@ export interface GatherResult {
   readonly missing: readonly MissingState[];
 }
 
-/** States that are unread for one reason. */
+/** States that are missing for one reason. */
 export interface MissingStateGroup {
   readonly states: readonly string[];
   /** How many more there are than `states` names. */
@@ -38,10 +38,10 @@ export interface Coverage {
   readonly statesRead: number;
   readonly complete: boolean;
   /** Those that the answer depends on. */
-  readonly unread: readonly MissingStateGroup[];
+  readonly missing: readonly MissingStateGroup[];
 }
 
-/** At the usual rate nine are left over from the first minute: they are named. Of a country that is unread, a few will do. */
+/** At the usual rate nine are left over from the first minute: they are named. Of a country that is missing, a few will do. */
 const MAX_NAMED = 9;
 const FEW_NAMED = 3;
 
@@ -70,21 +70,21 @@ function groupByReason(missing: readonly MissingState[]): readonly MissingStateG
 export function computeCoverage(states: readonly State[], { country, missing }: GatherResult): Coverage {
   const statesRead = states.filter(({ code }) => country.lists.has(code)).length;
   const complete = statesRead === states.length;
-  return { statesTotal: states.length, statesRead, complete, unread: groupByReason(missing) };
+  return { statesTotal: states.length, statesRead, complete, missing: groupByReason(missing) };
 }
 
 /** When the last of what is still to come can be there, in seconds from now; undefined where nothing is to come. */
-export function secondsUntilComplete({ unread }: Coverage): number | undefined {
-  const seconds = unread.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+export function secondsUntilComplete({ missing }: Coverage): number | undefined {
+  const seconds = missing.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   return seconds.length === 0 ? undefined : Math.max(...seconds);
 }
 
-/** Why a list is unread that may come any moment: nothing holds it up. */
+/** Why a list is missing that may come any moment: nothing holds it up. */
 export const NOT_READ_YET = "not read yet";
 
-/** Whether any of what is unread can be there in so many seconds. */
-export const canProgressWithin = ({ unread }: Coverage, seconds: number): boolean =>
-  unread.some(
+/** Whether any of what is missing can be there in so many seconds. */
+export const canProgressWithin = ({ missing }: Coverage, seconds: number): boolean =>
+  missing.some(
     ({ reason, retryAfterSeconds }) =>
       retryAfterSeconds !== undefined && (reason === NOT_READ_YET || retryAfterSeconds <= seconds),
   );

@@ -222,10 +222,10 @@ function formatQueriedName({ query, readAs, matches }: FoundDistricts): string {
   return `${quote(name, MAX_DISPLAY_LENGTH)}${isIndianScript(name) && !isKnown ? ` (${formatName(toLatin(name))})` : ""}`;
 }
 
-function describeUnlisted(queriedName: string, { state, seatOf, change }: UnlistedPlace): string {
+function describeUnlisted(queriedName: string, { state, headquartersOf, change }: UnlistedPlace): string {
   const where = formatState(state);
-  if (seatOf !== undefined)
-    return `${queriedName} is the seat of ${formatName(seatOf)} in ${where}, which is not in the list.`;
+  if (headquartersOf !== undefined)
+    return `${queriedName} is the headquarters of ${formatName(headquartersOf)} in ${where}, which is not in the list.`;
   const { status, year, partOf } = change;
   const parentDistricts = partOf.map((name) => formatName(name)).join(" and ");
   if (status === "abolished")
@@ -261,7 +261,7 @@ function describeNoMatch(
 
 /** What the asked name is to the district that was found. */
 function describeIdentity(queriedName: string, { match, kind, since }: FoundDistrict): string {
-  if (match === "seat") return `${queriedName} is ${kind === "city" ? "a city in" : "the seat of"} `;
+  if (match === "headquarters") return `${queriedName} is ${kind === "city" ? "a city in" : "the headquarters of"} `;
   if (kind === "former") return `${queriedName} is a former name${since === undefined ? "" : ` (until ${since})`} of `;
   if (kind === "later") return `${queriedName} is a later name${since === undefined ? "" : ` (since ${since})`} of `;
   return `${queriedName} is `;
@@ -342,7 +342,7 @@ export function describeInterpretation({ answer: { query, readAs } }: Finding): 
 export const describeNamesakes = ({ requiredLists }: Finding): string =>
   requiredLists.all.length === 0
     ? ""
-    : ` ${pluralize(requiredLists.all.length, "list")} unread: namesakes are possible.`;
+    : ` ${pluralize(requiredLists.all.length, "list")} missing: namesakes are possible.`;
 
 /** Of several names. */
 export function describeFindings(findings: readonly Finding[], coverage: Coverage): string {
@@ -360,6 +360,6 @@ export function describeFindings(findings: readonly Finding[], coverage: Coverag
   const isCertain = findings.every(({ requiredLists }) => requiredLists.rows.length === 0);
   const uncertaintyText = isCertain
     ? ""
-    : ` Not certain: ${countMissing(coverage)} of ${coverage.statesTotal} lists are unread${formatRetryHint(coverage)}.`;
+    : ` Not certain: ${countMissing(coverage)} of ${coverage.statesTotal} lists are missing${formatRetryHint(coverage)}.`;
   return `Of ${pluralize(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}`;
 }

@@ -55,11 +55,11 @@ function formatVintage({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): strin
 /** One reason, with its states. */
 export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {
   const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;
-  return `${states.length + more} unread: ${joinFirst(states, more, states.length, " ")} (${reason}${when})`;
+  return `${states.length + more} missing: ${joinFirst(states, more, states.length, " ")} (${reason}${when})`;
 }
 
-export function formatCoverage({ statesRead, statesTotal, unread }: Coverage, vintage: Vintage): string {
+export function formatCoverage({ statesRead, statesTotal, missing }: Coverage, vintage: Vintage): string {
   const { oldest, newest } = vintage.readAt;
   const read = `${statesRead} of ${pluralize(statesTotal, "state")} read ${oldest}${newest === oldest ? "" : ` to ${newest}`}`;
-  return `${[formatVintage(vintage), read, ...formatSource(vintage), ...unread.map(formatMissing)].join("; ")}.`;
+  return `${[formatVintage(vintage), read, ...formatSource(vintage), ...missing.map(formatMissing)].join("; ")}.`;
 }

@@ -56,7 +56,7 @@ export interface Ranking<R> {
   /** Rows that fit (with perState the first of each state), on all pages. */
   readonly totalRows: number;
   readonly totals: Totals;
-  /** No list that was left unread could change rows or totalRows. */
+  /** No list that was left missing could change rows or totalRows. */
   readonly exact: boolean;
   /** Rows behind the page that have its last row's figure; with `perState` the states in which the cut separates such rows. */
   readonly tied: { readonly rows: number; readonly states: readonly string[] };
@@ -294,7 +294,7 @@ function formatFigure(row: DivisionRow, by: RankingQuery["by"]): string {
   return figure === 0 && by === "mandalCount" ? ", 0 (none listed)" : `, ${formatNumber(figure)}`;
 }
 
-export const formatMissingReasons = ({ unread }: Coverage): string => unread.map(formatMissing).join("; ");
+export const formatMissingReasons = ({ missing }: Coverage): string => missing.map(formatMissing).join("; ");
 
 /** Number of names and codes in a sentence. */
 const MAX_LISTED = 12;
@@ -312,12 +312,12 @@ function describeSharedNames({ shared }: Ranking<DivisionRow>): string {
   return names.length === 0 ? " No name is borne twice." : ` Borne by several: ${joinFirst(names, 0, MAX_LISTED)}.`;
 }
 
-/** What unread lists mean for the rows. */
+/** What missing lists mean for the rows. */
 function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
   const count = countMissing(coverage);
   if (count === 0) return "";
   if (exact) return " These rows are final: no other list can change them.";
-  return ` Not exact: ${count} of ${pluralize(coverage.statesTotal, "list")} unread${formatRetryHint(coverage)}.`;
+  return ` Not exact: ${count} of ${pluralize(coverage.statesTotal, "list")} missing${formatRetryHint(coverage)}.`;
 }
 
 /** `states`: the codes of those that were asked for by name; undefined if all were meant. */

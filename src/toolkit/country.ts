@@ -24,7 +24,7 @@ export const geographyWaitSeconds = z
   .int()
   .min(0)
   .max(MAX_WAIT_SECONDS)
-  .describe("For unread lists; default 20.")
+  .describe("For missing lists; default 20.")
   .optional();
 
 export const stateArgument = z.string().max(80).describe("Code or name.");
@@ -48,7 +48,7 @@ export interface GeographyMetadata {
 export interface CountryAnswer {
   readonly country: Country;
   readonly states: readonly State[];
-  /** `unread` of its coverage has only the lists that the answer depends on. */
+  /** `missing` of its coverage has only the lists that the answer depends on. */
   readonly metadata: GeographyMetadata;
   /** The one line on coverage and vintage. */
   readonly line: string;
@@ -78,7 +78,7 @@ export async function queryCountry(
     (retryAfterSeconds === undefined ? all : rows).some(({ code }) => code === state),
   );
   const coverage: Coverage = isStates
-    ? { statesTotal: states.length, statesRead: states.length, complete: true, unread: [] }
+    ? { statesTotal: states.length, statesRead: states.length, complete: true, missing: [] }
     : computeCoverage(states, { country, missing: reportedMissing });
   const vintage = summarizeVintage(country, codes);
   const line = formatCoverage(coverage, vintage);
@@ -95,6 +95,6 @@ export function repeatWithMaxWait(
   coverage: Coverage,
 ): NextStep | undefined {
   if (!canProgressWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
-  const why = `${countMissing(coverage)} unread`;
+  const why = `${countMissing(coverage)} missing`;
   return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

@@ -107,9 +107,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
       statesTotal: 1,
       statesRead: 0,
       complete: false,
-      unread: [{ states: ["GA"], reason: "not read yet" }],
+      missing: [{ states: ["GA"], reason: "not read yet" }],
     };
-    const nextStep = { tool: "show_divisions", arguments: args, why: "1 unread" };
+    const nextStep = { tool: "show_divisions", arguments: args, why: "1 missing" };
     const structuredContent = { ...structured, rows: [], totalRows: 0, coverage, nextStep };
     const host = await draw("show_divisions", args, { result: { value: { content: [], structuredContent } } });
     await expectShown(host, "Not read: GA: not read yet", "not complete", "There are none.");

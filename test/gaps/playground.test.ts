@@ -36,6 +36,6 @@ covers("7.1/assumes-no-condition-of-403", "a 403 for one state says nothing of t
   });
   const ranked = await connection.callTool("rank_divisions", { level: "district", by: "mandalCount", waitSeconds: 20 });
   expect(ranked.structured, ranked.text).toMatchObject({
-    coverage: { statesTotal: 3, statesRead: 2, complete: false, unread: [{ states: ["BB"] }] },
+    coverage: { statesTotal: 3, statesRead: 2, complete: false, missing: [{ states: ["BB"] }] },
   });
 });

@@ -40,7 +40,7 @@ test("what is missing and what disagrees stands on top", async () => {
     expect.stringContaining("35 of 36 states read"),
     expect.stringMatching(/says 9 districts, its districts list has 2/),
   ]);
-  expect(notes[0]).toContain("1 unread: AC (HTTP 502)");
+  expect(notes[0]).toContain("1 missing: AC (HTTP 502)");
 });
 
 test("a catalogue far beyond India's is cut between two states, and says how to have the rest", async () => {

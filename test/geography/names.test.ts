@@ -29,7 +29,7 @@ function found(query: string, country?: Country) {
   return { ...matches[0], read: readAs?.state };
 }
 
-const coverage = { statesTotal: 36, statesRead: 36, complete: true, unread: [] };
+const coverage = { statesTotal: 36, statesRead: 36, complete: true, missing: [] };
 const formatFinding = (query: string, country?: Country): string =>
   describeFinding(find(query, country), coverage, "", []);
 
@@ -106,7 +106,7 @@ describe("names have kinds", () => {
     ["Vizag", "Visakhapatnam", "alias", "short"],
     ["G.B. Nagar", "Gautam Buddha Nagar", "alias", "short"],
     ["Sarangarh", "Sarangarh-Bilaigarh", "alias", "short"],
-    ["Panaji", "North Goa", "seat", undefined],
+    ["Panaji", "North Goa", "headquarters", undefined],
     ["Bengaluru (U)", "Bengaluru Urban", "alias", "short"],
     ["L&S", "Lahaul And Spiti", "alias", "short"],
     ["E Champaran", "Purbi Champaran", "exact", undefined],
@@ -124,17 +124,17 @@ describe("names have kinds", () => {
     expect(foundKind).toBe(kind);
   });
 
-  test("a former name says until when, a seat that it is one", () => {
+  test("a former name says until when, a headquarters town that it is one", () => {
     expect(found("Allahabad")).toMatchObject({ since: 2018 });
     expect(formatFinding("Allahabad")).toBe(
       '"Allahabad" is a former name (until 2018) of Prayagraj in Uttar Pradesh (UP): 8 mandals.',
     );
-    expect(formatFinding("Panaji")).toBe('"Panaji" is the seat of North Goa in Goa (GA): 5 mandals.');
+    expect(formatFinding("Panaji")).toBe('"Panaji" is the headquarters of North Goa in Goa (GA): 5 mandals.');
   });
 
   test("a city names its district, but nobody said that it is meant", () => {
     expect(answer("Noida")).toMatchObject({
-      matches: [{ name: "Gautam Buddha Nagar", match: "seat", kind: "city" }],
+      matches: [{ name: "Gautam Buddha Nagar", match: "headquarters", kind: "city" }],
       ambiguous: true,
     });
     expect(formatFinding("Noida")).toMatch(/^"Noida" is a city in Gautam Buddha Nagar/);
@@ -172,11 +172,11 @@ describe("the record is followed to names of the list alone", () => {
     expect(formatFinding("Prayagraj", older)).toContain('"Prayagraj" is a later name (since 2018) of Allahabad');
   });
 
-  test("where the district is not listed, its other names say nothing, and its seat says so", () => {
+  test("where the district is not listed, its other names say nothing, and its headquarters is reported", () => {
     for (const query of ["Allahabad", "Prayagraj"])
       expect(answer(query, without("Prayagraj")).matches.every(({ match }) => match === "similar")).toBe(true);
     expect(formatFinding("Panaji", without("North Goa"))).toBe(
-      '"Panaji" is the seat of North Goa in Goa (GA), which is not in the list.',
+      '"Panaji" is the headquarters of North Goa in Goa (GA), which is not in the list.',
     );
   });
 

@@ -32,13 +32,13 @@ test("the default rate reads all 36 states in two windows without one 429", asyn
   const first = await time.during(readAll(20_000));
   expect(coverage(first)).toMatchObject({ statesTotal: 36, statesRead: 27, complete: false });
   expect(time.now() - startedAt).toBeLessThanOrEqual(20_000);
-  const [missing] = coverage(first).unread;
+  const [missing] = coverage(first).missing;
   expect(missing?.states).toHaveLength(9);
   // What cannot come within the wait is not waited for: each answer says when it can.
   expect(time.now() - startedAt).toBeLessThan(5_000);
   await time.pass(((missing?.retryAfterSeconds ?? 0) - 40) * 1000);
   const second = await time.during(readAll(CALL_MS));
-  expect(coverage(second)).toMatchObject({ statesRead: 36, complete: true, unread: [] });
+  expect(coverage(second)).toMatchObject({ statesRead: 36, complete: true, missing: [] });
   expect(time.now() - startedAt).toBeLessThan(64_000);
   expect(fake.requests).toHaveLength(37);
   expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
@@ -64,7 +64,7 @@ test("nothing leaves while a 429's Retry-After runs, whoever asks", async () => 
   const first = await time.during(readAll(20_000));
   const refusedAt = fake.requests.find(({ status }) => status === 429)?.at ?? 0;
   const before = fake.requests.length;
-  expect(coverage(first).unread[0]?.reason).toContain("429");
+  expect(coverage(first).missing[0]?.reason).toContain("429");
   await expect(time.during(geography.openApi({ ...context(), deadlineAt: time.now() + 5000 }))).rejects.toMatchObject({
     facts: { kind: "rate_limited" },
   });
@@ -117,7 +117,7 @@ test("tries a 502 once more and a 400 never, and reads the other states", async 
   const gathered = await time.during(readAll(20_000));
   expect(coverage(gathered)).toMatchObject({
     statesRead: 34,
-    unread: [
+    missing: [
       { states: ["AC"], reason: "HTTP 502" },
       { states: ["AE"], reason: "HTTP 400" },
     ],

@@ -23,7 +23,7 @@ function readTable(file: string, columns: readonly string[]): readonly Row[] {
 }
 
 const names = readTable("other-names.tsv", ["district", "state", "name", "kind", "since", "source"]);
-const seats = readTable("seats.tsv", ["district", "state", "seat", "kind", "source"]);
+const headquarters = readTable("headquarters.tsv", ["district", "state", "town", "kind", "source"]);
 const changes = readTable("new-districts.tsv", ["district", "state", "status", "year", "partOf", "source"]);
 const states = readTable("states.tsv", ["state", "other", "kind", "source"]);
 const sources = readTable("sources.tsv", ["id", "title", "publisher", "year", "address"]);
@@ -49,7 +49,7 @@ function expectYear(year: string | undefined, from: number, row: Row): void {
 
 const COLUMNS: readonly (readonly [string, readonly Row[], readonly string[]])[] = [
   ["names", names, ["state", "district", "name"]],
-  ["seats", seats, ["state", "district", "seat"]],
+  ["headquarters", headquarters, ["state", "district", "town"]],
   ["changes", changes, ["state", "district", "year"]],
   ["states", states, ["state", "other"]],
   ["states' other names", states.toSorted((a, b) => ((a["other"] ?? "") < (b["other"] ?? "") ? -1 : 1)), ["other"]],
@@ -66,7 +66,7 @@ test.each(COLUMNS)("%s are sorted, each once, whatever its case and accents", (t
 });
 
 test("each source is cited, each cited one is there, with a title, a publisher, its years and an address", () => {
-  const cited = new Set([...names, ...seats, ...changes, ...states].map(({ source }) => source));
+  const cited = new Set([...names, ...headquarters, ...changes, ...states].map(({ source }) => source));
   expect(sources.map(({ id }) => id)).toEqual([...cited].sort());
   for (const { title, publisher, year, address } of sources) {
     expect(title).not.toBe("");
@@ -78,7 +78,7 @@ test("each source is cited, each cited one is there, with a title, a publisher, 
 
 test.each([
   ["other names", names, "name", ["former", "spelling", "short"], /^[\p{Script=Latin}\d .&'()/-]+$/u],
-  ["seats", seats, "seat", ["seat", "city"], /^[\p{Script=Latin} .'-]+$/u],
+  ["headquarters", headquarters, "town", ["headquarters", "city"], /^[\p{Script=Latin} .'-]+$/u],
 ] as const)(
   "%s are of listed districts; none is a common word or the name of another district",
   (_, rows, column, kinds, form) => {
@@ -93,7 +93,7 @@ test.each([
   },
 );
 
-test("other names have a year only if an act, not mere usage, ended them; no seat is another name too", () => {
+test("other names have a year only if an act, not mere usage, ended them; no headquarters town is another name too", () => {
   for (const row of names) {
     const { kind, since = "", source = "" } = row;
     if (since !== "") expectYear(since, 1947, row);
@@ -101,7 +101,7 @@ test("other names have a year only if an act, not mere usage, ended them; no sea
   }
   const recordedNames = new Set(names.map(({ state, district, name }) => key(state, district, fold(name ?? ""))));
   expect(
-    seats.filter(({ state, district, seat }) => recordedNames.has(key(state, district, fold(seat ?? "")))),
+    headquarters.filter(({ state, district, town }) => recordedNames.has(key(state, district, fold(town ?? "")))),
   ).toEqual([]);
 });
 

@@ -146,7 +146,7 @@ const Told = z.looseObject({
   summary: z.string().optional(),
   nextStep: z.looseObject({ why: z.string() }).optional(),
   consistency: z.array(z.string()).optional(),
-  coverage: z.looseObject({ unread: z.array(z.looseObject({ reason: z.string() })) }).optional(),
+  coverage: z.looseObject({ missing: z.array(z.looseObject({ reason: z.string() })) }).optional(),
 });
 
 function expectKept({ plain, hostile }: Both<CallResult>): void {
@@ -155,7 +155,7 @@ function expectKept({ plain, hostile }: Both<CallResult>): void {
   for (const path of z.array(z.string()).parse(hostile.meta["mic-mcp/drift"] ?? []))
     expect(unwanted(path, "")).toEqual([]);
   const { summary, nextStep, consistency = [], coverage } = Told.parse(hostile.structured ?? {});
-  const reasons = coverage?.unread.map(({ reason }) => reason) ?? [];
+  const reasons = coverage?.missing.map(({ reason }) => reason) ?? [];
   for (const text of [summary, nextStep?.why, ...consistency, ...reasons]) expectSentence(text ?? "");
   if (!hostile.error) return;
   const { message, next = "" } = hostile.error;

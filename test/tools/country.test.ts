@@ -31,8 +31,8 @@ describeLatestRevision((bench, revision) => {
       });
       expect(structured["totals"]).not.toHaveProperty("median");
       // The answer depends on none of them.
-      expect(structured).toMatchObject({ coverage: { unread: [] } });
-      expect(text).not.toContain("unread");
+      expect(structured).toMatchObject({ coverage: { missing: [] } });
+      expect(text).not.toContain("missing");
       expect(text).toContain("These rows are final: no other list can change them.");
       expect(text).toContain("7,086 mandals");
     });
@@ -43,7 +43,7 @@ describeLatestRevision((bench, revision) => {
       await own.ok("list_districts", { state: "TG" });
       const found = await own.ok("find_district", { name: "Nowhereville", waitSeconds: 0 });
       expect(found.structured).toMatchObject({ matches: [], ambiguous: false, coverage: { complete: false } });
-      const [rest] = Object(found.structured["coverage"]).unread;
+      const [rest] = Object(found.structured["coverage"]).missing;
       expect(rest).toMatchObject({ reason: "rate limit", states: "AN CH DH GA LA LD PY SK TR".split(" ") });
       expect(found.structured).toMatchObject({
         summary: `None like "Nowhereville" found in 27 of 36 lists: ask again in ${rest.retryAfterSeconds} s.`,
@@ -150,7 +150,7 @@ describeLatestRevision((bench, revision) => {
     });
   });
 
-  test("a state that fails is unread with its status, and the rest is told; the next call tries again", async () => {
+  test("a state that fails is missing with its status, and the rest is told; the next call tries again", async () => {
     const own = await fresh();
     await fail(own, { MH: { status: 502 }, GA: { status: 400 } });
     const before = (await own.requests(listPlaygroundDistricts.id)).length;
@@ -160,7 +160,7 @@ describeLatestRevision((bench, revision) => {
       coverage: {
         statesRead: 34,
         complete: false,
-        unread: [
+        missing: [
           { states: ["GA"], reason: "HTTP 400" },
           { states: ["MH"], reason: "HTTP 502" },
         ],
@@ -190,9 +190,9 @@ describeLatestRevision((bench, revision) => {
     const own = await fresh();
     await fail(own, { AP: { status: 429, retryAfterSeconds: 300 } });
     const { structured } = await own.ok("rank_divisions", { ...ALL, waitSeconds: 5 });
-    const { unread } = Object(structured["coverage"]);
-    expect(unread).toHaveLength(1);
-    const [{ states, more, reason, retryAfterSeconds }] = unread;
+    const { missing } = Object(structured["coverage"]);
+    expect(missing).toHaveLength(1);
+    const [{ states, more, reason, retryAfterSeconds }] = missing;
     expect(states.length + more).toBeGreaterThan(20);
     expect(reason).toContain("HTTP 429");
     expect(retryAfterSeconds).toBeGreaterThan(290);
@@ -228,7 +228,7 @@ describeLatestRevision((bench, revision) => {
       await replaceGeography(own, catalogue, { ...catalogue, districts }, { unknownState });
       const { structured } = await own.ok("rank_divisions", { ...ALL, states: ["GA"] });
       if (unknownState === "refused")
-        expect(structured).toMatchObject({ exact: false, coverage: { unread: [{ states: ["GA"] }] } });
+        expect(structured).toMatchObject({ exact: false, coverage: { missing: [{ states: ["GA"] }] } });
       else
         expect(structured).toMatchObject({
           rows: [],

@@ -39,7 +39,7 @@ const Shared = z.object({
     statesTotal: z.int(),
     statesRead: z.int(),
     complete: z.boolean(),
-    unread: z.array(z.unknown()),
+    missing: z.array(z.unknown()),
   }),
   vintage: z.object({
     sourceUpdatedAt: z.array(z.string()),

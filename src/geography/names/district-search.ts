@@ -19,7 +19,7 @@ import {
 import { loadNewDistricts, loadRecordedDistricts, type NameWithForms, type NewDistrict } from "./record/tables.ts";
 import { findRecordedState } from "./resolve-state.ts";
 
-export type NameMatch = "exact" | "alias" | "seat" | "similar";
+export type NameMatch = "exact" | "alias" | "headquarters" | "similar";
 
 export interface FoundDistrict extends DistrictRow {
   readonly match: NameMatch;
@@ -40,10 +40,10 @@ export interface SearchResult {
   readonly ambiguous: boolean;
 }
 
-/** What the record has of a name that the list does not have: a change of districts, or the district that it is the seat of. */
+/** What the record has of a name that the list does not have: a change of districts, or the district that it is the headquarters of. */
 export type UnlistedPlace = { readonly state: State } & (
-  | { readonly change: NewDistrict; readonly seatOf?: undefined }
-  | { readonly seatOf: string; readonly change?: undefined }
+  | { readonly change: NewDistrict; readonly headquartersOf?: undefined }
+  | { readonly headquartersOf: string; readonly change?: undefined }
 );
 
 /** A state's districts by all their names. */
@@ -69,7 +69,7 @@ const OTHER_WEIGHT = 0.99;
 const MAX_COMPARED = 90;
 const MIN_PAIR_SHARE = 0.28;
 
-const SCORES = { exact: 1, alias: 0.98, seat: 0.97 } as const;
+const SCORES = { exact: 1, alias: 0.98, headquarters: 0.97 } as const;
 
 function createIndex(state: State, country: Country): NameIndex {
   const recorded = findRecordedState(state)?.name;
@@ -98,7 +98,7 @@ function getCachedIndex({ code, name }: State, { lists }: Country): NameIndex | 
   return index?.state.name === name && index.state.code === code ? index : undefined;
 }
 
-/** Undefined while the state's list is unread. */
+/** Undefined while the state's list is missing. */
 function getIndex(state: State, country: Country): NameIndex | undefined {
   const list = country.lists.get(state.code)?.value;
   if (list === undefined) return undefined;
@@ -109,7 +109,9 @@ function getIndex(state: State, country: Country): NameIndex | undefined {
 
 /** Whether the list has this district, under any name. */
 const isListed = ({ forms: district }: NameWithForms, { names }: NameIndex): boolean =>
-  names.some(({ match, forms }) => match !== "seat" && (isSameName(district, forms) || hasSameSound(district, forms)));
+  names.some(
+    ({ match, forms }) => match !== "headquarters" && (isSameName(district, forms) || hasSameSound(district, forms)),
+  );
 
 interface ScoredName {
   readonly name: KnownName;
@@ -185,7 +187,7 @@ export class DistrictSearch {
       ...similar.map(toSimilarDistrict).toSorted(compareByScore),
     ];
     // A likeness is a guess, even if it is the only one; so is that a city's name means its district.
-    const isCity = named.some(({ name }) => name.match === "seat" && name.kind === "city");
+    const isCity = named.some(({ name }) => name.match === "headquarters" && name.kind === "city");
     const ambiguous = named.length === 0 ? found.length > 0 : named.length > 1 || isCity || similar.some(isRival);
     return { found, ambiguous };
   }
@@ -225,9 +227,9 @@ export class DistrictSearch {
       });
     if (changes.length > 0) return changes.toSorted((a, b) => a.change.year - b.change.year).at(-1);
     for (const [recorded, districts] of loadRecordedDistricts())
-      for (const district of districts.filter(({ seats }) => seats.some(isQueried))) {
+      for (const district of districts.filter(({ towns }) => towns.some(isQueried))) {
         const state = findStateWithout(district, recorded);
-        if (state !== undefined) return { state, seatOf: district.name };
+        if (state !== undefined) return { state, headquartersOf: district.name };
       }
     return undefined;
   }

@@ -21,7 +21,7 @@ export type NameKind =
 
 export interface KnownName extends NameWithForms {
   readonly row: DistrictRow;
-  readonly match: "exact" | "alias" | "seat";
+  readonly match: "exact" | "alias" | "headquarters";
   readonly kind?: NameKind | undefined;
   /** The year in which a former name was replaced by today's. */
   readonly since?: number | undefined;
@@ -79,15 +79,15 @@ function matchRecordedDistricts(recorded: readonly RecordedDistrict[], list: rea
 /** Names of the record for one district of the list. */
 function namesFromRecord(district: RecordedDistrict, { listed, matchedBy }: RecordMatch): readonly KnownName[] {
   const { row } = listed;
-  const { name, forms, names, seats } = district;
+  const { name, forms, names, towns } = district;
   const former = "kind" in matchedBy && matchedBy.kind === "former" ? matchedBy : undefined;
   const known: readonly KnownName[] = [
     { row, name, forms, match: "alias", kind: former ? "later" : "spelling", since: former?.since },
     ...names.map((other): KnownName => {
       return { ...other, row, match: "alias", since: matchedBy === district ? other.since : undefined };
     }),
-    ...seats.map(({ isSeat, ...seat }): KnownName => {
-      return { ...seat, row, match: "seat", kind: isSeat ? undefined : "city" };
+    ...towns.map(({ isHeadquarters, ...town }): KnownName => {
+      return { ...town, row, match: "headquarters", kind: isHeadquarters ? undefined : "city" };
     }),
   ];
   return known.filter((each) => !isSameName(each.forms, listed.forms));

@@ -20,7 +20,7 @@ const FEWEST: Readonly<Record<string, readonly [number, number, number, number]>
   "part-names": [38, 27, 36, 28],
   renamings: [122, 120, 121, 119],
   scripts: [99, 70, 99, 70],
-  seats: [142, 136, 141, 135],
+  headquarters: [142, 136, 141, 135],
   several: [45, 0, 44, 0],
   "short-forms": [68, 60, 67, 58],
   spellings: [117, 91, 117, 95],

@@ -38,7 +38,7 @@ const FIELDS = [
   "matches",
   "consistency",
   "coverage.complete",
-  "coverage.unread",
+  "coverage.missing",
   "vintage.sourceUpdatedAt",
   "vintage.source",
   "mandalCount",

@@ -19,14 +19,14 @@ export interface OtherName extends NameWithForms {
 }
 
 /** A town that a district is governed from, or a great city in it, whose name is not the district's. */
-export interface Seat extends NameWithForms {
-  readonly isSeat: boolean;
+export interface RecordedTown extends NameWithForms {
+  readonly isHeadquarters: boolean;
 }
 
 /** What the record has of a district of today. */
 export interface RecordedDistrict extends NameWithForms {
   readonly names: readonly OtherName[];
-  readonly seats: readonly Seat[];
+  readonly towns: readonly RecordedTown[];
 }
 
 export interface NewDistrict extends NameWithForms {
@@ -62,10 +62,10 @@ const toNameKind = (text: string): OtherNameKind => (text === "former" || text =
 
 /** By the state of today. */
 export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly RecordedDistrict[]> => {
-  const districts = new Map<string, RecordedDistrict & { names: OtherName[]; seats: Seat[]; state: string }>();
+  const districts = new Map<string, RecordedDistrict & { names: OtherName[]; towns: RecordedTown[]; state: string }>();
   const getOrCreateDistrict = (name = "", state = "") => {
     const key = `${state}\t${name}`;
-    const existing = districts.get(key) ?? { ...toNameWithForms(name), state, names: [], seats: [] };
+    const existing = districts.get(key) ?? { ...toNameWithForms(name), state, names: [], towns: [] };
     districts.set(key, existing);
     return existing;
   };
@@ -75,8 +75,11 @@ export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly Recor
       kind: toNameKind(kind),
       ...(since !== "" && { since: Number(since) }),
     });
-  for (const [district, state, name = "", kind] of readTable("seats"))
-    getOrCreateDistrict(district, state).seats.push({ ...toNameWithForms(name), isSeat: kind === "seat" });
+  for (const [district, state, name = "", kind] of readTable("headquarters"))
+    getOrCreateDistrict(district, state).towns.push({
+      ...toNameWithForms(name),
+      isHeadquarters: kind === "headquarters",
+    });
   return groupByKey(Array.from(districts.values(), (district) => [district.state, district]));
 });
 
