@@ -76,4 +76,4 @@ export class Idempotency {
   }
 }
 
-export const isClaim = (result: Answer | Claim): result is Claim => "settle" in result;
+export const isClaim = (result: Answer | Claim): result is Claim => "complete" in result;
