@@ -8,25 +8,25 @@ import type { Auditor, Refusal } from "../core/hooks.ts";
 import type { Log } from "../mcp/runtime.ts";
 
 /** A process with the database and the keys may change teams, without a sign-in. */
-export const operatorOf = (team: string): Auditor => ({ caller: "operator", team, client: "mic-mcp" });
+export const createOperatorAuditor = (team: string): Auditor => ({ caller: "operator", team, client: "mic-mcp" });
 
 export interface Audit {
   /** Never throws. */
   write(auditor: Auditor, event: AuditEvent): void;
   /** Resolves when each row is written, or has failed. */
-  written(): Promise<void>;
+  flush(): Promise<void>;
 }
 
 /** Records the refusals of one caller. */
-export const refusalsInto =
+export const createRefusalRecorder =
   ({ write }: Pick<Audit, "write">, auditor: Auditor) =>
   ({ tool, reason }: Refusal): void =>
     write(auditor, { event: "refusal", outcome: reason, ...(tool !== undefined && { tool }) });
 
 export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log, "warn">): Audit {
-  const writing = new Set<Promise<void>>();
+  const pendingWrites = new Set<Promise<void>>();
 
-  async function put(auditor: Auditor, event: AuditEvent): Promise<void> {
+  async function writeRow(auditor: Auditor, event: AuditEvent): Promise<void> {
     try {
       const { audit } = await journal.open();
       await audit(auditor, event);
@@ -40,11 +40,11 @@ export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log,
     write(auditor, event) {
       // Read now, because the request may have ended when the row is written.
       const traceId = auditor.traceId?.();
-      const row = put({ ...auditor, traceId: () => traceId }, event).finally(() => writing.delete(row));
-      writing.add(row);
+      const row = writeRow({ ...auditor, traceId: () => traceId }, event).finally(() => pendingWrites.delete(row));
+      pendingWrites.add(row);
     },
-    async written() {
-      await Promise.all(writing);
+    async flush() {
+      await Promise.all(pendingWrites);
     },
   };
 }
@@ -53,17 +53,17 @@ const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)
 const NOT_A_TRACE = /^(?:ff|00-0{32})/;
 
 /** The trace that a caller's request names (W3C Trace Context). It needs no telemetry. */
-export interface CallersTrace {
+export interface CallerTrace {
   /** Runs what serves a request. `traceparent`: as it was sent; an invalid one changes nothing. */
-  within<R>(traceparent: unknown, serve: () => R): R;
+  run<R>(traceparent: unknown, serve: () => R): R;
   /** The trace id of the request that is served now. */
   id(): string | undefined;
 }
 
-export function createCallersTrace(): CallersTrace {
+export function createCallerTrace(): CallerTrace {
   const current = new AsyncLocalStorage<string>();
   return {
-    within(traceparent, serve) {
+    run(traceparent, serve) {
       const isTrace = typeof traceparent === "string" && !NOT_A_TRACE.test(traceparent);
       const id = isTrace ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
       return id === undefined ? serve() : current.run(id, serve);

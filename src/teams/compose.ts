@@ -17,18 +17,28 @@ import type { Runtime } from "../mcp/runtime.ts";
 import { CONFIRMATION_TTL_SECONDS } from "../mcp/tools/confirmation.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import { createResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
-import { createAudit, createCallersTrace, refusalsInto } from "./audit.ts";
+import { createAudit, createCallerTrace, createRefusalRecorder } from "./audit.ts";
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
-import { createEncryption, questionsFor, subjectIn, taskIdsFor } from "./encryption.ts";
+import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
 import type { DeploymentSettings } from "./settings.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
-import { createUpstreamKeyMapper, restoreNoticeOf } from "./tenancy/hooks.ts";
-import { actionsWithin, checkWorkspace, createTeamIdentity, type TeamIdentity } from "./tenancy/identity.ts";
-import { noActions, noIdentity, noTeamFailure, noTokens } from "./tenancy/no-team.ts";
+import { createRestoreNotice, createUpstreamKeyMapper } from "./tenancy/hooks.ts";
+import {
+  createTeamIdentity,
+  createWorkspaceCheck,
+  restrictActionsToWorkspace,
+  type TeamIdentity,
+} from "./tenancy/identity.ts";
+import {
+  createFailingActions,
+  createFailingIdentity,
+  createFailingTokenSource,
+  noTeamFailure,
+} from "./tenancy/no-team.ts";
 import { createRuntimes, type RuntimeCaller, type RuntimeFactory } from "./tenancy/runtimes.ts";
 import { createSecrets } from "./tenancy/secrets.ts";
-import { CHANNEL, createTeams, type Team } from "./tenancy/teams.ts";
+import { createTeams, TEAMS_CHANNEL, type Team } from "./tenancy/teams.ts";
 
 /** Connections to one API, and how many of them one team may use at once. */
 const CONNECTIONS = 64;
@@ -62,23 +72,25 @@ export function composeTeams(deployment: Deployment) {
   const secrets = createSecrets({ encryption, now });
   const cooldowns = createCooldowns({ database, now, notices });
   const audit = createAudit(journal, log);
-  const trace = createCallersTrace();
+  const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
   const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
-  const restoreNotice = restoreNoticeOf(deployment.restoredAt, now);
+  const restoreNotice = createRestoreNotice(deployment.restoredAt, now);
 
   /** Geography needs no credentials: the whole deployment uses one base URL for it, whichever APIs its teams use. */
   async function geographyUrl(): Promise<string> {
-    const baseUrl = config.baseUrl ?? (await teams.firstBaseUrl());
+    const baseUrl = config.baseUrl ?? (await teams.findFirstBaseUrl());
     if (baseUrl !== undefined) return baseUrl;
     throw notConfigured(
       "No service is configured: there is no MIC_BASE_URL, and no team.",
       "Ask the user to have the operator of this server set MIC_BASE_URL, or add a team (mic-mcp teams add).",
     );
   }
-  const withoutCredentials = noTokens(notConfigured("Geography has no credentials.", "Call a tool of the jobs."));
+  const geographyTokens = createFailingTokenSource(
+    notConfigured("Geography has no credentials.", "Call a tool of the jobs."),
+  );
   const geography = createGeography({
-    service: createApiClient({ baseUrl: geographyUrl, tokens: withoutCredentials, transport, timing, telemetry }),
+    service: createApiClient({ baseUrl: geographyUrl, tokens: geographyTokens, transport, timing, telemetry }),
     perMinute: config.geographyRate,
     shared: geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget }),
   });
@@ -91,9 +103,9 @@ export function composeTeams(deployment: Deployment) {
   ) {
     const auditor: Auditor = { caller, team: team ?? "", client, traceId };
     const labels = { ...(team !== undefined && { team }), caller };
-    const taskSubject = subjectIn(team, caller);
+    const taskSubject = tokenSubjectOf(team, caller);
     return {
-      hooks: { caller, auditor, onRefusal: refusalsInto(audit, auditor) },
+      hooks: { caller, auditor, onRefusal: createRefusalRecorder(audit, auditor) },
       process: {
         ...process,
         log: logOf(log, redactor, { ...labels, client }),
@@ -114,33 +126,33 @@ export function composeTeams(deployment: Deployment) {
           now,
         }),
         knownFiles: [],
-        taskIds: taskIdsFor(encryption, taskSubject, StartedJob),
-        confirmationCodec: questionsFor(encryption, taskSubject, CONFIRMATION_TTL_SECONDS),
+        taskIds: createEncryptedTaskIds(encryption, taskSubject, StartedJob),
+        confirmationCodec: createEncryptedQuestions(encryption, taskSubject, CONFIRMATION_TTL_SECONDS),
         notes: [],
       },
     };
   }
 
-  const factory: Omit<RuntimeFactory<TeamParts, Runtime>, "retired"> = {
+  const factory: Omit<RuntimeFactory<TeamParts, Runtime>, "onRetired"> = {
     openTeam(team) {
-      const own = createRedactor(redactor);
-      const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
+      const teamRedactor = createRedactor(redactor);
+      const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
       const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
-      const hooks = { checkRequest: checkWorkspace(team.workspaceId), cooldown: cooldowns.of(team.name) };
+      const hooks = { checkRequest: createWorkspaceCheck(team.workspaceId), cooldown: cooldowns.forTeam(team.name) };
       const client = createClient(
-        { identity, redactor: own, store: noTokenStore, transport: share, hooks },
+        { identity, redactor: teamRedactor, store: noTokenStore, transport: share, hooks },
         { timing, telemetry: telemetry?.forIdentity({ team: team.name }) },
       );
       return { ...client, team, identity };
     },
 
-    endTeam: ({ identity }) => identity.end(),
+    revokeTeam: ({ identity }) => identity.revoke(),
 
-    inTeam(parts, caller) {
+    createTeamRuntime(parts, caller) {
       const { team, identity } = parts;
       const own = callerParts(caller, team.name, parts);
       const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), restoreNotice };
-      const mine = createServiceActions({
+      const callerActions = createServiceActions({
         actions,
         journal: journal.open,
         serviceName: identity.serviceName,
@@ -149,17 +161,22 @@ export function composeTeams(deployment: Deployment) {
       });
       return createRuntime(own.process, parts, {
         ...own.common,
-        actions: actionsWithin(mine, team.workspaceId),
+        actions: restrictActionsToWorkspace(callerActions, team.workspaceId),
         hasJournal: async () => true,
         hooks,
       });
     },
 
-    withoutTeam(caller, why) {
+    createRuntimeWithoutTeam(caller, why) {
       const failure = noTeamFailure(why, `${publicOrigin}/mcp`);
-      const service = createApiClient({ baseUrl: geographyUrl, tokens: noTokens(failure), transport, timing });
+      const service = createApiClient({
+        baseUrl: geographyUrl,
+        tokens: createFailingTokenSource(failure),
+        transport,
+        timing,
+      });
       const client = {
-        identity: noIdentity(failure, geographyUrl),
+        identity: createFailingIdentity(failure, geographyUrl),
         service,
         redactor,
         watching: createResourceWatcher({ timing }),
@@ -167,56 +184,56 @@ export function composeTeams(deployment: Deployment) {
       const own = callerParts(caller, undefined, client);
       return createRuntime(own.process, client, {
         ...own.common,
-        actions: noActions(failure),
+        actions: createFailingActions(failure),
         hasJournal: async () => false,
         hooks: own.hooks,
       });
     },
   };
 
-  const onRetired = new Set<(runtime: Runtime) => void>();
+  const retiredListeners = new Set<(runtime: Runtime) => void>();
   const runtimes = createRuntimes<TeamParts, Runtime>({
     teams,
     now,
-    maxTeams: deployment.teamsAtHand,
+    maxTeams: deployment.maxCachedTeams,
     factory: {
       ...factory,
-      retired(runtime) {
-        for (const listener of onRetired) listener(runtime);
+      onRetired(runtime) {
+        for (const listener of retiredListeners) listener(runtime);
       },
     },
   });
 
-  function changed(name: string): void {
+  function onTeamChanged(name: string): void {
     runtimes
-      .changed(name)
+      .invalidateTeam(name)
       .catch((error: unknown) =>
         log.warn({ team: name, reason: errorMessage(error) }, "a changed team cannot be read"),
       );
   }
   // A missed notice may have been about any team.
-  notices.on(CHANNEL, changed, () => {
-    for (const { team } of runtimes.openTeams()) changed(team.name);
+  notices.on(TEAMS_CHANNEL, onTeamChanged, () => {
+    for (const { team } of runtimes.getCachedTeams()) onTeamChanged(team.name);
   });
   telemetry?.registerGauge("mic.watched.resources", () =>
-    runtimes.openTeams().reduce((sum, { watching }) => sum + watching.count(), 0),
+    runtimes.getCachedTeams().reduce((sum, { watching }) => sum + watching.count(), 0),
   );
   telemetry?.registerGauge("mic.geography.permits", geography.availableRequests);
   telemetry?.registerGauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
   telemetry?.registerGauge("mic.database.waiting", waiting);
 
   return {
-    runtimeOf: runtimes.of,
-    runtimeForLink: runtimes.forLink,
+    runtimeOf: runtimes.get,
+    runtimeForLink: runtimes.getForLink,
     /** `listener` is called with each runtime that is not used any more because its team has changed. */
-    onRetired: (listener: (runtime: Runtime) => void) => void onRetired.add(listener),
+    onRetired: (listener: (runtime: Runtime) => void) => void retiredListeners.add(listener),
     transport,
     notices,
     encryption,
     /** The state of the database for /readyz. Rejects, and says why, if actions cannot be accepted. */
     async readiness(): Promise<object> {
       const found = await durability();
-      if (!found.isDurable) throw notConfigured(`${found.trouble}.`, found.next);
+      if (!found.isDurable) throw notConfigured(`${found.error}.`, found.next);
       return { journal: { engine: "PostgreSQL", ...(await countUnresolved(await journal.open())) } };
     },
     log,
@@ -228,9 +245,9 @@ export function composeTeams(deployment: Deployment) {
     traceId,
     /** Removes the secrets of all cached teams, for a text that belongs to no team, such as a crash. */
     redactAll: (text: string): string =>
-      runtimes.openTeams().reduce((clean, team) => team.redactor.redact(clean), redactor.redact(text)),
+      runtimes.getCachedTeams().reduce((clean, team) => team.redactor.redact(clean), redactor.redact(text)),
     async close(): Promise<void> {
-      await audit.written();
+      await audit.flush();
       await geography.close();
       await transport.close();
       await close();

@@ -10,7 +10,7 @@ import { errorMessage } from "../core/failure.ts";
 import { processOwner } from "../core/owner.ts";
 import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import type { Log } from "../mcp/runtime.ts";
-import { type Durability, durabilityOf, type Meant } from "./durability.ts";
+import { checkDurability, type Durability, type DurabilityMode } from "./durability.ts";
 import { createNotices, type Notices } from "./notices.ts";
 import type { StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
@@ -20,7 +20,7 @@ import { prepareTables } from "./tenancy/teams.ts";
 const DURABLE_MS = 5_000;
 const NOT_DURABLE_MS = 1_000;
 /** A probe waits at most this long. */
-const LOOK_MS = 3_000;
+const PROBE_TIMEOUT_MS = 3_000;
 const CONNECTIONS = 16;
 const DAY_MS = 86_400_000;
 
@@ -30,43 +30,43 @@ export interface ConnectionOptions {
   /** MIC_DATABASE_POOL. */
   readonly connections?: number;
   /** MIC_DATABASE_DURABILITY. */
-  readonly durability: Meant;
+  readonly durability: DurabilityMode;
 }
 
 /** The connection to the primary. Errors are Failures that say what to do about MIC_DATABASE_URL. */
-export function connectToPrimary({ urls, connections = CONNECTIONS, durability: meant }: ConnectionOptions) {
+export function connectToPrimary({ urls, connections = CONNECTIONS, durability: mode }: ConnectionOptions) {
   const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../actions/store/postgres.ts");
     const mapError = postgresFailure("MIC_DATABASE_URL");
     return await openPostgres(urls.join(","), { connections, failover: true, mapError });
   });
-  let looking: Promise<Durability> | undefined;
+  let pendingProbe: Promise<Durability> | undefined;
 
   const unusable = (reason: string): Durability => ({
     isDurable: false,
-    trouble: `The database cannot be used: ${reason}`,
+    error: `The database cannot be used: ${reason}`,
     next: "Check MIC_DATABASE_URL and its PostgreSQL servers.",
   });
 
-  const look = (): Promise<Durability> =>
+  const probeDurability = (): Promise<Durability> =>
     withTimeoutFallback(
       database
         .get()
-        .then(({ query }) => durabilityOf(query, meant))
+        .then(({ query }) => checkDurability(query, mode))
         .catch((error: unknown) => unusable(errorMessage(error))),
-      unusable(`no answer within ${LOOK_MS / 1_000} s`),
-      LOOK_MS,
+      unusable(`no answer within ${PROBE_TIMEOUT_MS / 1_000} s`),
+      PROBE_TIMEOUT_MS,
     );
 
   return {
     open: database.get,
     /** Whether the database can be reached, and whether commits survive the loss of a server; a few seconds old at most. Never rejects. */
     durability(): Promise<Durability> {
-      looking ??= look().then((found) => {
-        setTimeout(() => (looking = undefined), found.isDurable ? DURABLE_MS : NOT_DURABLE_MS).unref();
+      pendingProbe ??= probeDurability().then((found) => {
+        setTimeout(() => (pendingProbe = undefined), found.isDurable ? DURABLE_MS : NOT_DURABLE_MS).unref();
         return found;
       });
-      return looking;
+      return pendingProbe;
     },
     async close(): Promise<void> {
       const opened = await database.ifStarted()?.catch(() => undefined);
@@ -95,11 +95,11 @@ export interface DeploymentDatabase {
 type Settings = Pick<StoreSettings, "config" | "database"> & { readonly auditDays?: number };
 
 export function openDatabase(
-  { config, database: { urls, pool: connections, durability, migrate: migrates }, auditDays }: Settings,
+  { config, database: { urls, pool: connections, durability, migrate: shouldMigrate }, auditDays }: Settings,
   log?: Pick<Log, "warn">,
 ): DeploymentDatabase {
   const primary = connectToPrimary({ urls, connections, durability });
-  const journalWith = (mayMigrate: boolean): JournalHandle =>
+  const createJournalWith = (mayMigrate: boolean): JournalHandle =>
     createJournalHandle({
       stateDir: config.stateDir,
       url: undefined,
@@ -110,10 +110,10 @@ export function openDatabase(
       now: systemTiming.now,
       owner: processOwner,
     });
-  const journal = journalWith(migrates);
+  const journal = createJournalWith(shouldMigrate);
 
   async function migrate(): Promise<void> {
-    const migrating = migrates ? journal : journalWith(true);
+    const migrating = shouldMigrate ? journal : createJournalWith(true);
     await migrating.open();
     const database = await primary.open();
     await prepareTables(database);
@@ -126,7 +126,7 @@ export function openDatabase(
 
   let opened: PostgresDatabase | undefined;
   const prepared = memoizeUntilFailure(async () => {
-    if (migrates) await migrate();
+    if (shouldMigrate) await migrate();
     opened = await primary.open();
     return opened;
   });
@@ -134,7 +134,7 @@ export function openDatabase(
   const notices = createNotices({
     urls,
     query,
-    onTrouble: (error) => log?.warn({ reason: errorMessage(error) }, "notices of other instances cannot be heard now"),
+    onError: (error) => log?.warn({ reason: errorMessage(error) }, "notices of other instances cannot be heard now"),
   });
 
   return {

@@ -2,14 +2,14 @@
 import type { Database } from "../actions/store/database.ts";
 
 /** "local": one server without replicas is meant, and its backup. */
-export type Meant = "synchronous" | "local";
+export type DurabilityMode = "synchronous" | "local";
 
 export type Durability =
   | { readonly isDurable: true }
   | {
       readonly isDurable: false;
       /** In a sentence. */
-      readonly trouble: string;
+      readonly error: string;
       /** What mends it. */
       readonly next: string;
     };
@@ -20,35 +20,35 @@ const SQL = `SELECT current_setting('synchronous_commit') AS commits, current_se
   (SELECT COUNT(*) FROM pg_stat_replication
      WHERE state = 'streaming' AND application_name NOT IN ('pg_basebackup', 'pg_receivewal')) AS replicas`;
 
-const NAME_THEM =
+const CONFIGURE_STANDBYS =
   "Give it two replicas, and have commits wait for one of them: synchronous_standby_names = 'ANY 1 (a, b)'.";
 
-const not = (trouble: string, next: string): Durability => ({ isDurable: false, trouble, next });
+const notDurable = (error: string, next: string): Durability => ({ isDurable: false, error, next });
 
 /** Throws what the database throws. */
-export async function durabilityOf(query: Database["query"], meant: Meant): Promise<Durability> {
+export async function checkDurability(query: Database["query"], mode: DurabilityMode): Promise<Durability> {
   const [row = {}] = await query(SQL);
   const commits = String(row["commits"]);
   if (commits === "off" || commits === "local")
-    return not(
+    return notDurable(
       `PostgreSQL confirms what is not safe yet: synchronous_commit is ${commits}`,
       "Let connections set it: put no pooler in transaction mode between.",
     );
   if (row["standbys"] !== "" && Number(row["connected"]) > 0) return { isDurable: true };
   if (row["standbys"] !== "")
-    return not(
+    return notDurable(
       "Every write hangs: commits wait for a replica of PostgreSQL, and none is connected",
       "Bring a replica back, or take synchronous_standby_names away for the time being; nothing that hangs is lost.",
     );
-  if (meant === "synchronous")
-    return not(
+  if (mode === "synchronous")
+    return notDurable(
       "No commit waits for a replica of PostgreSQL: synchronous_standby_names is empty, and a failover would lose actions",
-      `${NAME_THEM} Where one server without replicas is meant: MIC_DATABASE_DURABILITY=local.`,
+      `${CONFIGURE_STANDBYS} Where one server without replicas is meant: MIC_DATABASE_DURABILITY=local.`,
     );
   if (Number(row["replicas"]) > 0)
-    return not(
+    return notDurable(
       "PostgreSQL has replicas that no commit waits for, though MIC_DATABASE_DURABILITY=local says that it has none: a failover would lose actions",
-      `${NAME_THEM} Then leave MIC_DATABASE_DURABILITY out.`,
+      `${CONFIGURE_STANDBYS} Then leave MIC_DATABASE_DURABILITY out.`,
     );
   return { isDurable: true };
 }

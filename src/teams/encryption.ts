@@ -83,7 +83,7 @@ export function createEncryption(keys: SecretKeys) {
   }
 
   /** `subject`: the only caller for whom it may have been encrypted. "expired": it is authentic, but its time is over. */
-  async function decrypted<T>(
+  async function decryptToken<T>(
     purpose: Purpose,
     text: string,
     schema: z.ZodType<T>,
@@ -146,7 +146,7 @@ export function createEncryption(keys: SecretKeys) {
 
     /** Undefined if it is not ours, was changed, has expired, or was encrypted for another purpose or caller. */
     async decrypt<T>(purpose: Purpose, caller: string, text: string, schema: z.ZodType<T>): Promise<T | undefined> {
-      const found = await decrypted(purpose, text, schema, caller);
+      const found = await decryptToken(purpose, text, schema, caller);
       return typeof found === "object" ? found.value : undefined;
     },
 
@@ -155,18 +155,19 @@ export function createEncryption(keys: SecretKeys) {
       purpose: Purpose,
       text: string,
       schema: z.ZodType<T>,
-    ): Promise<Decrypted<T> | "expired" | undefined> => decrypted(purpose, text, schema),
+    ): Promise<Decrypted<T> | "expired" | undefined> => decryptToken(purpose, text, schema),
   };
 }
 
 /** A caller in one team is another subject than in another team. `team`: undefined for a caller in no team. */
-export const subjectIn = (team: string | undefined, caller: string): string => JSON.stringify([team ?? null, caller]);
+export const tokenSubjectOf = (team: string | undefined, caller: string): string =>
+  JSON.stringify([team ?? null, caller]);
 
 /** Task ids do not expire, but end with their key. */
 const TASK_SECONDS = 10 * 365 * 86_400;
 
 /** `subject`: see subjectIn. */
-export const taskIdsFor = <T extends object>(
+export const createEncryptedTaskIds = <T extends object>(
   encryption: Encryption,
   subject: string,
   schema: z.ZodType<T>,
@@ -175,19 +176,19 @@ export const taskIdsFor = <T extends object>(
   decode: (id) => encryption.decrypt("task", subject, id, schema),
 });
 
-interface Asking {
+interface McpRequestContext {
   readonly mcpReq: { readonly method: string };
 }
 
-const Asked = z.strictObject({ method: z.string(), asked: z.unknown() });
+const QuestionState = z.strictObject({ method: z.string(), asked: z.unknown() });
 
 /** Encrypts questions to the user, each for the method that asks. `seconds`: time to answer. */
-export const questionsFor = (encryption: Encryption, subject: string, seconds: number) => ({
-  mint: (asked: unknown, { mcpReq: { method } }: Asking = { mcpReq: { method: "" } }): Promise<string> =>
+export const createEncryptedQuestions = (encryption: Encryption, subject: string, seconds: number) => ({
+  mint: (asked: unknown, { mcpReq: { method } }: McpRequestContext = { mcpReq: { method: "" } }): Promise<string> =>
     encryption.encrypt("question", subject, { method, asked }, seconds),
   /** Rejects a text that was not minted for this subject and method. */
-  async verify(text: string, { mcpReq: { method } }: Asking): Promise<unknown> {
-    const found = await encryption.decrypt("question", subject, text, Asked);
+  async verify(text: string, { mcpReq: { method } }: McpRequestContext): Promise<unknown> {
+    const found = await encryption.decrypt("question", subject, text, QuestionState);
     if (found?.method !== method) throw new Error("it was encrypted for another caller or purpose, or has expired");
     return found.asked;
   },

@@ -9,7 +9,7 @@ import { withTimeoutFallback } from "../core/async.ts";
 /** PostgreSQL accepts 8,000. A sender with more writes a row, and sends where it is. */
 export const MAX_NOTICE_BYTES = 7_000;
 
-const ANSWER_MS = 5_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
 /** A connection that is dead without an error is detected after this time. */
 const PING_MS = 10_000;
 const PAUSE_MS = 250;
@@ -27,9 +27,9 @@ export interface Notices {
    * Receives what is sent from now on; call the returned function to stop. `missed`: the connection was lost, and some notices may not have
    * arrived.
    */
-  on(channel: string, receive: (text: string) => void, missed?: () => void): () => void;
+  on(channel: string, receive: (text: string) => void, onMissed?: () => void): () => void;
   /** Resolves when what is sent from then on arrives. */
-  listening(): Promise<void>;
+  waitUntilListening(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -39,27 +39,27 @@ export interface NoticesOptions {
   /** Sends. */
   readonly query: Database["query"];
   /** Receives the reason why there is no connection. */
-  readonly onTrouble: (error: unknown) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 interface Listener {
   readonly receive: (text: string) => void;
-  readonly missed: () => void;
+  readonly onMissed: () => void;
 }
 
 /** An identifier, so that no text becomes SQL. */
-function checked(channel: string): string {
+function checkChannel(channel: string): string {
   if (!/^[a-z_]{1,60}$/.test(channel)) throw new TypeError(`not the name of a channel: ${channel}`);
   return channel;
 }
 
-export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notices {
+export function createNotices({ urls, query, onError }: NoticesOptions): Notices {
   const primary = createPrimaryFinder(urls);
   const channels = new Map<string, Set<Listener>>();
   const closing = new AbortController();
   /** Connected, and listening to every channel. */
   let current: Promise<Connection> | undefined;
-  let following: Promise<void> | undefined;
+  let connectionLoop: Promise<void> | undefined;
   const pause = (ms: number, signal = closing.signal): Promise<unknown> =>
     sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
 
@@ -67,7 +67,7 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
     const connection = createConnection({
       url: await primary.find(),
       name: "mic-mcp notices",
-      timeoutMs: ANSWER_MS,
+      timeoutMs: RESPONSE_TIMEOUT_MS,
       onLost: () => lost.abort(),
       onNotice(channel, text) {
         for (const { receive } of [...(channels.get(channel) ?? [])]) receive(text);
@@ -83,14 +83,14 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
     }
   }
 
-  async function follow(): Promise<void> {
+  async function keepConnected(): Promise<void> {
     for (let isFirst = true; !closing.signal.aborted; await pause(PAUSE_MS)) {
       const lost = new AbortController();
       const signal = AbortSignal.any([lost.signal, closing.signal]);
       current = connect(lost);
       try {
         const connection = await current;
-        if (!isFirst) for (const { missed } of [...channels.values()].flatMap((all) => [...all])) missed();
+        if (!isFirst) for (const { onMissed } of [...channels.values()].flatMap((all) => [...all])) onMissed();
         isFirst = false;
         while (!signal.aborted) {
           await pause(PING_MS, signal);
@@ -98,7 +98,7 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
         }
         connection.close();
       } catch (error) {
-        onTrouble(error);
+        onError(error);
       }
     }
   }
@@ -107,18 +107,18 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
     async send(channel, text) {
       const bytes = Buffer.byteLength(text);
       if (bytes > MAX_NOTICE_BYTES) throw new NoticeTooLong(`${bytes} bytes, and ${MAX_NOTICE_BYTES} are the most`);
-      await query("SELECT pg_notify($1, $2)", [checked(channel), text]);
+      await query("SELECT pg_notify($1, $2)", [checkChannel(channel), text]);
     },
-    on(channel, receive, missed = () => undefined) {
-      const listener = { receive, missed };
-      const listeners = channels.get(checked(channel)) ?? new Set();
+    on(channel, receive, onMissed = () => undefined) {
+      const listener = { receive, onMissed };
+      const listeners = channels.get(checkChannel(channel)) ?? new Set();
       channels.set(channel, listeners.add(listener));
       // If that fails the connection is lost, and the next one listens.
       if (listeners.size === 1) current?.then(({ run }) => run(`LISTEN ${channel}`)).catch(() => undefined);
-      following ??= follow();
+      connectionLoop ??= keepConnected();
       return () => void listeners.delete(listener);
     },
-    async listening() {
+    async waitUntilListening() {
       while (!closing.signal.aborted) {
         // Behind every LISTEN that was sent so far.
         const answered = current?.then(({ run }) => run("SELECT 1")).then(() => true);
@@ -129,7 +129,7 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
     async close() {
       closing.abort();
       // It may be looking for the primary, which takes long.
-      if (following) await withTimeoutFallback(following, undefined, CLOSE_MS);
+      if (connectionLoop) await withTimeoutFallback(connectionLoop, undefined, CLOSE_MS);
     },
   };
 }

@@ -8,7 +8,7 @@ import { migrate as runMigrate, teams as runTeams } from "./commands/teams.ts";
 
 export { examineTeams } from "./commands/doctor.ts";
 
-async function reported(command: Command, work: () => Promise<number>): Promise<number> {
+async function runWithErrorReport(command: Command, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
   } catch (error) {
@@ -17,10 +17,10 @@ async function reported(command: Command, work: () => Promise<number>): Promise<
 }
 
 export const serve = (environment: NodeJS.ProcessEnv, listen: HttpFlags): Promise<number> =>
-  reported(COMMANDS.serve, () => serveTeams(environment, listen));
+  runWithErrorReport(COMMANDS.serve, () => serveTeams(environment, listen));
 
 export const teams = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> =>
-  reported(COMMANDS.teams, () => runTeams(args, environment));
+  runWithErrorReport(COMMANDS.teams, () => runTeams(args, environment));
 
 export const migrate = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> =>
-  reported(COMMANDS.migrate, () => runMigrate(args, environment));
+  runWithErrorReport(COMMANDS.migrate, () => runMigrate(args, environment));

@@ -6,7 +6,14 @@ import { errorCode, errorMessage } from "../core/failure.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import type { Right } from "./caller.ts";
 import { readSecretKeys, type SecretKeys } from "./encryption.ts";
-import { misplaced, REPLACED, type Span, type Values, variables, WITHOUT_EFFECT } from "./variables.ts";
+import {
+  findMisplacedVariables,
+  IGNORED_VARIABLES,
+  REPLACED_VARIABLES,
+  type TimeRange,
+  type Values,
+  variables,
+} from "./variables.ts";
 
 export interface SignInSettings {
   /** Exactly as in the claim `iss`. */
@@ -46,14 +53,14 @@ export interface DeploymentSettings extends StoreSettings {
   /** The origin of the URL that clients call. */
   readonly publicOrigin: string;
   /** Teams whose parts are cached. */
-  readonly teamsAtHand: number;
+  readonly maxCachedTeams: number;
   /** Names the group of instances that share the rate limit of the geography API, because they share an address. */
   readonly geographyBudget: string;
   readonly auditDays: number;
   readonly inlineBytes: number;
   readonly downloadSeconds: number;
   /** The actions of this span are missing after a restore. */
-  readonly restoredAt: Span | undefined;
+  readonly restoredAt: TimeRange | undefined;
 }
 
 export interface TeamsSettings extends DeploymentSettings {
@@ -69,27 +76,27 @@ export interface TeamsSettings extends DeploymentSettings {
   readonly downloadLinks: "ticket" | "bearer";
 }
 
-interface Keys {
+interface KeysResult {
   readonly keys?: SecretKeys;
   readonly text?: string;
-  readonly wrong?: string;
+  readonly error?: string;
 }
 
 const HOW_TO_MAKE_KEYS =
   "a line `id base64-of-32-bytes` for each key (openssl rand -base64 32 makes one), in MIC_SECRET_KEYS_FILE or MIC_SECRET_KEYS";
 
-function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Values): Keys {
+function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Values): KeysResult {
   if (inline !== undefined && file !== undefined)
-    return { wrong: "MIC_SECRET_KEYS and MIC_SECRET_KEYS_FILE are both set: set one of them." };
+    return { error: "MIC_SECRET_KEYS and MIC_SECRET_KEYS_FILE are both set: set one of them." };
   const name = file === undefined ? "MIC_SECRET_KEYS" : "MIC_SECRET_KEYS_FILE";
   try {
     const text = file === undefined ? inline : readFileSync(file, "utf8");
-    if (text === undefined) return { wrong: `MIC_SECRET_KEYS_FILE is missing: ${HOW_TO_MAKE_KEYS}.` };
+    if (text === undefined) return { error: `MIC_SECRET_KEYS_FILE is missing: ${HOW_TO_MAKE_KEYS}.` };
     return { keys: readSecretKeys(text), text };
   } catch (error) {
     const code = errorCode(error);
     const reason = code === "" ? errorMessage(error) : `the file cannot be read (${code})`;
-    return { wrong: `${name} holds no keys: ${reason}. It takes ${HOW_TO_MAKE_KEYS}.` };
+    return { error: `${name} holds no keys: ${reason}. It takes ${HOW_TO_MAKE_KEYS}.` };
   }
 }
 
@@ -110,41 +117,41 @@ const SIGN_IN = {
 };
 
 /** Reports all errors together. Throws UsageError. */
-function readAll(
+function readEnvironment(
   environment: NodeJS.ProcessEnv,
   needed: Readonly<Record<string, string>>,
-  more: (values: Values) => readonly string[],
+  findFurtherErrors: (values: Values) => readonly string[],
 ) {
   const given = pickMicVariables(environment);
-  const { values, errors } = readVariables(given, variables);
-  const own = new Set(Object.keys(values));
-  const { keys, text = "", wrong: keysWrong } = readKeys(values);
-  const refused = [
+  const { values, errors: valueErrors } = readVariables(given, variables);
+  const ownNames = new Set(Object.keys(values));
+  const { keys, text = "", error: keysError } = readKeys(values);
+  const errors = [
     ...Object.entries(needed).flatMap(([name, what]) =>
       given[name] === undefined ? [`${name} is missing: ${what}.`] : [],
     ),
-    ...(keysWrong === undefined ? [] : [keysWrong]),
-    ...errors,
-    ...misplaced(given),
-    ...more(values),
+    ...(keysError === undefined ? [] : [keysError]),
+    ...valueErrors,
+    ...findMisplacedVariables(given),
+    ...findFurtherErrors(values),
   ];
   let config: Config | undefined;
   try {
     const shared = Object.entries(given).filter(
-      ([name]) => !own.has(name) && !(name in REPLACED) && !WITHOUT_EFFECT.includes(name),
+      ([name]) => !ownNames.has(name) && !(name in REPLACED_VARIABLES) && !IGNORED_VARIABLES.includes(name),
     );
     config = readConfig({ ...Object.fromEntries(shared), MIC_KEYCHAIN: "off" });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    refused.push(error.message);
+    errors.push(error.message);
   }
-  if (!config || !keys || refused.length > 0) throw new UsageError(refused.join("\n"));
-  const idle = WITHOUT_EFFECT.filter((name) => given[name] !== undefined).map(
+  if (!config || !keys || errors.length > 0) throw new UsageError(errors.join("\n"));
+  const noEffectWarnings = IGNORED_VARIABLES.filter((name) => given[name] !== undefined).map(
     (name) => `${name} has no effect on serve --teams.`,
   );
   const urls = values.MIC_DATABASE_URL ?? [];
   const store: StoreSettings = {
-    config: { ...config, warnings: [...config.warnings, ...idle] },
+    config: { ...config, warnings: [...config.warnings, ...noEffectWarnings] },
     database: {
       urls,
       pool: values.MIC_DATABASE_POOL ?? 16,
@@ -163,7 +170,7 @@ function readAll(
 
 /** For the commands that manage a deployment. Throws UsageError, which names every wrong variable and its fix. */
 export const readStoreSettings = (environment: NodeJS.ProcessEnv): StoreSettings =>
-  readAll(environment, DATABASE, () => []).store;
+  readEnvironment(environment, DATABASE, () => []).store;
 
 function clientOf({ MIC_AUTH_CLIENT_ID: id, MIC_AUTH_CLIENT_SECRET: secret }: Values): SignInSettings["client"] {
   return id === undefined || secret === undefined ? undefined : { id, secret };
@@ -171,7 +178,7 @@ function clientOf({ MIC_AUTH_CLIENT_ID: id, MIC_AUTH_CLIENT_SECRET: secret }: Va
 
 /** `host`: the address or name on which the server listens. Throws UsageError, which names every wrong variable and its fix. */
 export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.0.1"): TeamsSettings {
-  const { store, values } = readAll(environment, { ...SIGN_IN, ...DATABASE }, (read) => [
+  const { store, values } = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, (read) => [
     ...(read.MIC_AUTH_TOKENS === "introspection" && !clientOf(read)
       ? [
           "MIC_AUTH_TOKENS=introspection needs MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET: who asks the identity provider about tokens.",
@@ -201,7 +208,7 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
     allowedOrigins: values.MIC_ALLOWED_ORIGINS ?? [],
     callerRate: values.MIC_CALLER_RATE ?? 120,
     callerCalls: values.MIC_CALLER_CALLS ?? 8,
-    teamsAtHand: values.MIC_TEAM_CACHE_SIZE ?? 500,
+    maxCachedTeams: values.MIC_TEAM_CACHE_SIZE ?? 500,
     geographyBudget: values.MIC_GEOGRAPHY_BUDGET ?? "default",
     auditDays: values.MIC_AUDIT_DAYS ?? 365,
     drainDelaySeconds: values.MIC_DRAIN_DELAY_SECONDS ?? 5,

@@ -74,12 +74,12 @@ const scopeToken: Reader<string> = (text) => {
   throw new InvalidValue("one scope, without spaces");
 };
 
-export interface Span {
+export interface TimeRange {
   readonly from: Date;
   readonly to: Date;
 }
 
-const span: Reader<Span> = (text) => {
+const timeRange: Reader<TimeRange> = (text) => {
   const [from = "", to = "", ...more] = text.split("/");
   const [first, last] = [new Date(from), new Date(to)];
   // A comparison with NaN is false.
@@ -116,7 +116,7 @@ export const variables = (read: ReadVariable) => ({
   MIC_INLINE_BYTES: read("MIC_INLINE_BYTES", wholeNumber(0, 999_999)),
   MIC_DOWNLOAD_SECONDS: read("MIC_DOWNLOAD_SECONDS", wholeNumber(10, DAY_SECONDS)),
   MIC_DOWNLOAD_LINKS: read("MIC_DOWNLOAD_LINKS", oneOf(["ticket", "bearer"], "ticket or bearer")),
-  MIC_RESTORED_AT: read("MIC_RESTORED_AT", span),
+  MIC_RESTORED_AT: read("MIC_RESTORED_AT", timeRange),
 });
 export type Values = ReturnType<typeof variables>;
 
@@ -124,7 +124,7 @@ const OF_A_TEAM = "each team has its own (mic-mcp teams add)";
 const IN_THE_DATABASE = "what it keeps is in MIC_DATABASE_URL";
 
 /** Variables of a server for one user, and what replaces them in a deployment. */
-export const REPLACED: Variables = {
+export const REPLACED_VARIABLES: Variables = {
   MIC_CLIENT_ID: OF_A_TEAM,
   MIC_CLIENT_SECRET: OF_A_TEAM,
   MIC_WORKSPACE_ID: OF_A_TEAM,
@@ -134,15 +134,15 @@ export const REPLACED: Variables = {
 };
 
 /** Variables of `serve --http`, which have no effect. */
-export const WITHOUT_EFFECT = ["MIC_HTTP_TOKEN", "MIC_HTTP_MAX_SESSIONS", "MIC_HTTP_SESSION_IDLE_MINUTES"];
+export const IGNORED_VARIABLES = ["MIC_HTTP_TOKEN", "MIC_HTTP_MAX_SESSIONS", "MIC_HTTP_SESSION_IDLE_MINUTES"];
 
 /** A sentence for each variable that a deployment refuses. */
-export function misplaced(given: Variables): string[] {
-  const wrong = Object.entries(REPLACED).flatMap(([name, instead]) =>
+export function findMisplacedVariables(given: Variables): string[] {
+  const errors = Object.entries(REPLACED_VARIABLES).flatMap(([name, instead]) =>
     given[name] === undefined ? [] : [`${name} is not for teams: ${instead}.`],
   );
   const { MIC_EMULATOR: emulator = "0" } = given;
   const isRefused = !["0", "false"].includes(emulator);
   const instead = "run mic-mcp emulator beside it, and add a team with its --base-url";
-  return isRefused ? [...wrong, `--emulator (MIC_EMULATOR) is not for teams: ${instead}.`] : wrong;
+  return isRefused ? [...errors, `--emulator (MIC_EMULATOR) is not for teams: ${instead}.`] : errors;
 }

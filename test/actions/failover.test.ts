@@ -203,7 +203,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       return await Promise.all(
         Array.from({ length: count }, async () => {
           const { query } = await openForTest(urls);
-          const notices = createNotices({ urls: urls.split(","), query, onTrouble: () => undefined });
+          const notices = createNotices({ urls: urls.split(","), query, onError: () => undefined });
           onTestFinished(() => notices.close());
           const received: string[] = [];
           const state = { heard: received, missed: 0 };
@@ -212,7 +212,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
             (text) => received.push(text),
             () => (state.missed += 1),
           );
-          await notices.listening();
+          await notices.waitUntilListening();
           return { notices, state, leave };
         }),
       );

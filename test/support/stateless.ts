@@ -1,6 +1,6 @@
 // The product as a deployment serves it, without sessions and without sign-in, inside the test's own process.
 import { onTestFinished } from "vitest";
-import { createStateless } from "../../src/teams/frontend/stateless.ts";
+import { createStatelessClients } from "../../src/teams/frontend/stateless.ts";
 import { createEndpoint } from "../../src/transports/http/endpoint.ts";
 import { type HttpServer, LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
 import type { HttpService } from "../../src/transports/http/port.ts";
@@ -9,7 +9,7 @@ import { composed } from "./composed.ts";
 import { startForwarder } from "./forwarder.ts";
 
 export function startStateless(service: HttpService): Promise<HttpServer> {
-  const endpoint = createEndpoint(service, createStateless(service));
+  const endpoint = createEndpoint(service, createStatelessClients(service));
   const limits = { ...LISTENER_LIMITS, maxConnections: 1_000 };
   return startServer({ ...service, ...endpoint }, { address: "127.0.0.1", port: 0, limits });
 }

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { telemetryFor } from "../../src/cli/telemetry.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
-import { auditRow } from "../../src/teams/downloads/downloads.ts";
+import { toAuditRow } from "../../src/teams/downloads/downloads.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, jobBodyFor } from "../emulator/work.ts";
@@ -71,7 +71,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const refusedTools = Object.keys(calls).sort();
     for (const tool of refusedTools)
       expect((await client.callTool(tool, calls[tool])).error, tool).toMatchObject({ kind: "forbidden" });
-    await instance.audit.written();
+    await instance.audit.flush();
     const row = { ...NOTHING, event: "refusal", caller: nonMember.id, team: "", client: "agent", outcome: "forbidden" };
     expect(await rows()).toEqual(refusedTools.map((tool) => ({ ...row, tool })));
     expect(JSON.stringify(await database.query("SELECT * FROM audit"))).not.toMatch(`${MARK}|a-key-of|micjob_`);
@@ -88,7 +88,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     expect((await client.callTool("list_jobs", { workspaceId: blue.workspaceId })).isError).toBe(true);
     await service.fault({ kind: "status", status: 403 }, { operationId: "createMicPublicInput", times: 1 });
     expect((await client.callTool("register_input", calls["register_input"])).error).toMatchObject({ status: 403 });
-    await instance.audit.written();
+    await instance.audit.flush();
     const row = { ...NOTHING, event: "refusal", caller: ann.id, team: "red", client: "agent", outcome: "forbidden" };
     expect((await rows()).filter(({ event }) => event === "refusal")).toEqual(
       ["register_input", "run_job", "submit_job"].map((tool) => ({ ...row, tool })),
@@ -108,7 +108,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
       (await (await clientOf(caller)).callTool(tool, calls[tool])).isError;
     expect(await isError(callerNamed("ann", ["reds"]), "register_input")).toBe(false);
     expect(await isError(callerNamed("nobody"), "submit_job")).toBe(true);
-    await instance.audit.written();
+    await instance.audit.flush();
     await instance.telemetry?.close();
     const traceOf = (name: string) => receiver.spans().find((span) => span.name === name)?.traceId;
     expect((await rows()).map(({ tool, trace_id }) => [tool, trace_id])).toEqual([
@@ -119,9 +119,9 @@ describeWithPostgres("the audit of callers", (postgres) => {
 });
 
 test("a download is whole, or broken off, or was answered otherwise", () => {
-  const ended = { ...{ caller: "ann", team: undefined, client: "agent", traceId: undefined, bytes: 1 }, of: "it" };
+  const ended = { ...{ caller: "ann", team: undefined, client: "agent", traceId: undefined, bytes: 1 }, source: "it" };
   const outcomeOf = (kind: "asset" | "rows", status: number, isComplete: boolean) =>
-    auditRow({ ...ended, kind, status, isComplete });
+    toAuditRow({ ...ended, kind, status, isComplete });
   expect(outcomeOf("asset", 200, true)[1]).toEqual({ event: "download", outcome: "whole", resourceId: "it" });
   expect(outcomeOf("rows", 200, false)[1]).toEqual({ event: "download", outcome: "broken off", tool: "it" });
   expect(outcomeOf("rows", 502, false)).toMatchObject([{ caller: "ann", team: "" }, { outcome: "HTTP 502" }]);

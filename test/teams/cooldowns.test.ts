@@ -57,7 +57,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
         tokens: { get: async () => "token", mayHaveExpired: () => false, discard: () => undefined },
         transport,
         timing,
-        hooks: { cooldown: cooldowns.of(team) },
+        hooks: { cooldown: cooldowns.forTeam(team) },
       });
       return (seconds = 5) => {
         const context = { signal: new AbortController().signal, deadlineAt: timing.now() + seconds * 1000 };
@@ -109,7 +109,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
 
   test("a shorter one that is requested later does not end a longer one", async () => {
     const { database } = await scene();
-    const cooldown = () => createCooldowns({ database, now: Date.now }).of("alpha");
+    const cooldown = () => createCooldowns({ database, now: Date.now }).forTeam("alpha");
     await cooldown().record(60_000);
     await cooldown().record(1_000);
     expect(await cooldown().leftMs()).toBeGreaterThan(30_000);

@@ -85,7 +85,7 @@ export async function instanceForTest(
     secretKeys: readSecretKeys(keys),
     secrets: [],
     publicOrigin: PUBLIC,
-    teamsAtHand: 500,
+    maxCachedTeams: 500,
     geographyBudget: "default",
     inlineBytes: 32_768,
     downloadSeconds: 600,
@@ -95,7 +95,7 @@ export async function instanceForTest(
   };
   const instance = composeTeams(settings);
   onTestFinished(() => instance.close());
-  await instance.notices.listening();
+  await instance.notices.waitUntilListening();
   return instance;
 }
 

@@ -2,11 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import type { Runtime } from "../../src/mcp/runtime.ts";
-import { createDownloads, type DownloadOptions, type EndedDownload } from "../../src/teams/downloads/downloads.ts";
+import { createDownloads, type DownloadOptions, type FinishedDownload } from "../../src/teams/downloads/downloads.ts";
 import type { Holder } from "../../src/teams/downloads/links.ts";
 import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
 import { createEncryption, type Encryption, readSecretKeys } from "../../src/teams/encryption.ts";
-import type { Candidate } from "../../src/teams/tenancy/runtimes.ts";
+import type { CallerClaims } from "../../src/teams/tenancy/runtimes.ts";
 import { LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
 import { errorResponse } from "../../src/transports/http/responses.ts";
 import { tools } from "../../tools/index.ts";
@@ -27,7 +27,7 @@ export interface FileServerOptions extends Partial<Pick<DownloadOptions, "links"
   readonly inlineBytes?: number;
 }
 
-const callerNamed = (id: string): Candidate => ({
+const callerNamed = (id: string): CallerClaims => ({
   id,
   issuer: "https://login.example.org",
   subject: id,
@@ -47,14 +47,14 @@ export async function startFileServer({
 }: FileServerOptions) {
   const encryption = createEncryption(readSecretKeys(keys));
   const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composed(env)] as const));
-  const ended: EndedDownload[] = [];
+  const ended: FinishedDownload[] = [];
   const logged: string[] = [];
   const write = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
   const log = { debug: write, info: write, warn: write, error: write };
 
   let isCutOff = false;
 
-  async function runtimeOf({ id: caller, issuer, subject }: Candidate, team?: string): Promise<Runtime | undefined> {
+  async function runtimeOf({ id: caller, issuer, subject }: CallerClaims, team?: string): Promise<Runtime | undefined> {
     if (isCutOff) throw new Error("the database cannot be reached");
     const runtime = compositions.get(team ?? "")?.runtime;
     if (!runtime) return undefined;
@@ -71,7 +71,7 @@ export async function startFileServer({
     runtimeOf,
     links,
     log,
-    onEnd: (download) => ended.push(download),
+    onFinished: (download) => ended.push(download),
     ...(limits && { limits }),
   });
   const server = await startServer(

@@ -143,7 +143,7 @@ describeWithPostgres("membership", (postgres) => {
   test("at most MIC_TEAM_CACHE_SIZE teams are cached; the others are opened again when they are called", async () => {
     const names = ["red", "blue", "green"];
     const teams = names.map((name, client) => ({ name, client, claim: name }));
-    const { runtimeOf, workspaceOf, workspaces } = await scene(3, teams, { teamsAtHand: 2 });
+    const { runtimeOf, workspaceOf, workspaces } = await scene(3, teams, { maxCachedTeams: 2 });
     const memberOf = (name: string) => callerNamed("ann", [name]);
     const [first] = await Promise.all(names.map((name) => runtimeOf(memberOf(name), undefined)));
     for (const [client, name] of names.entries()) expect(await workspaceOf(memberOf(name))).toBe(workspaces[client]);

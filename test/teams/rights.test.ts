@@ -1,7 +1,7 @@
 // The rights of a caller, by the scopes of the token: a call that needs more is refused before anything is done, and the client learns which
 // scopes to ask for.
 import { describe, expect, onTestFinished, test } from "vitest";
-import { callerServiceOf } from "../../src/teams/commands/serve.ts";
+import { createCallerService } from "../../src/teams/commands/serve.ts";
 import { connectLegacyClient, createModernClient, post, resultOf } from "../mcp/http/raw-client.ts";
 import { composed } from "../support/composed.ts";
 import { deploymentForTest, TEAM } from "./bench.ts";
@@ -77,7 +77,7 @@ test("a team's path accepts tokens for itself and for the deployment, and names 
 test("of the product's tools, those that change nothing at the API need mic:read, all others mic:act", () => {
   const { runtime, close } = composed({});
   onTestFinished(close);
-  const { rightFor } = callerServiceOf(runtime);
+  const { rightFor } = createCallerService(runtime);
   const wrong = runtime.tools.filter(
     ({ name, effect }) =>
       rightFor({ method: "tools/call", params: { name } }) !==

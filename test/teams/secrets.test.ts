@@ -166,7 +166,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     writeFileSync(file, "first-secret\n");
     let now = 1_000;
     const secrets = createSecrets({ encryption: createEncryption(readSecretKeys(keyLine("one"))), now: () => now });
-    const read = () => secrets.of({ name: "red", secret: { file } });
+    const read = () => secrets.read({ name: "red", secret: { file } });
     expect(await read()).toBe("first-secret");
     writeFileSync(file, "second-secret");
     now += 10_000;
@@ -179,7 +179,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
       await expect(read()).rejects.toThrow("holds no printable ASCII text alone");
     }
     now += 10_001;
-    await expect(secrets.of({ name: "red", secret: { file: `${file}-missing` } })).rejects.toThrow("ENOENT");
+    await expect(secrets.read({ name: "red", secret: { file: `${file}-missing` } })).rejects.toThrow("ENOENT");
     expect(readFileSync(file, "utf8")).toHaveLength(5_000);
   });
 });

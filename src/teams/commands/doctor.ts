@@ -15,9 +15,9 @@ import { createSecrets } from "../tenancy/secrets.ts";
 import { createTeams } from "../tenancy/teams.ts";
 import { checkTeam } from "./teams.ts";
 
-const good = (name: string, detail: string): Check => ({ name, ok: true, detail });
+const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
 
-function wrong(name: string, error: unknown, fix: string): Check {
+function failedCheck(name: string, error: unknown, fix: string): Check {
   const next = error instanceof Failure ? forUser(error.facts).next : undefined;
   return { name, ok: false, detail: errorMessage(error), fix: next ?? fix };
 }
@@ -25,9 +25,9 @@ function wrong(name: string, error: unknown, fix: string): Check {
 async function checkDatabase({ database: { query } }: DeploymentDatabase): Promise<Check> {
   try {
     await query("SELECT 1");
-    return good("database", "can be reached, and has its tables");
+    return passedCheck("database", "can be reached, and has its tables");
   } catch (error) {
-    return wrong("database", error, "Check MIC_DATABASE_URL and its PostgreSQL servers.");
+    return failedCheck("database", error, "Check MIC_DATABASE_URL and its PostgreSQL servers.");
   }
 }
 
@@ -36,9 +36,9 @@ async function checkProvider({ signIn }: TeamsSettings): Promise<Check> {
   try {
     const monotonicMs = () => performance.now();
     await createAccessTokens({ ...signIn, transport, now: Date.now, monotonicMs }).ready();
-    return good("sign-in", `${signIn.issuer} answers, and its tokens can be told apart`);
+    return passedCheck("sign-in", `${signIn.issuer} answers, and its tokens can be told apart`);
   } catch (error) {
-    return wrong("sign-in", error, "Check MIC_AUTH_ISSUER: it must be exactly what tokens have in iss.");
+    return failedCheck("sign-in", error, "Check MIC_AUTH_ISSUER: it must be exactly what tokens have in iss.");
   } finally {
     await transport.close();
   }
@@ -53,7 +53,7 @@ async function checkTeams({ secretKeys }: TeamsSettings, { database }: Deploymen
     const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets }, true)));
     return checks.map(({ team, ...check }) => ({ ...check, name: `team ${team}` }));
   } catch (error) {
-    return [wrong("teams", error, "Check MIC_DATABASE_URL.")];
+    return [failedCheck("teams", error, "Check MIC_DATABASE_URL.")];
   }
 }
 
@@ -64,7 +64,10 @@ export async function examineTeams(environment: NodeJS.ProcessEnv): Promise<read
     settings = readTeamsSettings(environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return [checkNode(), wrong("settings", error, "Set or correct the variables named (docs/interface.md, Teams).")];
+    return [
+      checkNode(),
+      failedCheck("settings", error, "Set or correct the variables named (docs/interface.md, Teams)."),
+    ];
   }
   const redactor = createRedactor();
   for (const secret of settings.secrets) redactor.add(secret);

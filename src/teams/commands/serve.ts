@@ -9,9 +9,9 @@ import { createRedact } from "../../mcp/messages/redact.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
 import { loopbackAddress } from "../../transports/http/loopback.ts";
 import { createHttpService } from "../../transports/http/serve.ts";
-import { refusalsInto } from "../audit.ts";
+import { createRefusalRecorder } from "../audit.ts";
 import { composeTeams } from "../compose.ts";
-import { auditRow, createDownloads } from "../downloads/downloads.ts";
+import { createDownloads, toAuditRow } from "../downloads/downloads.ts";
 import { type CallerService, startPublicServer } from "../frontend/frontend.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { readTeamsSettings } from "../settings.ts";
@@ -19,10 +19,10 @@ import { readTeamsSettings } from "../settings.ts";
 /** Calls in flight may end within this time, before they are aborted. Their actions stay in the journal either way. */
 const DRAIN_MS = 45_000;
 /** The process ends this long after the drain, even if something hangs. */
-const BACKSTOP_MS = 2_000;
+const FORCED_EXIT_MS = 2_000;
 
 /** An action tool needs the right `act`, and so does the cancellation of its task. */
-export function callerServiceOf(runtime: Runtime): CallerService {
+export function createCallerService(runtime: Runtime): CallerService {
   const actions = new Set<unknown>(runtime.tools.flatMap(({ name, isWrite }) => (isWrite ? [name] : [])));
   return {
     ...createHttpService(runtime),
@@ -52,7 +52,7 @@ export async function serveTeams(
 
   const services = new WeakMap<Runtime, CallerService>();
   function serviceOf(runtime: Runtime): CallerService {
-    const service = services.get(runtime) ?? callerServiceOf(runtime);
+    const service = services.get(runtime) ?? createCallerService(runtime);
     services.set(runtime, service);
     return service;
   }
@@ -78,7 +78,7 @@ export async function serveTeams(
         runtimeOf: composed.runtimeForLink,
         links: settings.downloadLinks,
         log,
-        onEnd: (download) => audit.write(...auditRow(download)),
+        onFinished: (download) => audit.write(...toAuditRow(download)),
         traceId,
       }),
       tokens: createAccessTokens({ ...settings.signIn, transport: composed.transport, now: Date.now, monotonicMs }),
@@ -87,7 +87,7 @@ export async function serveTeams(
       telemetry,
       trace: composed.trace,
       onRefusal: ({ id: caller, clientId: client }, team = "", refusal) =>
-        refusalsInto(audit, { caller, team, client, traceId })(refusal),
+        createRefusalRecorder(audit, { caller, team, client, traceId })(refusal),
       redact: createRedact(composed.redactor),
       log,
       monotonicMs,
@@ -95,18 +95,18 @@ export async function serveTeams(
     // A closed stdout must not end the server.
     process.stdout.on("error", () => undefined);
     process.stdout.write(`${JSON.stringify({ url })}\n`);
-    const now = new AbortController();
+    const abortDrain = new AbortController();
     const delayMs = settings.drainDelaySeconds * 1000;
     await new Promise<void>((resolve) => {
       let signals = 0;
       onSignal(() => {
         signals += 1;
-        if (signals > 1) now.abort();
-        setTimeout(() => process.exit(0), BACKSTOP_MS + (signals > 1 ? 0 : delayMs + DRAIN_MS)).unref();
+        if (signals > 1) abortDrain.abort();
+        setTimeout(() => process.exit(0), FORCED_EXIT_MS + (signals > 1 ? 0 : delayMs + DRAIN_MS)).unref();
         resolve();
       });
     });
-    await drain(DRAIN_MS, now.signal, delayMs);
+    await drain(DRAIN_MS, abortDrain.signal, delayMs);
   } finally {
     await composed.close();
     await telemetry?.close();

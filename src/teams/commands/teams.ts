@@ -9,7 +9,7 @@ import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../
 import { errorMessage, Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
-import { createAudit, operatorOf } from "../audit.ts";
+import { createAudit, createOperatorAuditor } from "../audit.ts";
 import { callerId } from "../caller.ts";
 import { openDatabase } from "../database.ts";
 import { createEncryption, DecryptionError } from "../encryption.ts";
@@ -17,11 +17,11 @@ import { readStoreSettings } from "../settings.ts";
 import { createSecrets, keyIdOf, type Secrets } from "../tenancy/secrets.ts";
 import {
   createTeams,
-  type ListedTeam,
   type Member,
   type StoredSecret,
   TEAM_NAME,
   type Teams,
+  type TeamWithMembers,
 } from "../tenancy/teams.ts";
 
 interface TeamFlags {
@@ -62,7 +62,7 @@ const noSuchTeam = (name: string): Failure =>
   });
 
 /** Throws UsageError. */
-function membersOf({ member: subjects = [] }: TeamFlags, { issuer }: Manager): readonly Member[] {
+function parseMembers({ member: subjects = [] }: TeamFlags, { issuer }: Manager): readonly Member[] {
   if (subjects.length === 0) return [];
   if (issuer === undefined)
     throw new UsageError("MIC_AUTH_ISSUER is missing: --member is a subject of that identity provider.");
@@ -72,13 +72,13 @@ function membersOf({ member: subjects = [] }: TeamFlags, { issuer }: Manager): r
   });
 }
 
-async function typedSecret(): Promise<string> {
+async function promptForSecret(): Promise<string> {
   const prompter = openPrompter();
   return await prompter.askSecret("Client secret (not shown): ").finally(prompter.close);
 }
 
 /** Reads a secret from stdin, a file or the terminal. Throws UsageError, and Failure if the file cannot be used. */
-async function givenSecret(
+async function readNewSecret(
   name: string,
   flags: TeamFlags,
   { secrets }: Manager,
@@ -90,31 +90,31 @@ async function givenSecret(
     if (!file.startsWith("/"))
       throw new UsageError("--secret-file takes a path from / on: instances read it, wherever they start.");
     const stored = { file };
-    return { text: await secrets.of({ name, secret: stored }), stored };
+    return { text: await secrets.read({ name, secret: stored }), stored };
   }
   if (!isOnStdin && !isInteractive())
     throw new UsageError("There is no terminal to ask on: give --secret-stdin or --secret-file PATH.");
-  const text = checkCredential("client secret", await (isOnStdin ? readSecretFromStdin() : typedSecret()));
+  const text = checkCredential("client secret", await (isOnStdin ? readSecretFromStdin() : promptForSecret()));
   return { text, stored: { encrypted: await secrets.encrypt(name, text) } };
 }
 
-const taken = (name: string, by: string): Failure =>
+const conflictFailure = (name: string, existing: string): Failure =>
   new Failure({
     kind: "conflict",
     message:
-      name === by
+      name === existing
         ? `There is a team ${quote(name)} already. Nothing was changed.`
-        : `The team ${quote(by)} has this client of this service already, and one client is one team: whoever holds its credentials reads all that was made with them. Nothing was changed.`,
+        : `The team ${quote(existing)} has this client of this service already, and one client is one team: whoever holds its credentials reads all that was made with them. Nothing was changed.`,
     retryable: false,
     sideEffect: "none",
     next:
-      name === by
+      name === existing
         ? "mic-mcp teams rotate-secret replaces its secret."
-        : `Add members to ${quote(by)}, or use another client.`,
+        : `Add members to ${quote(existing)}, or use another client.`,
   });
 
 /** Throws UsageError. */
-function claimOf({ claim }: TeamFlags): string | undefined {
+function parseClaim({ claim }: TeamFlags): string | undefined {
   if (claim === "") throw new UsageError("--claim takes a value of MIC_AUTH_TEAM_CLAIM, such as a group's name.");
   return claim;
 }
@@ -123,7 +123,7 @@ async function addMembers(name: string, members: readonly Member[], { teams, rec
   for (const member of await teams.addMembers(name, members)) recordChange(name, "member added", member);
 }
 
-async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise<void> {
+async function createNewTeam(name: string, flags: TeamFlags, manager: Manager): Promise<void> {
   const { "base-url": url = manager.baseUrl, "client-id": client, "workspace-id": workspace } = flags;
   const missing = [
     ...(url === undefined ? ["--base-url (or MIC_BASE_URL)"] : []),
@@ -134,12 +134,12 @@ async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise
     throw new UsageError(`A new team takes ${missing.join(", ")}.`);
   const [baseUrl, clientId] = [checkBaseUrl(url), checkCredential("client id", client)];
   const workspaceId = checkWorkspaceId(workspace);
-  const members = membersOf(flags, manager);
-  const claim = claimOf(flags);
-  const { text: clientSecret, stored } = await givenSecret(name, flags, manager);
+  const members = parseMembers(flags, manager);
+  const claim = parseClaim(flags);
+  const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
   if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
-  const by = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: stored });
-  if (by !== undefined) throw taken(name, by);
+  const existing = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: stored });
+  if (existing !== undefined) throw conflictFailure(name, existing);
   manager.recordChange(name, "added");
   await addMembers(name, members, manager);
   const how =
@@ -155,9 +155,9 @@ async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise
   );
 }
 
-async function addTo(name: string, flags: TeamFlags, manager: Manager): Promise<void> {
-  const claim = claimOf(flags);
-  const members = membersOf(flags, manager);
+async function addToTeam(name: string, flags: TeamFlags, manager: Manager): Promise<void> {
+  const claim = parseClaim(flags);
+  const members = parseMembers(flags, manager);
   if (!(await manager.teams.find(name))) throw noSuchTeam(name);
   if (claim !== undefined && (await manager.teams.setClaim(name, claim))) manager.recordChange(name, "claim set");
   await addMembers(name, members, manager);
@@ -169,18 +169,18 @@ async function addTo(name: string, flags: TeamFlags, manager: Manager): Promise<
 }
 
 /** Flags of a new team. */
-const OF_NEW = ["base-url", "client-id", "workspace-id", "secret-stdin", "secret-file"] as const;
+const NEW_TEAM_FLAGS = ["base-url", "client-id", "workspace-id", "secret-stdin", "secret-file"] as const;
 
 async function addTeam(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
-  const isNew = OF_NEW.some((flag) => flags[flag] !== undefined);
+  const isNew = NEW_TEAM_FLAGS.some((flag) => flags[flag] !== undefined);
   const hasMore = flags.claim !== undefined || flags.member !== undefined;
-  await (isNew || !hasMore ? addNew(name, flags, manager) : addTo(name, flags, manager));
+  await (isNew || !hasMore ? createNewTeam(name, flags, manager) : addToTeam(name, flags, manager));
   return 0;
 }
 
 async function removeTeam(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
   const { teams, recordChange, print } = manager;
-  const members = membersOf(flags, manager);
+  const members = parseMembers(flags, manager);
   if (members.length === 0) {
     if (!(await teams.remove(name))) throw noSuchTeam(name);
     recordChange(name, "removed");
@@ -201,7 +201,7 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   const { teams, recordChange, print, firstKey } = manager;
   const team = await teams.find(name);
   if (!team) throw noSuchTeam(name);
-  const { text: clientSecret, stored } = await givenSecret(name, flags, manager);
+  const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
   const { baseUrl, clientId, workspaceId } = team;
   if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   if (!(await teams.replaceSecret(name, stored))) throw noSuchTeam(name);
@@ -211,7 +211,7 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   return 0;
 }
 
-interface CheckedTeam {
+interface TeamCheck {
   readonly team: string;
   readonly ok: boolean;
   readonly detail: string;
@@ -220,13 +220,13 @@ interface CheckedTeam {
 
 /** Checks the secret of a team. Errors of its credentials are part of the result. */
 export async function checkTeam(
-  team: ListedTeam,
+  team: TeamWithMembers,
   { secrets }: Pick<Manager, "secrets">,
   shouldVerify: boolean,
-): Promise<CheckedTeam> {
+): Promise<TeamCheck> {
   const { name, baseUrl, clientId, workspaceId, claim, members } = team;
   try {
-    const clientSecret = await secrets.of(team);
+    const clientSecret = await secrets.read(team);
     if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   } catch (error) {
     if (!(error instanceof Failure)) return { team: name, ok: false, detail: errorMessage(error) };
@@ -257,12 +257,12 @@ async function checkTeams(
   if (json) manager.print(inJson({ ok, teams: checks }));
   else if (checks.length === 0) manager.print("There is no team yet: mic-mcp teams add makes one.");
   else
-    for (const { team, ok: isWell, detail, fix } of checks)
-      manager.print(`${isWell ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
+    for (const { team, ok: isOk, detail, fix } of checks)
+      manager.print(`${isOk ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
   return ok ? 0 : 1;
 }
 
-const shown = ({ name, baseUrl, clientId, workspaceId, claim, members, secret, changedAt }: ListedTeam) => ({
+const toListed = ({ name, baseUrl, clientId, workspaceId, claim, members, secret, changedAt }: TeamWithMembers) => ({
   name,
   baseUrl,
   clientId,
@@ -276,7 +276,7 @@ const shown = ({ name, baseUrl, clientId, workspaceId, claim, members, secret, c
 const COLUMNS = ["team", "workspace", "client", "service", "claim", "members", "secret"];
 
 async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promise<number> {
-  const found = (await teams.list()).map(shown);
+  const found = (await teams.list()).map(toListed);
   if (json) {
     print(inJson({ teams: found }));
     return 0;
@@ -326,25 +326,25 @@ export async function rotateKeys({ teams, secrets, firstKey, recordChange, print
   return broken.length === 0 ? 0 : 1;
 }
 
-type TeamAction = (typeof TEAM_ACTIONS)[number];
+type TeamSubcommand = (typeof TEAM_ACTIONS)[number];
 
 /** Throws UsageError. */
-function actionOf(argument: string | undefined): TeamAction {
-  const action = TEAM_ACTIONS.find((each) => each === argument);
-  if (action) return action;
-  const like = argument === undefined ? "" : didYouMean(argument, TEAM_ACTIONS);
-  throw new UsageError(`mic-mcp teams takes one of ${TEAM_ACTIONS.join(", ")}.${like}`);
+function parseSubcommand(argument: string | undefined): TeamSubcommand {
+  const subcommand = TEAM_ACTIONS.find((each) => each === argument);
+  if (subcommand) return subcommand;
+  const suggestion = argument === undefined ? "" : didYouMean(argument, TEAM_ACTIONS);
+  throw new UsageError(`mic-mcp teams takes one of ${TEAM_ACTIONS.join(", ")}.${suggestion}`);
 }
 
 /** The team that the action is about; empty if it is about all teams. Throws UsageError. */
-function nameOf(action: TeamAction, names: readonly string[]): string {
-  const isAboutAll = action === "list" || action === "rotate-keys";
+function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): string {
+  const isAboutAll = subcommand === "list" || subcommand === "rotate-keys";
   if (isAboutAll && names.length > 0)
-    throw new UsageError(`mic-mcp teams ${action} takes no team: it is about all of them.`);
-  if (isAboutAll || (action === "check" && names.length === 0)) return "";
+    throw new UsageError(`mic-mcp teams ${subcommand} takes no team: it is about all of them.`);
+  if (isAboutAll || (subcommand === "check" && names.length === 0)) return "";
   const [name, ...more] = names;
   if (name === undefined || more.length > 0)
-    throw new UsageError(`mic-mcp teams ${action} takes the name of one team.`);
+    throw new UsageError(`mic-mcp teams ${subcommand} takes the name of one team.`);
   if (!TEAM_NAME.test(name))
     throw new UsageError(
       `${quote(name)} cannot be a team's name, which is part of a URL: 1 to 63 of a-z, 0-9 and -, none of - in front.`,
@@ -352,9 +352,9 @@ function nameOf(action: TeamAction, names: readonly string[]): string {
   return name;
 }
 
-type RunAction = (name: string, flags: TeamFlags, manager: Manager) => Promise<number>;
+type SubcommandHandler = (name: string, flags: TeamFlags, manager: Manager) => Promise<number>;
 
-const RUN: Readonly<Record<TeamAction, RunAction>> = {
+const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> = {
   add: addTeam,
   remove: removeTeam,
   "rotate-secret": rotateSecret,
@@ -371,7 +371,7 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     allowPositionals: true,
   });
   const [argument, ...names] = positionals;
-  const action = actionOf(argument);
+  const subcommand = parseSubcommand(argument);
   const settings = readStoreSettings(environment);
   const { database, journal, close } = openDatabase(settings);
   const audit = createAudit(journal, {
@@ -385,14 +385,18 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
     recordChange(team, what, member) {
       const resourceId = member && callerId(member.issuer, member.subject);
-      audit.write(operatorOf(team), { event: "team", outcome: what, ...(resourceId !== undefined && { resourceId }) });
+      audit.write(createOperatorAuditor(team), {
+        event: "team",
+        outcome: what,
+        ...(resourceId !== undefined && { resourceId }),
+      });
     },
     print: (text) => void process.stdout.write(`${text}\n`),
   };
   try {
-    return await RUN[action](nameOf(action, names), values, manager);
+    return await SUBCOMMAND_HANDLERS[subcommand](parseTeamName(subcommand, names), values, manager);
   } finally {
-    await audit.written();
+    await audit.flush();
     await close();
   }
 }

@@ -13,18 +13,18 @@ import type { LinkedFiles } from "../../toolkit/linked-files.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
 import type { Encryption } from "../encryption.ts";
 import { SECURITY_HEADERS } from "../frontend/edge.ts";
-import type { Candidate } from "../tenancy/runtimes.ts";
-import { CSV_TYPE, DOWNLOADS_PATH, plainType, Ticket } from "./links.ts";
+import type { CallerClaims } from "../tenancy/runtimes.ts";
+import { CSV_TYPE, DOWNLOADS_PATH, Ticket, toValidMediaType } from "./links.ts";
 
 /** Facts for the audit. */
-export interface EndedDownload {
+export interface FinishedDownload {
   readonly caller: string;
   readonly team: string | undefined;
   /** The OAuth client that the link was made for. */
   readonly client: string;
   readonly kind: Ticket["kind"];
   /** The asset's id, or the tool whose rows they are. */
-  readonly of: string;
+  readonly source: string;
   /** Of the request. */
   readonly traceId: string | undefined;
   readonly status: number;
@@ -34,12 +34,12 @@ export interface EndedDownload {
 }
 
 /** The row of the audit; its outcome says whether the whole file was sent, or how the request was refused. */
-export function auditRow(download: EndedDownload): readonly [Auditor, AuditEvent] {
-  const { caller, team = "", client, kind, of, status, isComplete, traceId } = download;
+export function toAuditRow(download: FinishedDownload): readonly [Auditor, AuditEvent] {
+  const { caller, team = "", client, kind, source, status, isComplete, traceId } = download;
   const outcome = status === 200 ? (isComplete ? "whole" : "broken off") : `HTTP ${status}`;
   return [
     { caller, team, client, traceId: () => traceId },
-    { event: "download", outcome, ...(kind === "asset" ? { resourceId: of } : { tool: of }) },
+    { event: "download", outcome, ...(kind === "asset" ? { resourceId: source } : { tool: source }) },
   ];
 }
 
@@ -48,11 +48,11 @@ export interface DownloadOptions {
   /** Tools that make rows. */
   readonly tools: readonly DefinedTool[];
   /** The runtime of this caller in this team; undefined if they are not a member now, or it does not exist. */
-  readonly runtimeOf: (caller: Candidate, team: string | undefined) => Promise<Runtime | undefined>;
+  readonly runtimeOf: (caller: CallerClaims, team: string | undefined) => Promise<Runtime | undefined>;
   /** "bearer": a link also needs the token of the caller for whom it was made. */
   readonly links: "ticket" | "bearer";
   readonly log: Log;
-  readonly onEnd?: (download: EndedDownload) => void;
+  readonly onFinished?: (download: FinishedDownload) => void;
   /** The trace id of the current request. */
   readonly traceId?: () => string | undefined;
   readonly limits?: DownloadLimits;
@@ -70,7 +70,7 @@ const RETRY_AFTER_SECONDS = 5;
 const HEADERS = { ...SECURITY_HEADERS, "content-security-policy": "default-src 'none'; sandbox" };
 
 /** An answer without a file. */
-class Refused extends Error {
+class DownloadRefused extends Error {
   override readonly name = "Refused";
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -82,29 +82,29 @@ class Refused extends Error {
   }
 }
 
-const tryAgain = (why: string): Refused =>
-  new Refused(503, `${why} Try again in a moment.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
+const temporarilyUnavailable = (why: string): DownloadRefused =>
+  new DownloadRefused(503, `${why} Try again in a moment.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
 
-const noSuchFile = (): Refused => new Refused(404, "There is no such file.");
+const noSuchFile = (): DownloadRefused => new DownloadRefused(404, "There is no such file.");
 
 const STATUS: Partial<Readonly<Record<FailureKind, number>>> = { not_found: 404, rate_limited: 503, timeout: 504 };
 
 /** Maps a refusal by the API to an answer. Any other error is an internal one. */
-function refusalOf(error: unknown, { redactor }: Runtime): unknown {
+function toRefusal(error: unknown, { redactor }: Runtime): unknown {
   if (!(error instanceof Failure)) return error;
   const { kind, message, retryAfterSeconds } = error.facts;
   const after = retryAfterSeconds === undefined ? undefined : { "retry-after": String(retryAfterSeconds) };
-  return new Refused(STATUS[kind] ?? 502, redactor.redact(`The file cannot be had now: ${message}`), after);
+  return new DownloadRefused(STATUS[kind] ?? 502, redactor.redact(`The file cannot be had now: ${message}`), after);
 }
 
 /** RFC 6266; characters outside ASCII are only in filename* (RFC 8187). */
-function disposition(fileName: string): string {
+function contentDisposition(fileName: string): string {
   const plainName = fileName.replace(/[^\x20-\x7e]/g, "_");
   const exact = encodeURIComponent(fileName).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
   return `attachment; filename="${plainName}"; filename*=UTF-8''${exact}`;
 }
 
-const answerOf = ({ status, message, headers }: Refused): Response =>
+const toResponse = ({ status, message, headers }: DownloadRefused): Response =>
   new Response(`${message}\n`, {
     status,
     headers: { ...HEADERS, "content-type": "text/plain; charset=utf-8", ...headers },
@@ -114,16 +114,16 @@ interface OpenedFile {
   readonly contentType: string;
   /** Undefined if the API does not say. */
   readonly length: number | undefined;
-  readonly pieces: AsyncIterable<Buffer>;
+  readonly chunks: AsyncIterable<Buffer>;
 }
 
 /** Throws if the body differs from the length in its header. */
-async function* withLength(length: number | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* verifyLength(length: number | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.length;
+  for await (const chunk of body) {
+    bytes += chunk.length;
     if (length !== undefined && bytes > length) break;
-    yield piece;
+    yield chunk;
   }
   if (length !== undefined && bytes !== length) throw new Error("the file is not as long as it was said to be");
 }
@@ -134,12 +134,12 @@ async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSigna
   const request = { path: { assetId } };
   return await withAssetStream(service, getMicPublicAssetContent, request, context, async (answer) => {
     const length = contentLengthOf(answer);
-    return { contentType: plainType(contentTypeOf(answer)), length, pieces: withLength(length, answer.body) };
+    return { contentType: toValidMediaType(contentTypeOf(answer)), length, chunks: verifyLength(length, answer.body) };
   });
 }
 
 /** Runs the same call again, and takes its file. */
-async function makeRows(
+async function regenerateRows(
   tool: DefinedTool,
   args: Readonly<Record<string, unknown>>,
   runtime: Runtime,
@@ -148,22 +148,22 @@ async function makeRows(
   const { ports } = runtime;
   const { files, service } = ports;
   if (files.kind !== "links") throw new Error("only what makes links redeems them");
-  let made: Buffer | undefined;
-  const taking: LinkedFiles = {
+  let capturedCsv: Buffer | undefined;
+  const capturingFiles: LinkedFiles = {
     ...files,
     async rows(rows) {
-      made = rows.csv;
+      capturedCsv = rows.csv;
       return await files.rows(rows);
     },
   };
   const call = createToolCall(runtime, tool.name, { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
-  await tool.create({ ...ports, files: taking }).invoke(args, call);
-  if (made === undefined) throw new Error("the call made no rows");
-  const csv = made;
+  await tool.create({ ...ports, files: capturingFiles }).invoke(args, call);
+  if (capturedCsv === undefined) throw new Error("the call made no rows");
+  const csv = capturedCsv;
   return {
     contentType: CSV_TYPE,
     length: csv.length,
-    pieces: (async function* () {
+    chunks: (async function* () {
       yield csv;
     })(),
   };
@@ -173,21 +173,24 @@ async function makeRows(
  * Resolves with a response to send, true when it has sent the file, or false if the path is not that of a link. `callerOf`: the caller
  * by the request's access token, or the refusal of the token.
  */
-type ServeDownload = (exchange: Exchange, callerOf: () => Promise<Candidate | Response>) => Promise<Response | boolean>;
+type ServeDownload = (
+  exchange: Exchange,
+  callerOf: () => Promise<CallerClaims | Response>,
+) => Promise<Response | boolean>;
 
 export function createDownloads(options: DownloadOptions): ServeDownload {
-  const { encryption, tools, runtimeOf, links, log, onEnd, traceId, limits = LIMITS } = options;
+  const { encryption, tools, runtimeOf, links, log, onFinished, traceId, limits = LIMITS } = options;
   const running = new Map<string, number>();
-  let all = 0;
+  let total = 0;
 
   /** Takes a slot. The result frees it. */
   function acquireSlot(name: string): () => void {
     const count = running.get(name) ?? 0;
-    if (all >= limits.all || count >= limits.team) throw tryAgain("Too many downloads at once.");
-    all += 1;
+    if (total >= limits.all || count >= limits.team) throw temporarilyUnavailable("Too many downloads at once.");
+    total += 1;
     running.set(name, count + 1);
     return () => {
-      all -= 1;
+      total -= 1;
       const left = (running.get(name) ?? 1) - 1;
       if (left === 0) running.delete(name);
       else running.set(name, left);
@@ -198,23 +201,23 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     if (ticket.kind === "asset") return await openAsset(ticket.assetId, runtime, signal);
     const tool = tools.find(({ name }) => name === ticket.tool);
     if (tool?.effect !== "export") throw noSuchFile();
-    return await makeRows(tool, ticket.arguments, runtime, signal);
+    return await regenerateRows(tool, ticket.arguments, runtime, signal);
   }
 
   /** Sends the file. If it breaks off, the connection is reset: a part must not look like the whole. */
-  async function send({ contentType, length, pieces }: OpenedFile, fileName: string, exchange: Exchange) {
+  async function sendFile({ contentType, length, chunks }: OpenedFile, fileName: string, exchange: Exchange) {
     let bytes = 0;
     exchange.startStream(200, {
       ...HEADERS,
       "content-type": contentType,
-      "content-disposition": disposition(fileName),
+      "content-disposition": contentDisposition(fileName),
       ...(length !== undefined && { "content-length": length }),
     });
     try {
-      for await (const piece of pieces) {
+      for await (const chunk of chunks) {
         exchange.signal.throwIfAborted();
-        bytes += piece.length;
-        exchange.write(piece);
+        bytes += chunk.length;
+        exchange.write(chunk);
         await exchange.waitForDrain();
       }
       exchange.end();
@@ -224,38 +227,44 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     return { bytes, isComplete: await exchange.finished };
   }
 
-  async function give(ticket: Ticket, recipient: Candidate, exchange: Exchange): Promise<void> {
+  async function sendDownload(ticket: Ticket, recipient: CallerClaims, exchange: Exchange): Promise<void> {
     const { team, client, kind } = ticket;
-    const of = kind === "asset" ? ticket.assetId : ticket.tool;
+    const source = kind === "asset" ? ticket.assetId : ticket.tool;
     const { id: caller } = recipient;
-    const about = { caller, team, client, kind, of, traceId: traceId?.() };
+    const facts = { caller, team, client, kind, source, traceId: traceId?.() };
     const releaseSlot = acquireSlot(ticket.team ?? caller);
     try {
       const runtime = await runtimeOf(recipient, ticket.team).catch((error: unknown) => {
         log.error({ reason: errorMessage(error) }, "nobody can tell what a link is for");
-        throw tryAgain("Nobody can tell now what this link is for.");
+        throw temporarilyUnavailable("Nobody can tell now what this link is for.");
       });
       if (!runtime) throw noSuchFile();
       const file = await open(ticket, runtime, exchange.signal).catch((error: unknown) => {
-        throw refusalOf(error, runtime);
+        throw toRefusal(error, runtime);
       });
-      onEnd?.({ ...about, status: 200, ...(await send(file, ticket.fileName, exchange)) });
+      onFinished?.({ ...facts, status: 200, ...(await sendFile(file, ticket.fileName, exchange)) });
     } catch (error) {
-      onEnd?.({ ...about, status: error instanceof Refused ? error.status : 500, bytes: 0, isComplete: false });
+      onFinished?.({
+        ...facts,
+        status: error instanceof DownloadRefused ? error.status : 500,
+        bytes: 0,
+        isComplete: false,
+      });
       throw error;
     } finally {
       releaseSlot();
     }
   }
 
-  async function serve(exchange: Exchange, callerOf: () => Promise<Candidate | Response>): Promise<Response | true> {
-    if (exchange.request.method !== "GET") throw new Refused(405, "Only GET is served here.", { allow: "GET" });
+  async function serve(exchange: Exchange, callerOf: () => Promise<CallerClaims | Response>): Promise<Response | true> {
+    if (exchange.request.method !== "GET") throw new DownloadRefused(405, "Only GET is served here.", { allow: "GET" });
     const caller = links === "bearer" ? await callerOf() : undefined;
     if (caller instanceof Response) return caller;
     const decrypted = await encryption.decryptForAny("download", exchange.path.slice(DOWNLOADS_PATH.length), Ticket);
-    if (decrypted === "expired") throw new Refused(410, "This link is too old. Call the tool again for a new one.");
+    if (decrypted === "expired")
+      throw new DownloadRefused(410, "This link is too old. Call the tool again for a new one.");
     if (!decrypted || (caller && caller.id !== decrypted.caller)) throw noSuchFile();
-    await give(decrypted.value, caller ?? { id: decrypted.caller, ...decrypted.value.holder }, exchange);
+    await sendDownload(decrypted.value, caller ?? { id: decrypted.caller, ...decrypted.value.holder }, exchange);
     return true;
   }
 
@@ -264,9 +273,9 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     try {
       return await serve(exchange, callerOf);
     } catch (error) {
-      if (error instanceof Refused) return answerOf(error);
+      if (error instanceof DownloadRefused) return toResponse(error);
       log.error({ reason: errorMessage(error) }, "download");
-      return answerOf(new Refused(500, "Internal server error."));
+      return toResponse(new DownloadRefused(500, "Internal server error."));
     }
   };
 }

@@ -21,12 +21,17 @@ import type { Encryption } from "../encryption.ts";
 const holder = z.strictObject({ issuer: z.string(), subject: z.string(), groups: z.array(z.string()) });
 export type Holder = z.infer<typeof holder>;
 
-const named = { team: z.string().optional(), holder, client: z.string(), fileName: z.string() };
+const ticketFields = { team: z.string().optional(), holder, client: z.string(), fileName: z.string() };
 
 export const Ticket = z.discriminatedUnion("kind", [
-  z.strictObject({ ...named, kind: z.literal("asset"), assetId: z.string() }),
+  z.strictObject({ ...ticketFields, kind: z.literal("asset"), assetId: z.string() }),
   /** The rows are made again by the same call. */
-  z.strictObject({ ...named, kind: z.literal("rows"), tool: z.string(), arguments: z.record(z.string(), z.unknown()) }),
+  z.strictObject({
+    ...ticketFields,
+    kind: z.literal("rows"),
+    tool: z.string(),
+    arguments: z.record(z.string(), z.unknown()),
+  }),
 ]);
 export type Ticket = z.infer<typeof Ticket>;
 
@@ -35,7 +40,7 @@ export const DOWNLOADS_PATH = "/downloads/";
 /** Some proxies refuse longer URLs. */
 const MAX_CHARS = 4_000;
 
-interface LinkMaker {
+interface LinkOptions {
   readonly encryption: Pick<Encryption, "encrypt">;
   /** The URL of this deployment: an origin, and perhaps a path. */
   readonly publicUrl: string;
@@ -72,9 +77,9 @@ type LinkTarget =
     };
 
 /** Throws Failure if it would be too long. */
-async function makeLink(
+async function createLink(
   target: LinkTarget,
-  { encryption, publicUrl, seconds, caller, holder, team, client, now }: LinkMaker,
+  { encryption, publicUrl, seconds, caller, holder, team, client, now }: LinkOptions,
 ): Promise<Link> {
   const ticket = { ...target, holder, client, ...(team !== undefined && { team }) };
   const expiresAt = now() + seconds * 1000;
@@ -86,7 +91,7 @@ async function makeLink(
   };
 }
 
-export interface LinkedFilesOptions extends LinkMaker {
+export interface LinkedFilesOptions extends LinkOptions {
   readonly service: ApiClient;
   /** Text and images up to this size are in the answer. */
   readonly inlineBytes: number;
@@ -95,14 +100,14 @@ export interface LinkedFilesOptions extends LinkMaker {
 export const CSV_TYPE = "text/csv; charset=utf-8";
 const IMAGE = /^image\/(?:png|jpeg|gif|webp)$/i;
 /** A media type that is valid in a header (RFC 9110, 8.3.1). */
-const TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?:; ?[\w-]{1,40}=[\w.+-]{1,60})?$/;
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?:; ?[\w-]{1,40}=[\w.+-]{1,60})?$/;
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
-export const plainType = (type: string): string => (TYPE.test(type) ? type : "application/octet-stream");
+export const toValidMediaType = (type: string): string => (MEDIA_TYPE.test(type) ? type : "application/octet-stream");
 
 /** The first `max` bytes. It does not read more. */
-async function startOf(
+async function readStart(
   answer: StreamedResponse,
   max: number,
 ): Promise<{ readonly start: Buffer; readonly isComplete: boolean }> {
@@ -123,15 +128,15 @@ function contentOf(bytes: Buffer, contentType: string): FileContent | undefined 
   return text === undefined ? undefined : { text };
 }
 
-export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFilesOptions): LinkedFiles {
-  async function look(endpoint: Endpoint, { assetId, fileName, preview }: AssetRequest, context: CallContext) {
+export function createLinkedFiles({ service, inlineBytes, ...linkOptions }: LinkedFilesOptions): LinkedFiles {
+  async function inspectAsset(endpoint: Endpoint, { assetId, fileName, preview }: AssetRequest, context: CallContext) {
     const request: CallRequest = { path: { assetId } };
     return await withAssetStream(service, endpoint, request, context, async (answer) => {
-      const contentType = plainType(contentTypeOf(answer));
+      const contentType = toValidMediaType(contentTypeOf(answer));
       const length = contentLengthOf(answer);
       const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);
       const isSmall = length === undefined || length <= inlineBytes;
-      const { start, isComplete } = await startOf(answer, isSmall ? inlineBytes : preview ? PREVIEW_BYTES : 0);
+      const { start, isComplete } = await readStart(answer, isSmall ? inlineBytes : preview ? PREVIEW_BYTES : 0);
       const content = isSmall && isComplete ? contentOf(start, contentType) : undefined;
       return {
         fileName: name,
@@ -146,17 +151,17 @@ export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFile
   return {
     kind: "links",
     async asset(endpoint, wanted, context) {
-      const seen = await look(endpoint, wanted, context);
+      const inspected = await inspectAsset(endpoint, wanted, context);
       return {
-        ...seen,
-        ...(await makeLink({ kind: "asset", assetId: wanted.assetId, fileName: seen.fileName }, maker)),
+        ...inspected,
+        ...(await createLink({ kind: "asset", assetId: wanted.assetId, fileName: inspected.fileName }, linkOptions)),
       };
     },
     async rows({ tool, arguments: args, fileName, csv }) {
-      const link = await makeLink({ kind: "rows", tool, arguments: args, fileName }, maker);
+      const link = await createLink({ kind: "rows", tool, arguments: args, fileName }, linkOptions);
       if (csv.length > inlineBytes) return { fileName, contentType: CSV_TYPE, ...link };
-      const shown = { content: { text: csv.toString() }, bytes: csv.length, sha256: sha256(csv) };
-      return { fileName, contentType: CSV_TYPE, ...shown, ...link };
+      const inlineContent = { content: { text: csv.toString() }, bytes: csv.length, sha256: sha256(csv) };
+      return { fileName, contentType: CSV_TYPE, ...inlineContent, ...link };
     },
   };
 }

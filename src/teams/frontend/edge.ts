@@ -35,16 +35,16 @@ export const SECURITY_HEADERS = {
 const YEAR_SECONDS = 31_536_000;
 
 /** An IPv4 address, also of the form ::ffff:1.2.3.4. */
-const plainAddress = (address: string): string => /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+const normalizeAddress = (address: string): string => /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
 
 /** `1.2.3.4`, `1.2.3.4:5`, `::1` or `[::1]:5` without the port; undefined for anything else. */
-function addressIn(entry: string): string | undefined {
-  const [, bracketed, four] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? [];
-  const address = bracketed ?? four ?? entry;
-  return isIP(address) === 0 ? undefined : plainAddress(address);
+function parseAddress(entry: string): string | undefined {
+  const [, bracketed, ipv4] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? [];
+  const address = bracketed ?? ipv4 ?? entry;
+  return isIP(address) === 0 ? undefined : normalizeAddress(address);
 }
 
-const listOf = (headers: readonly string[] | undefined): readonly string[] =>
+const splitList = (headers: readonly string[] | undefined): readonly string[] =>
   (headers ?? []).flatMap((header) => header.split(",").map((entry) => entry.trim()));
 
 export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () => false }: EdgeOptions): Edge {
@@ -53,8 +53,8 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
   const allowed = new Set(allowedOrigins);
 
   /** Each balancer appends its client to X-Forwarded-For. Entries before one that is no address are ignored. */
-  function clientOf(peer: string, forwardedFor: readonly string[]): string {
-    const addresses = forwardedFor.map(addressIn);
+  function clientAddress(peer: string, forwardedFor: readonly string[]): string {
+    const addresses = forwardedFor.map(parseAddress);
     const valid = addresses.slice(addresses.lastIndexOf(undefined) + 1).flatMap((address) => address ?? []);
     const hops = [peer, ...valid.reverse()];
     return hops.find((address) => !isTrustedProxy(address)) ?? hops.at(-1) ?? peer;
@@ -68,28 +68,28 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
     return URL.canParse(url) && new URL(url).host === ownHost;
   }
 
-  const originOf = ({ headersDistinct: { origin: origins = [] } }: IncomingMessage): string | undefined =>
+  const allowedOriginOf = ({ headersDistinct: { origin: origins = [] } }: IncomingMessage): string | undefined =>
     origins.length === 1 && allowed.has(origins[0] ?? "") ? origins[0] : undefined;
 
   function findRefusalReason(request: IncomingMessage, peer: string): string | undefined {
     const { headersDistinct } = request;
     const isTrusted = isTrustedProxy(peer);
     if (!isTrusted && !isLoopback(peer)) return "This server takes requests from its balancer alone (MIC_TRUST_PROXY).";
-    if (isTls && isTrusted && listOf(headersDistinct["x-forwarded-proto"]).at(-1)?.toLowerCase() === "http")
+    if (isTls && isTrusted && splitList(headersDistinct["x-forwarded-proto"]).at(-1)?.toLowerCase() === "http")
       return "This server is called over https alone.";
     if (!isOwnHost(headersDistinct["host"])) return `The Host header must be ${ownHost}.`;
-    if ((headersDistinct["origin"] ?? []).length > 0 && originOf(request) === undefined)
+    if ((headersDistinct["origin"] ?? []).length > 0 && allowedOriginOf(request) === undefined)
       return "The Origin header must be absent or one of those that this server allows (MIC_ALLOWED_ORIGINS).";
     return undefined;
   }
 
   return {
     check(request) {
-      const peer = plainAddress(request.socket.remoteAddress ?? "");
+      const peer = normalizeAddress(request.socket.remoteAddress ?? "");
       const reason = findRefusalReason(request, peer);
       if (reason !== undefined) return { refused: errorResponse(403, reason) };
       const isPreflight = "access-control-request-method" in request.headers;
-      if (request.method === "OPTIONS" && isPreflight && originOf(request) !== undefined)
+      if (request.method === "OPTIONS" && isPreflight && allowedOriginOf(request) !== undefined)
         return {
           refused: new Response(null, {
             status: 204,
@@ -100,11 +100,11 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
             },
           }),
         };
-      return { address: clientOf(peer, listOf(request.headersDistinct["x-forwarded-for"])) };
+      return { address: clientAddress(peer, splitList(request.headersDistinct["x-forwarded-for"])) };
     },
 
     headers(request, isStream) {
-      const origin = originOf(request);
+      const origin = allowedOriginOf(request);
       return {
         ...SECURITY_HEADERS,
         ...(isTls && { "strict-transport-security": `max-age=${YEAR_SECONDS}` }),

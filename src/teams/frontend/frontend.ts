@@ -28,7 +28,7 @@ import {
   shuttingDown,
   tooManyRequests,
 } from "../../transports/http/responses.ts";
-import type { CallersTrace } from "../audit.ts";
+import type { CallerTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable } from "../oauth/provider.ts";
@@ -42,7 +42,7 @@ import {
   resourceAt,
   rootResource,
 } from "./sign-in.ts";
-import { createStateless } from "./stateless.ts";
+import { createStatelessClients } from "./stateless.ts";
 
 /** What the clients of one caller are served. */
 export interface CallerService extends HttpService {
@@ -80,7 +80,7 @@ export interface FrontendOptions extends EdgeOptions {
   readonly redact: Redact;
   readonly log: Log;
   readonly telemetry?: Telemetry | undefined;
-  readonly trace?: CallersTrace;
+  readonly trace?: CallerTrace;
   /** This caller may not even read. `team`: of the path. */
   readonly onRefusal?: (caller: Caller, team: string | undefined, refusal: Refusal) => void;
   monotonicMs(): number;
@@ -95,7 +95,7 @@ const limitExceeded = ({ why, retryAfterSeconds: seconds }: LimitExceeded, messa
   });
 
 /** What a body asks for: a stream, or a number of calls. `notes`: its notifications, except cancellations, which are never refused. */
-function requestedBy(body: unknown) {
+function countRequested(body: unknown) {
   const messages = [body].flat();
   const requests = messages.filter((message) => isJSONRPCRequest(message));
   const notes = messages.filter(
@@ -121,7 +121,7 @@ function createEndpoints() {
     /** `leave`: the request has ended. */
     acquire(service: HttpService) {
       const endpoint = endpoints.get(service) ?? {
-        mcp: createEndpoint(service, createStateless(service)),
+        mcp: createEndpoint(service, createStatelessClients(service)),
         requests: 0,
       };
       endpoints.set(service, endpoint);
@@ -173,7 +173,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     if (exchange.phase() === "ending") return shuttingDown();
     // A token for any resource is accepted: the link itself names its team.
     const resource = rootResource(publicOrigin);
-    const callerOf = async () => requireReader(await signIn.callerAtAny(exchange.request, address, resource), resource);
+    const callerOf = async () =>
+      requireReader(await signIn.callerForAnyResource(exchange.request, address, resource), resource);
     return await options.extraRoutes?.(exchange, callerOf);
   }
 
@@ -213,7 +214,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       const tool = typeof named === "string" ? named : method;
       return refuseWithinRate(caller, refused, () => service.onRefusal?.({ tool, reason: "insufficient_scope" }), body);
     }
-    const { calls, isStream, notes } = requestedBy(body);
+    const { calls, isStream, notes } = countRequested(body);
     const exceeded = notes === 0 ? undefined : limits.countMessages(caller.id, notes);
     if (exceeded) return limitExceeded(exceeded, body);
     if (calls === 0 && !isStream) return undefined;
@@ -233,7 +234,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     try {
       const response = await mcp.serve(exchange, {
         checkRequest: (body) => checkRightsAndLimits(authenticated, body, (each) => void releases.unshift(each)),
-        ...(trace && { runInContext: (body, serve) => trace.within(traceparentIn(body), serve) }),
+        ...(trace && { runInContext: (body, serve) => trace.run(traceparentIn(body), serve) }),
       });
       if (response) await exchange.respond(response);
       // A call counts until its answer has left.
@@ -286,7 +287,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     headers: edge.headers,
     serve(exchange) {
       const serve = () => routeRequest(exchange);
-      return trace?.within(exchange.request.headers["traceparent"], serve) ?? serve();
+      return trace?.run(exchange.request.headers["traceparent"], serve) ?? serve();
     },
 
     endStreams: endpoints.endStreams,

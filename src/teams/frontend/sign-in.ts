@@ -24,18 +24,18 @@ export interface Resource {
   readonly team: string | undefined;
 }
 
-function resource(publicOrigin: string, path: string, team: string | undefined): Resource {
+function createResource(publicOrigin: string, path: string, team: string | undefined): Resource {
   const url = new URL(path, publicOrigin);
   return { url, metadataUrl: getOAuthProtectedResourceMetadataUrl(url), team };
 }
 
-export const rootResource = (publicOrigin: string): Resource => resource(publicOrigin, MCP_PATH, undefined);
+export const rootResource = (publicOrigin: string): Resource => createResource(publicOrigin, MCP_PATH, undefined);
 
 /** Undefined if there is no such path. It does not depend on which teams exist: only members may learn that. */
 export function resourceAt(publicOrigin: string, path: string): Resource | undefined {
   if (path === MCP_PATH) return rootResource(publicOrigin);
   const team = path.startsWith(`${MCP_PATH}/`) ? path.slice(MCP_PATH.length + 1) : "";
-  return TEAM_NAME.test(team) ? resource(publicOrigin, path, team) : undefined;
+  return TEAM_NAME.test(team) ? createResource(publicOrigin, path, team) : undefined;
 }
 
 export interface SignInOptions {
@@ -91,13 +91,17 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
   /** `isOurs`: whether a token may be for this audience. */
   async function authenticate(
     request: IncomingMessage,
-    { address, resource, isOurs }: { address: string; resource: Resource; isOurs: (audience: string) => boolean },
+    {
+      address,
+      resource,
+      isOurs: isAcceptedAudience,
+    }: { address: string; resource: Resource; isOurs: (audience: string) => boolean },
   ): Promise<Caller | Response> {
     const token = bearerTokenOf(request);
     if (token === undefined) return challengeWithoutToken(resource);
     try {
-      const { caller, audiences } = await tokens.present(token);
-      if (audiences.some((each) => each === audience || isOurs(each))) return caller;
+      const { caller, audiences } = await tokens.verify(token);
+      if (audiences.some((each) => each === audience || isAcceptedAudience(each))) return caller;
       throw new TokenRefused("The token was issued for another server.");
     } catch (error) {
       if (error instanceof SigningKeyUnknown) {
@@ -117,7 +121,7 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
       authenticate(request, { address, resource, isOurs: (each) => each === resource.url.href }),
 
     /** The same at another path: a token for any resource is accepted. */
-    callerAtAny: (request: IncomingMessage, address: string, resource: Resource) =>
+    callerForAnyResource: (request: IncomingMessage, address: string, resource: Resource) =>
       authenticate(request, {
         address,
         resource,
@@ -152,8 +156,9 @@ export const createWellKnown =
     if (prefix === undefined) return undefined;
     const resource = resourceAt(publicOrigin, path.slice(prefix.length) || MCP_PATH);
     if (!resource) return undefined;
-    const place = prefix === AUTHORIZATION_SERVER_PATH ? new URL(prefix, resource.url) : new URL(resource.metadataUrl);
-    return oauthMetadataResponse(new Request(place, { method }), {
+    const documentUrl =
+      prefix === AUTHORIZATION_SERVER_PATH ? new URL(prefix, resource.url) : new URL(resource.metadataUrl);
+    return oauthMetadataResponse(new Request(documentUrl, { method }), {
       oauthMetadata: await tokens.metadata(),
       resourceServerUrl: resource.url,
       scopesSupported: [...scopes],

@@ -10,7 +10,7 @@ interface Closable {
   close(): Promise<void>;
 }
 
-export function createStateless(service: HttpService): LegacyHandler {
+export function createStatelessClients(service: HttpService): LegacyHandler {
   const inFlight = new Set<Closable>();
   return {
     async serve(exchange, messages) {

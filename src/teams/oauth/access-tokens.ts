@@ -8,7 +8,7 @@ import { createProvider, type ProviderMetadata, TokenRefused } from "./provider.
 import { createIntrospection, createJwtVerifier } from "./verifiers.ts";
 
 /** An acceptable token. */
-export interface Presented {
+export interface AcceptedToken {
   readonly caller: Caller;
   /** The resources for which it was issued. */
   readonly audiences: readonly string[];
@@ -41,16 +41,16 @@ const Claims = z.looseObject({
 /** Claims of ID tokens. Their audience is a client, so the audience does not exclude them if it is configured as a client id. */
 const ID_TOKEN_CLAIMS = ["nonce", "at_hash", "c_hash", "s_hash"];
 
-const wordsOf = (value: z.infer<typeof textOrList> | undefined): readonly string[] =>
+const splitScopes = (value: z.infer<typeof textOrList> | undefined): readonly string[] =>
   typeof value === "string" ? value.split(" ") : (value ?? []);
 
-const listOf = (value: z.infer<typeof textOrList> | undefined): readonly string[] =>
+const toList = (value: z.infer<typeof textOrList> | undefined): readonly string[] =>
   typeof value === "string" ? [value] : (value ?? []);
 
 const Fields = z.record(z.string(), z.unknown());
 
 /** A claim's name may contain dots (`https://example.org/groups`), so the whole name is tried first. */
-function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
+function getClaimAtPath(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let value: unknown = claims;
   for (const step of path.split(".")) {
@@ -67,12 +67,12 @@ const Groups = z
   .transform((groups) => groups.flatMap((group) => (typeof group === "string" ? [group] : [])).slice(0, MAX_GROUPS));
 
 /** `claims`: of a token of this issuer that is in force. Throws TokenRefused. */
-function presentedBy(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): Presented {
+function toAcceptedToken(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): AcceptedToken {
   const { data } = Claims.safeParse(claims);
   if (!data) throw new TokenRefused("The token does not say whose it is and how long: sub and exp are needed.");
   if (ID_TOKEN_CLAIMS.some((claim) => claim in data))
     throw new TokenRefused("This is an ID token; an access token is needed.");
-  const granted = new Set([...wordsOf(data.scope), ...wordsOf(data.scp)]);
+  const granted = new Set([...splitScopes(data.scope), ...splitScopes(data.scp)]);
   // RFC 9449 and RFC 8705: a server that does not check the proof of possession must not accept the token.
   if ("cnf" in data) throw new TokenRefused("The token is bound to a key; a bearer token is needed.");
   return {
@@ -82,10 +82,10 @@ function presentedBy(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules)
       subject: data.sub,
       clientId: data.client_id ?? data.azp ?? data.cid ?? data.appid ?? "",
       rights: new Set(RIGHTS.filter((right) => granted.has(scopes[right]))),
-      groups: Groups.safeParse(claimAt(data, teamClaim)).data ?? [],
+      groups: Groups.safeParse(getClaimAtPath(data, teamClaim)).data ?? [],
       expiresAt: data.exp * 1_000,
     },
-    audiences: listOf(data.aud),
+    audiences: toList(data.aud),
   };
 }
 
@@ -100,47 +100,52 @@ export interface AccessTokenOptions extends ClaimRules {
 
 export interface AccessTokens {
   /** Throws TokenRefused, or ProviderUnavailable if the token cannot be checked. The audience is not checked here. */
-  present(token: string): Promise<Presented>;
+  verify(token: string): Promise<AcceptedToken>;
   /** The identity provider's own. Throws ProviderUnavailable. */
   metadata(): Promise<ProviderMetadata>;
   /** Resolves when tokens can be checked. Throws ProviderUnavailable. */
   ready(): Promise<void>;
 }
 
-const MAX_KEPT = 10_000;
-const JWT_KEPT_MS = 60_000;
-const INTROSPECTED_KEPT_MS = 30_000;
+const MAX_CACHED_TOKENS = 10_000;
+const JWT_CACHE_MS = 60_000;
+const INTROSPECTION_CACHE_MS = 30_000;
 /** Short: a provider of several nodes may not know a token on all of them at once. */
-const REFUSED_KEPT_MS = 10_000;
+const REFUSED_CACHE_MS = 10_000;
 const MAX_TOKEN_CHARS = 24_576;
 
 /** The token itself is not kept. */
-const hashOf = (token: string): string => createHash("sha256").update(token).digest("base64");
+const hashToken = (token: string): string => createHash("sha256").update(token).digest("base64");
 
 export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   const { tokens, client, now, monotonicMs } = options;
   const provider = createProvider(options);
-  const keptMs = tokens === "jwt" ? JWT_KEPT_MS : INTROSPECTED_KEPT_MS;
+  const cacheMs = tokens === "jwt" ? JWT_CACHE_MS : INTROSPECTION_CACHE_MS;
   const verifier =
     tokens === "introspection" && client
-      ? createIntrospection(provider, { client, keptMs, now })
+      ? createIntrospection(provider, { client, cacheMs, now })
       : createJwtVerifier(provider, monotonicMs);
   const perf = { now };
-  const kept = new LRUCache<string, Presented>({ max: MAX_KEPT, ttlResolution: 0, perf });
+  const cache = new LRUCache<string, AcceptedToken>({ max: MAX_CACHED_TOKENS, ttlResolution: 0, perf });
   /**
    * Tokens that introspection refused: a client that repeats one does not repeat the request to the provider. They are kept apart, so that
    * bad tokens do not displace good ones. JWTs are checked without a request.
    */
-  const refused = new LRUCache<string, TokenRefused>({ max: MAX_KEPT, ttl: REFUSED_KEPT_MS, ttlResolution: 0, perf });
+  const refused = new LRUCache<string, TokenRefused>({
+    max: MAX_CACHED_TOKENS,
+    ttl: REFUSED_CACHE_MS,
+    ttlResolution: 0,
+    perf,
+  });
   /** Requests at the same moment with a new token share one check. */
-  const inFlight = new Map<string, Promise<Presented>>();
+  const inFlight = new Map<string, Promise<AcceptedToken>>();
 
-  async function check(token: string, hash: string): Promise<Presented> {
+  async function check(token: string, hash: string): Promise<AcceptedToken> {
     try {
-      const presented = presentedBy(await verifier.claimsOf(token, hash), options);
-      const ttl = Math.min(keptMs, presented.caller.expiresAt - now());
-      if (ttl > 0) kept.set(hash, presented, { ttl });
-      return presented;
+      const accepted = toAcceptedToken(await verifier.verifyClaims(token, hash), options);
+      const ttl = Math.min(cacheMs, accepted.caller.expiresAt - now());
+      if (ttl > 0) cache.set(hash, accepted, { ttl });
+      return accepted;
     } catch (error) {
       if (tokens === "introspection" && error instanceof TokenRefused) refused.set(hash, error);
       throw error;
@@ -150,10 +155,10 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   return {
     metadata: provider.metadata,
     ready: verifier.ready,
-    async present(token) {
+    async verify(token) {
       if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.");
-      const hash = hashOf(token);
-      const known = kept.get(hash);
+      const hash = hashToken(token);
+      const known = cache.get(hash);
       if (known) return known;
       const refusal = refused.get(hash);
       if (refusal) throw refusal;

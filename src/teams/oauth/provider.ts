@@ -29,7 +29,7 @@ export class SigningKeyUnknown extends ProviderUnavailable {
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 /** The metadata is read again after this time. */
-const METADATA_MS = 3_600_000;
+const METADATA_REFRESH_MS = 3_600_000;
 
 const url = z.string().refine((text) => URL.canParse(text) && isSecureUrl(new URL(text)));
 
@@ -68,7 +68,7 @@ function metadataUrls(issuer: string): readonly string[] {
   ];
 }
 
-function bodyOf(body: RequestInit["body"]): Buffer | undefined {
+function toBodyBuffer(body: RequestInit["body"]): Buffer | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === "string" || body instanceof URLSearchParams) return Buffer.from(body.toString());
   throw new TypeError("a request to the identity provider has a body of text or none");
@@ -76,11 +76,11 @@ function bodyOf(body: RequestInit["body"]): Buffer | undefined {
 
 export function createProvider({ issuer, transport, monotonicMs }: ProviderOptions): Provider {
   let readAtMs = 0;
-  let known: ProviderMetadata | undefined;
+  let cachedMetadata: ProviderMetadata | undefined;
 
   async function fetch(target: string, init: RequestInit = {}): Promise<Response> {
     const { origin, pathname, search } = new URL(target);
-    const body = bodyOf(init.body);
+    const body = toBodyBuffer(init.body);
     const answer = await transport.exchange(
       {
         method: init.method === "POST" ? "POST" : "GET",
@@ -96,54 +96,54 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
     return new Response(status === 204 || status === 304 ? null : new Uint8Array(answer.body), { status, headers });
   }
 
-  async function readAt(place: string): Promise<ProviderMetadata> {
-    const response = await fetch(place, { headers: { accept: "application/json" } });
-    if (response.status !== 200) throw new ProviderUnavailable(`${place} answered HTTP ${response.status}`);
+  async function fetchMetadataFrom(metadataUrl: string): Promise<ProviderMetadata> {
+    const response = await fetch(metadataUrl, { headers: { accept: "application/json" } });
+    if (response.status !== 200) throw new ProviderUnavailable(`${metadataUrl} answered HTTP ${response.status}`);
     const { data, error } = Metadata.safeParse(await response.json().catch(() => undefined));
     if (!data) {
       const fields = error.issues.map(({ path }) => path.join(".")).join(", ");
-      throw new ProviderUnavailable(`${place} is no metadata of an identity provider${fields && ` (${fields})`}`);
+      throw new ProviderUnavailable(`${metadataUrl} is no metadata of an identity provider${fields && ` (${fields})`}`);
     }
     // RFC 8414, 3.3: another's metadata could send tokens of another under this name.
     if (data.issuer !== issuer)
       throw new ProviderUnavailable(
-        `${place} is of the issuer ${JSON.stringify(data.issuer)}; MIC_AUTH_ISSUER must be the same text`,
+        `${metadataUrl} is of the issuer ${JSON.stringify(data.issuer)}; MIC_AUTH_ISSUER must be the same text`,
       );
     return data;
   }
 
-  async function read(): Promise<ProviderMetadata> {
+  async function fetchMetadata(): Promise<ProviderMetadata> {
     const reasons: string[] = [];
-    for (const place of metadataUrls(issuer)) {
+    for (const metadataUrl of metadataUrls(issuer)) {
       try {
-        const metadata = await readAt(place);
+        const metadata = await fetchMetadataFrom(metadataUrl);
         readAtMs = monotonicMs();
-        known = metadata;
+        cachedMetadata = metadata;
         return metadata;
       } catch (error) {
-        const isTheirs =
+        const isProviderError =
           error instanceof ProviderUnavailable || error instanceof TransportError || error instanceof ResponseTooLarge;
-        if (!isTheirs) throw error;
+        if (!isProviderError) throw error;
         reasons.push(errorMessage(error));
       }
     }
     throw new ProviderUnavailable(`the identity provider cannot be asked: ${reasons.join("; ")}`);
   }
 
-  let reading = memoizeUntilFailure(read);
+  let pendingMetadata = memoizeUntilFailure(fetchMetadata);
 
   return {
     issuer,
     fetch,
     async metadata() {
-      if (known === undefined) return await reading.get();
-      if (monotonicMs() - readAtMs > METADATA_MS) {
+      if (cachedMetadata === undefined) return await pendingMetadata.get();
+      if (monotonicMs() - readAtMs > METADATA_REFRESH_MS) {
         // In the background: the known metadata stays valid if this fails.
         readAtMs = monotonicMs();
-        reading = memoizeUntilFailure(read);
-        reading.get().catch(() => undefined);
+        pendingMetadata = memoizeUntilFailure(fetchMetadata);
+        pendingMetadata.get().catch(() => undefined);
       }
-      return known;
+      return cachedMetadata;
     },
   };
 }

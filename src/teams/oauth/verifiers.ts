@@ -16,20 +16,20 @@ const COOLDOWN_MS = 30_000;
 /** The same after a read that failed. */
 const FAILED_COOLDOWN_MS = 5_000;
 /** Keys that are known are read again after this, in the background. */
-const KEYS_MS = 600_000;
+const KEYS_REFRESH_MS = 600_000;
 const TIMEOUT_MS = 5_000;
 const MAX_SEEN = 10_000;
 
 const NO_SUCH_KEY = "ERR_JWKS_NO_MATCHING_KEY";
-const NOT_OF_PROVIDER = "The token is not one of the identity provider's.";
+const NOT_ISSUED_BY_PROVIDER = "The token is not one of the identity provider's.";
 
 /** What is wrong with a token, by jose's error codes. Any other code is an error of the provider or of this server. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: "The token has expired.",
   ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is not in force, or it is another issuer's.",
-  ERR_JWT_INVALID: NOT_OF_PROVIDER,
-  ERR_JWS_INVALID: NOT_OF_PROVIDER,
-  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: NOT_OF_PROVIDER,
+  ERR_JWT_INVALID: NOT_ISSUED_BY_PROVIDER,
+  ERR_JWS_INVALID: NOT_ISSUED_BY_PROVIDER,
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: NOT_ISSUED_BY_PROVIDER,
   ERR_JWKS_MULTIPLE_MATCHING_KEYS: "The token does not say which key signed it.",
   ERR_JOSE_ALG_NOT_ALLOWED: `The token must be signed with ${ALGORITHMS.join(", ")}.`,
   ERR_JOSE_NOT_SUPPORTED: `The token must be signed with ${ALGORITHMS.join(", ")}.`,
@@ -39,7 +39,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
  * The provider's signing keys. A token with an unknown key is refused only if the keys were read after this token first came.
  * Otherwise it may be signed with a key that is newer than the last read, which the token of a stranger may have caused.
  */
-function keysAt(jwksUri: string, fetch: Provider["fetch"], monotonicMs: () => number) {
+function createSigningKeys(jwksUri: string, fetch: Provider["fetch"], monotonicMs: () => number) {
   const keys = createRemoteJWKSet(new URL(jwksUri), {
     [customFetch]: fetch,
     // During its cooldown, jose refuses tokens with an unknown key. The cooldown is below instead.
@@ -78,22 +78,22 @@ function keysAt(jwksUri: string, fetch: Provider["fetch"], monotonicMs: () => nu
     return reading;
   }
 
-  const areKnown = (): boolean => keys.jwks() !== undefined;
+  const hasKeys = (): boolean => keys.jwks() !== undefined;
 
   return {
-    areKnown,
+    hasKeys,
     read,
 
     /** The key that signed the token with this hash. Throws TokenRefused, SigningKeyUnknown, or what jose throws. */
-    async keyFor(hash: string, ...[header, jws]: Parameters<typeof keys>) {
+    async findKey(hash: string, ...[header, jws]: Parameters<typeof keys>) {
       const lookUp = () =>
         keys(header, jws).catch((error: unknown) => {
           if (errorCode(error) !== NO_SUCH_KEY) throw error;
         });
       const begunBefore = seen.get(hash) ?? begun;
-      if (!areKnown()) await read();
+      if (!hasKeys()) await read();
       // In the background: known keys stay valid meanwhile.
-      else if (monotonicMs() - begunAtMs > KEYS_MS) read().catch(() => undefined);
+      else if (monotonicMs() - begunAtMs > KEYS_REFRESH_MS) read().catch(() => undefined);
       let key = await lookUp();
       if (!key && (reading !== undefined || monotonicMs() >= cooldownUntilMs)) {
         await read();
@@ -101,7 +101,7 @@ function keysAt(jwksUri: string, fetch: Provider["fetch"], monotonicMs: () => nu
       }
       if (key) return key;
       seen.set(hash, begunBefore);
-      if (succeeded > begunBefore) throw new TokenRefused(NOT_OF_PROVIDER);
+      if (succeeded > begunBefore) throw new TokenRefused(NOT_ISSUED_BY_PROVIDER);
       throw new SigningKeyUnknown(Math.max(1, Math.ceil((cooldownUntilMs - monotonicMs()) / 1_000)));
     },
   };
@@ -110,26 +110,27 @@ function keysAt(jwksUri: string, fetch: Provider["fetch"], monotonicMs: () => nu
 /** Returns the claims of a token of this provider that is in force. The methods throw TokenRefused or ProviderUnavailable. */
 export interface Verifier {
   /** `hash`: of the token, as a key for what this verifier remembers about it. */
-  claimsOf(token: string, hash: string): Promise<unknown>;
+  verifyClaims(token: string, hash: string): Promise<unknown>;
   /** Resolves when tokens can be checked. */
   ready(): Promise<void>;
 }
 
 export function createJwtVerifier(provider: Provider, monotonicMs: () => number): Verifier {
-  let held: { readonly jwksUri: string; readonly keys: ReturnType<typeof keysAt> } | undefined;
+  let cached: { readonly jwksUri: string; readonly keys: ReturnType<typeof createSigningKeys> } | undefined;
 
-  async function keysNow() {
+  async function getKeys() {
     const { jwks_uri: jwksUri } = await provider.metadata();
     if (jwksUri === undefined) throw new ProviderUnavailable("the identity provider's metadata names no jwks_uri");
-    if (held?.jwksUri !== jwksUri) held = { jwksUri, keys: keysAt(jwksUri, provider.fetch, monotonicMs) };
-    return held.keys;
+    if (cached?.jwksUri !== jwksUri)
+      cached = { jwksUri, keys: createSigningKeys(jwksUri, provider.fetch, monotonicMs) };
+    return cached.keys;
   }
 
   return {
-    async claimsOf(token, hash) {
-      const keys = await keysNow();
+    async verifyClaims(token, hash) {
+      const keys = await getKeys();
       try {
-        const { payload, protectedHeader } = await jwtVerify(token, (header, jws) => keys.keyFor(hash, header, jws), {
+        const { payload, protectedHeader } = await jwtVerify(token, (header, jws) => keys.findKey(hash, header, jws), {
           issuer: provider.issuer,
           algorithms: ALGORITHMS,
           clockTolerance: CLOCK_TOLERANCE_SECONDS,
@@ -148,8 +149,8 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
     },
 
     async ready() {
-      const keys = await keysNow();
-      if (keys.areKnown()) return;
+      const keys = await getKeys();
+      if (keys.hasKeys()) return;
       try {
         await keys.read();
       } catch (error) {
@@ -163,11 +164,11 @@ export interface IntrospectionOptions {
   /** What this deployment is to its identity provider. */
   readonly client: { readonly id: string; readonly secret: string };
   /** How long an answer that names no end is believed. */
-  readonly keptMs: number;
+  readonly cacheMs: number;
   now(): number;
 }
 
-const Answer = z.looseObject({
+const IntrospectionResponse = z.looseObject({
   iss: z.string().optional(),
   exp: z.number().optional(),
   nbf: z.number().optional(),
@@ -185,41 +186,41 @@ const DERIVED_SUBJECT = /^(?:username|client):/;
  * prefix, and a `sub` with such a prefix is refused: no username and no client id is equal to the `sub` of a user. `client_id` names
  * the client of all its users, so it is the subject only if the answer names no user (client credentials). Throws TokenRefused.
  */
-function subjectOf(answer: z.infer<typeof Answer>): string {
+function subjectOf(answer: z.infer<typeof IntrospectionResponse>): string {
   const { sub, username, client_id: clientId } = answer;
   if (sub) {
     if (!DERIVED_SUBJECT.test(sub)) return sub;
     throw new TokenRefused("The token's subject begins with username: or client:, which this server reserves.");
   }
   if (username) return `username:${username}`;
-  const namesUser = OTHER_USER_CLAIMS.some((claim) => (answer[claim] ?? "") !== "");
-  if (clientId && !namesUser) return `client:${clientId}`;
+  const hasUserClaim = OTHER_USER_CLAIMS.some((claim) => (answer[claim] ?? "") !== "");
+  if (clientId && !hasUserClaim) return `client:${clientId}`;
   throw new TokenRefused(
     "The identity provider does not say whose token this is: introspection must return sub or username.",
   );
 }
 
-export function createIntrospection(provider: Provider, { client, keptMs, now }: IntrospectionOptions): Verifier {
-  async function endpoint() {
+export function createIntrospection(provider: Provider, { client, cacheMs, now }: IntrospectionOptions): Verifier {
+  async function getIntrospectionServer() {
     const { issuer, introspection_endpoint } = await provider.metadata();
     if (introspection_endpoint === undefined)
       throw new ProviderUnavailable("the identity provider's metadata names no introspection_endpoint");
     return { issuer, introspection_endpoint };
   }
 
-  async function ask(token: string): Promise<{ readonly active: boolean }> {
-    const server = await endpoint();
-    const asking = { client_id: client.id };
+  async function introspect(token: string): Promise<{ readonly active: boolean }> {
+    const server = await getIntrospectionServer();
+    const oauthClient = { client_id: client.id };
     try {
       const response = await oauth.introspectionRequest(
         server,
-        asking,
+        oauthClient,
         oauth.ClientSecretBasic(client.secret),
         token,
         // The metadata has only URLs with https, or with http on this machine.
         { [oauth.customFetch]: provider.fetch, [oauth.allowInsecureRequests]: true },
       );
-      return await oauth.processIntrospectionResponse(server, asking, response);
+      return await oauth.processIntrospectionResponse(server, oauthClient, response);
     } catch (error) {
       throw new ProviderUnavailable(`the identity provider does not say whose a token is: ${errorMessage(error)}`, {
         cause: error,
@@ -228,10 +229,10 @@ export function createIntrospection(provider: Provider, { client, keptMs, now }:
   }
 
   return {
-    async claimsOf(token) {
-      const answered = await ask(token);
-      if (!answered.active) throw new TokenRefused("The token is not in force.");
-      const claims = Answer.safeParse(answered).data;
+    async verifyClaims(token) {
+      const response = await introspect(token);
+      if (!response.active) throw new TokenRefused("The token is not in force.");
+      const claims = IntrospectionResponse.safeParse(response).data;
       if (!claims) throw new ProviderUnavailable("what the identity provider says of a token cannot be read");
       if (claims.iss !== undefined && claims.iss !== provider.issuer)
         throw new TokenRefused("The token is another issuer's.");
@@ -240,7 +241,7 @@ export function createIntrospection(provider: Provider, { client, keptMs, now }:
       if ((claims.nbf ?? 0) > nowSeconds) throw new TokenRefused("The token is not in force yet.");
       const { client_id: clientId, ...others } = claims;
       return {
-        exp: nowSeconds + keptMs / 1_000,
+        exp: nowSeconds + cacheMs / 1_000,
         ...others,
         ...(clientId && { client_id: clientId }),
         sub: subjectOf(claims),
@@ -248,7 +249,7 @@ export function createIntrospection(provider: Provider, { client, keptMs, now }:
     },
 
     async ready() {
-      await endpoint();
+      await getIntrospectionServer();
     },
   };
 }

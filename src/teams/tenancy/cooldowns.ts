@@ -18,7 +18,7 @@ interface Options {
 }
 
 /** A row is read at most this often, because calls come in bursts. */
-const READ_AGAIN_MS = 1_000;
+const REFRESH_MS = 1_000;
 /** A call waits at most this long for the database, and then uses the last known value. */
 const TIMEOUT_MS = 1_000;
 const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
@@ -28,7 +28,7 @@ export const COOLDOWN_TABLES = { api_cooldowns: "team TEXT PRIMARY KEY, until_at
 
 const Row = z.object({ left_ms: z.number() });
 
-interface Known {
+interface CachedCooldown {
   /** By our own clock. It never moves back. */
   untilAt: number;
   readAt: number;
@@ -36,19 +36,19 @@ interface Known {
 }
 
 export function createCooldowns({ database: { query }, notices, now }: Options) {
-  const teams = new Map<string, Known>();
+  const teams = new Map<string, CachedCooldown>();
   notices?.on(COOLDOWN_CHANNEL, (team) => {
     const known = teams.get(team);
     if (known) known.readAt = Number.NEGATIVE_INFINITY;
   });
 
-  function knownOf(team: string): Known {
+  function getOrCreateCached(team: string): CachedCooldown {
     const known = teams.get(team) ?? { untilAt: 0, readAt: Number.NEGATIVE_INFINITY, reading: undefined };
     teams.set(team, known);
     return known;
   }
 
-  async function read(team: string, known: Known): Promise<void> {
+  async function read(team: string, known: CachedCooldown): Promise<void> {
     // Set before the read: a notice that comes meanwhile causes another read.
     known.readAt = now();
     try {
@@ -75,16 +75,16 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
       [...teams.values()].reduce((longest, { untilAt }) => Math.max(longest, untilAt - now()), 0),
 
     /** The cooldown of one team. */
-    of(team: string): Cooldown {
+    forTeam(team: string): Cooldown {
       return {
         async leftMs() {
-          const known = knownOf(team);
-          if (now() - known.readAt >= READ_AGAIN_MS) known.reading ??= read(team, known);
+          const known = getOrCreateCached(team);
+          if (now() - known.readAt >= REFRESH_MS) known.reading ??= read(team, known);
           if (known.reading) await withTimeoutFallback(known.reading, undefined, TIMEOUT_MS);
           return known.untilAt - now();
         },
         async record(ms) {
-          const known = knownOf(team);
+          const known = getOrCreateCached(team);
           known.untilAt = Math.max(known.untilAt, now() + ms);
           // If this fails, the cooldown applies to this instance only.
           const writing = write(team, Math.round(ms)).catch(() => undefined);

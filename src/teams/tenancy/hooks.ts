@@ -1,7 +1,7 @@
 // Hooks of a caller in a team: the keys that their actions have at the API, and the notice after a restore.
 import { createHmac } from "node:crypto";
 import { DEDUPLICATION_WINDOW_MS } from "../../actions/deduplication-window.ts";
-import type { Span } from "../variables.ts";
+import type { TimeRange } from "../variables.ts";
 
 /**
  * The API sees the callers of a team as one client, so each key that a caller names becomes one that no other caller can name. `secret`: the
@@ -15,11 +15,11 @@ export const createUpstreamKeyMapper =
       .digest("hex")
       .slice(0, 32)}`;
 
-const bare = (at: Date): string => at.toISOString().replace(/\.000Z$/, "Z");
+const toIsoSeconds = (at: Date): string => at.toISOString().replace(/\.000Z$/, "Z");
 
 /** The actions of this span are missing in the journal after a restore. The notice ends with the deduplication window of the last one. */
-export const restoreNoticeOf = (span: Span | undefined, now: () => number) => (): string | undefined =>
-  span && now() <= span.to.getTime() + DEDUPLICATION_WINDOW_MS
-    ? `The journal was restored from a backup: what was done from ${bare(span.from)} to ${bare(span.to)} is not in it. ` +
+export const createRestoreNotice = (range: TimeRange | undefined, now: () => number) => (): string | undefined =>
+  range && now() <= range.to.getTime() + DEDUPLICATION_WINDOW_MS
+    ? `The journal was restored from a backup: what was done from ${toIsoSeconds(range.from)} to ${toIsoSeconds(range.to)} is not in it. ` +
       "Before you do again what may have been done then, look for it at the service (list_jobs)."
     : undefined;

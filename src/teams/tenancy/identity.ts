@@ -12,13 +12,13 @@ import type { Team, Teams } from "./teams.ts";
 
 export interface TeamIdentity extends Identity {
   /** The team was removed: its credentials and cached tokens are refused from now on. */
-  end(): void;
+  revoke(): void;
 }
 
-interface Parts {
+interface TeamIdentityOptions {
   readonly team: Team;
   readonly find: Teams["find"];
-  readonly secrets: Pick<Secrets, "of">;
+  readonly secrets: Pick<Secrets, "read">;
   readonly redactor: Redactor;
 }
 
@@ -43,9 +43,9 @@ const unreadable = (name: string, error: unknown): Failure =>
     { cause: error },
   );
 
-export function createTeamIdentity({ team, find, secrets, redactor }: Parts): TeamIdentity {
+export function createTeamIdentity({ team, find, secrets, redactor }: TeamIdentityOptions): TeamIdentity {
   const { name, baseUrl, clientId, workspaceId } = team;
-  let hasEnded = false;
+  let isRevoked = false;
 
   return {
     baseUrl: async () => baseUrl,
@@ -54,50 +54,55 @@ export function createTeamIdentity({ team, find, secrets, redactor }: Parts): Te
     serviceName: async () => JSON.stringify([baseUrl, clientId]),
     async credentials() {
       refusePlainHttp(baseUrl);
-      const now = await find(name).catch((error: unknown) => Promise.reject(unreadable(name, error)));
+      const current = await find(name).catch((error: unknown) => Promise.reject(unreadable(name, error)));
       const isSame =
-        now?.baseUrl === baseUrl && now.clientId === clientId && now.workspaceId === workspaceId && !hasEnded;
-      if (now === undefined || !isSame) throw removed(name);
-      const clientSecret = await secrets.of(now);
+        current?.baseUrl === baseUrl &&
+        current.clientId === clientId &&
+        current.workspaceId === workspaceId &&
+        !isRevoked;
+      if (current === undefined || !isSame) throw removed(name);
+      const clientSecret = await secrets.read(current);
       redactor.add(clientSecret);
       return { clientId, clientSecret };
     },
-    verifyLogin: () => (hasEnded ? Promise.reject(removed(name)) : undefined),
+    verifyLogin: () => (isRevoked ? Promise.reject(removed(name)) : undefined),
     invalidateCachedLogin: () => undefined,
-    end() {
-      hasEnded = true;
+    revoke() {
+      isRevoked = true;
     },
   };
 }
 
-const NAME = "workspaceId";
+const WORKSPACE_PARAMETER = "workspaceId";
 
-function refuseOther(given: unknown, own: string): void {
-  if (given === undefined || given === null || given === own) return;
+function refuseOtherWorkspace(given: unknown, ownWorkspaceId: string): void {
+  if (given === undefined || given === null || given === ownWorkspaceId) return;
   throw new Failure({
     kind: "forbidden",
-    message: `Your team's workspace is ${quote(own)}, and no other: nothing was asked of ${quote(String(given))}.`,
+    message: `Your team's workspace is ${quote(ownWorkspaceId)}, and no other: nothing was asked of ${quote(String(given))}.`,
     retryable: false,
     sideEffect: "none",
-    next: `Leave ${NAME} out, or ask the user to connect as a member of the team that has that workspace.`,
+    next: `Leave ${WORKSPACE_PARAMETER} out, or ask the user to connect as a member of the team that has that workspace.`,
   });
 }
 
 /** Throws Failure `forbidden` for a request that names another workspace, in its query or its body. */
-export const checkWorkspace =
-  (own: string) =>
+export const createWorkspaceCheck =
+  (ownWorkspaceId: string) =>
   ({ path, body }: Pick<EncodedRequest, "path" | "body">): void => {
     const [, query] = path.split("?");
-    if (query !== undefined) for (const given of new URLSearchParams(query).getAll(NAME)) refuseOther(given, own);
+    if (query !== undefined)
+      for (const given of new URLSearchParams(query).getAll(WORKSPACE_PARAMETER))
+        refuseOtherWorkspace(given, ownWorkspaceId);
     const sent: unknown = body === "" ? undefined : JSON.parse(body);
-    if (isJsonObject(sent)) refuseOther(sent[NAME], own);
+    if (isJsonObject(sent)) refuseOtherWorkspace(sent[WORKSPACE_PARAMETER], ownWorkspaceId);
   };
 
 /** The same actions, except that an action in another workspace throws Failure `forbidden` before it is recorded. */
-export const actionsWithin = (actions: ServiceActions, own: string): ServiceActions => ({
+export const restrictActionsToWorkspace = (actions: ServiceActions, ownWorkspaceId: string): ServiceActions => ({
   ...actions,
   async perform(call) {
-    refuseOther(call.arguments[NAME], own);
+    refuseOtherWorkspace(call.arguments[WORKSPACE_PARAMETER], ownWorkspaceId);
     return await actions.perform(call);
   },
 });

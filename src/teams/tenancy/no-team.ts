@@ -4,11 +4,11 @@ import type { TokenSource } from "../../api-client/client.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { Identity } from "../../credentials/identity.ts";
-import type { NoTeam } from "./runtimes.ts";
+import type { NoTeamReason } from "./runtimes.ts";
 import type { Member } from "./teams.ts";
 
 /** Paths that the error names at most. */
-const MAX_NAMED = 20;
+const MAX_PATHS = 20;
 
 const forbidden = (message: string, next: string): Failure =>
   new Failure({ kind: "forbidden", message, retryable: false, sideEffect: "none", next });
@@ -20,14 +20,14 @@ function joinTeamStep({ issuer, subject }: Partial<Member>): string {
 }
 
 /** `publicUrl`: of /mcp. */
-export function noTeamFailure(noTeam: NoTeam, publicUrl: string): Failure {
+export function noTeamFailure(noTeam: NoTeamReason, publicUrl: string): Failure {
   switch (noTeam.why) {
     case "in none":
       return forbidden("You are in no team here, and this takes a team's credentials.", joinTeamStep(noTeam));
     case "not in it":
       return forbidden(`You are in no team ${quote(noTeam.name)} here, if there is one.`, joinTeamStep(noTeam));
     case "in several": {
-      const paths = noTeam.names.slice(0, MAX_NAMED).map((name) => `${publicUrl}/${name}`);
+      const paths = noTeam.names.slice(0, MAX_PATHS).map((name) => `${publicUrl}/${name}`);
       return forbidden(
         `You are in several teams (${noTeam.names.length}), and this address does not say which one is meant.`,
         `Ask the user to connect to the address of one team instead: ${paths.join(", ")}.`,
@@ -37,7 +37,7 @@ export function noTeamFailure(noTeam: NoTeam, publicUrl: string): Failure {
 }
 
 /** Has no credentials. `baseUrl`: for requests without a token. */
-export function noIdentity(failure: Failure, baseUrl: () => Promise<string>): Identity {
+export function createFailingIdentity(failure: Failure, baseUrl: () => Promise<string>): Identity {
   const refuse = async (): Promise<never> => {
     throw failure;
   };
@@ -52,7 +52,7 @@ export function noIdentity(failure: Failure, baseUrl: () => Promise<string>): Id
   };
 }
 
-export const noTokens = (failure: Failure): TokenSource => ({
+export const createFailingTokenSource = (failure: Failure): TokenSource => ({
   get: async () => {
     throw failure;
   },
@@ -61,7 +61,7 @@ export const noTokens = (failure: Failure): TokenSource => ({
 });
 
 /** Refuses every action. */
-export function noActions(failure: Failure): ServiceActions {
+export function createFailingActions(failure: Failure): ServiceActions {
   const refuse = async (): Promise<never> => {
     throw failure;
   };

@@ -1,10 +1,10 @@
 // One runtime for each caller in a team: made at the first call, cached while it is in use, and dropped when the team changes.
 import { LRUCache } from "lru-cache";
 import type { Caller } from "../caller.ts";
-import { type Belonging, type Member, TEAM_NAME, type Team, type Teams } from "./teams.ts";
+import { type Member, type Membership, TEAM_NAME, type Team, type Teams } from "./teams.ts";
 
 /** Why a caller has no team at a path: they are in none, in several at a path that names none, or not in the one that it names. */
-export type NoTeam =
+export type NoTeamReason =
   | ({ readonly why: "in none" } & Partial<Member>)
   | { readonly why: "in several"; readonly names: readonly string[] }
   | ({ readonly why: "not in it"; readonly name: string } & Member);
@@ -20,21 +20,21 @@ export interface RuntimeCaller extends Member {
 }
 
 /** The properties of a caller that their membership depends on. */
-export type Candidate = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
+export type CallerClaims = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
 
 /** Creates the parts of a team (`P`) and the runtimes of callers (`R`). */
 export interface RuntimeFactory<P, R> {
   openTeam(team: Team): P;
   /** The team was removed: its parts do nothing from now on. */
-  endTeam(parts: P): void;
-  inTeam(parts: P, caller: RuntimeCaller): R;
-  withoutTeam(caller: RuntimeCaller, why: NoTeam): R;
+  revokeTeam(parts: P): void;
+  createTeamRuntime(parts: P, caller: RuntimeCaller): R;
+  createRuntimeWithoutTeam(caller: RuntimeCaller, why: NoTeamReason): R;
   /** The runtime is not used for new requests, because its team has changed. */
-  retired(runtime: R): void;
+  onRetired(runtime: R): void;
 }
 
 interface Options<P, R> {
-  readonly teams: Pick<Teams, "find" | "of">;
+  readonly teams: Pick<Teams, "find" | "findByCaller">;
   readonly now: () => number;
   /** Teams whose parts are cached. */
   readonly maxTeams: number;
@@ -42,64 +42,64 @@ interface Options<P, R> {
 }
 
 /** A notice announces a change at once; this limit is for an instance that missed the notice. */
-const MEMBERSHIP_MS = 30_000;
+const MEMBERSHIP_CACHE_MS = 30_000;
 const MAX_MEMBERSHIPS = 10_000;
 /** Callers whose runtimes are cached, with about 50 KB each. */
 const MAX_RUNTIMES = 2_000;
 
-interface OpenTeam<P> {
-  readonly opening: Promise<{ readonly parts: P; readonly changedAt: number } | undefined>;
+interface CachedTeam<P> {
+  readonly loading: Promise<{ readonly parts: P; readonly changedAt: number } | undefined>;
   /** Set when it is open. */
   parts?: P;
 }
 
 export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<P, R>) {
-  const memberships = new LRUCache<string, Promise<readonly Belonging[]>>({
+  const membershipCache = new LRUCache<string, Promise<readonly Membership[]>>({
     max: MAX_MEMBERSHIPS,
-    ttl: MEMBERSHIP_MS,
+    ttl: MEMBERSHIP_CACHE_MS,
     ttlResolution: 0,
     perf: { now },
   });
-  const open = new LRUCache<string, OpenTeam<P>>({ max: maxTeams });
+  const teamCache = new LRUCache<string, CachedTeam<P>>({ max: maxTeams });
   const runtimes = new LRUCache<string, { readonly parts: P | undefined; readonly runtime: R }>({ max: MAX_RUNTIMES });
 
   /** Rejects as the database does; the next call asks again. */
-  function belongingsOf(caller: Candidate): Promise<readonly Belonging[]> {
+  function findMemberships(caller: CallerClaims): Promise<readonly Membership[]> {
     const name = JSON.stringify([caller.id, caller.groups]);
-    const cached = memberships.get(name);
+    const cached = membershipCache.get(name);
     if (cached) return cached;
-    const belongings = teams.of(caller, caller.groups);
-    memberships.set(name, belongings);
-    belongings.catch(() => memberships.get(name) === belongings && memberships.delete(name));
-    return belongings;
+    const pendingMemberships = teams.findByCaller(caller, caller.groups);
+    membershipCache.set(name, pendingMemberships);
+    pendingMemberships.catch(() => membershipCache.get(name) === pendingMemberships && membershipCache.delete(name));
+    return pendingMemberships;
   }
 
-  function openTeam(name: string): OpenTeam<P> {
-    const opening = teams.find(name).then((team) => {
+  function loadTeam(name: string): CachedTeam<P> {
+    const loading = teams.find(name).then((team) => {
       if (!team) return undefined;
       entry.parts = factory.openTeam(team);
       return { parts: entry.parts, changedAt: team.changedAt };
     });
-    const entry: OpenTeam<P> = { opening };
+    const entry: CachedTeam<P> = { loading };
     return entry;
   }
 
-  async function partsOf({ name, changedAt }: Pick<Belonging, "name" | "changedAt">): Promise<P | undefined> {
-    const team = open.get(name) ?? openTeam(name);
-    open.set(name, team);
-    const forget = () => open.get(name) === team && open.delete(name);
-    const found = await team.opening.catch((error: unknown) => {
-      forget();
+  async function loadParts({ name, changedAt }: Pick<Membership, "name" | "changedAt">): Promise<P | undefined> {
+    const team = teamCache.get(name) ?? loadTeam(name);
+    teamCache.set(name, team);
+    const evict = () => teamCache.get(name) === team && teamCache.delete(name);
+    const found = await team.loading.catch((error: unknown) => {
+      evict();
       throw error;
     });
     if (found && found.changedAt >= changedAt) return found.parts;
     // The team has changed since, or was added again, and the notice was missed.
-    forget();
-    return found && (await partsOf({ name, changedAt }));
+    evict();
+    return found && (await loadParts({ name, changedAt }));
   }
 
   /** `key`: with the caller, what the runtime depends on. */
-  function cached(caller: RuntimeCaller, key: unknown, parts: P | undefined, create: () => R): R {
+  function getOrCreateRuntime(caller: RuntimeCaller, key: unknown, parts: P | undefined, create: () => R): R {
     const name = JSON.stringify([caller.id, caller.clientId, key]);
     const known = runtimes.get(name);
     if (known && known.parts === parts) return known.runtime;
@@ -108,14 +108,23 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
     return runtime;
   }
 
-  function withoutTeam({ id, clientId, issuer, subject }: Omit<RuntimeCaller, "groups">, why: NoTeam): R {
+  function getRuntimeWithoutTeam(
+    { id, clientId, issuer, subject }: Omit<RuntimeCaller, "groups">,
+    why: NoTeamReason,
+  ): R {
     const caller = { id, clientId, issuer, subject, groups: [] };
-    return cached(caller, why, undefined, () => factory.withoutTeam(caller, why));
+    return getOrCreateRuntime(caller, why, undefined, () => factory.createRuntimeWithoutTeam(caller, why));
   }
 
-  function inTeam({ id, clientId, issuer, subject }: Omit<RuntimeCaller, "groups">, team: Belonging, parts: P): R {
+  function getTeamRuntime(
+    { id, clientId, issuer, subject }: Omit<RuntimeCaller, "groups">,
+    team: Membership,
+    parts: P,
+  ): R {
     const caller = { id, clientId, issuer, subject, groups: team.claim === undefined ? [] : [team.claim] };
-    return cached(caller, [team.name, caller.groups], parts, () => factory.inTeam(parts, caller));
+    return getOrCreateRuntime(caller, [team.name, caller.groups], parts, () =>
+      factory.createTeamRuntime(parts, caller),
+    );
   }
 
   return {
@@ -123,15 +132,17 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
      * The runtime of this caller at the path without a team, or at the path of one: the same object while nothing has changed. Undefined if
      * no team can have this name. Only members learn whether a team exists. Rejects as the database does.
      */
-    async of(caller: Caller, team: string | undefined): Promise<R | undefined> {
+    async get(caller: Caller, team: string | undefined): Promise<R | undefined> {
       if (team !== undefined && !TEAM_NAME.test(team)) return undefined;
-      const belongings = await belongingsOf(caller);
-      const [only, ...more] = team === undefined ? belongings : belongings.filter(({ name }) => name === team);
+      const callerMemberships = await findMemberships(caller);
+      const [only, ...more] =
+        team === undefined ? callerMemberships : callerMemberships.filter(({ name }) => name === team);
       const { issuer, subject } = caller;
-      if (more.length > 0) return withoutTeam(caller, { why: "in several", names: belongings.map(({ name }) => name) });
-      const parts = only && (await partsOf(only));
-      if (only && parts !== undefined) return inTeam(caller, only, parts);
-      return withoutTeam(
+      if (more.length > 0)
+        return getRuntimeWithoutTeam(caller, { why: "in several", names: callerMemberships.map(({ name }) => name) });
+      const parts = only && (await loadParts(only));
+      if (only && parts !== undefined) return getTeamRuntime(caller, only, parts);
+      return getRuntimeWithoutTeam(
         caller,
         team === undefined ? { why: "in none", issuer, subject } : { why: "not in it", name: team, issuer, subject },
       );
@@ -141,30 +152,31 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
      * The runtime for a link that was made for this caller in a team, or in none. Undefined if the caller is not a member now, or the team
      * does not exist. Rejects as the database does.
      */
-    async forLink(caller: Candidate, team: string | undefined): Promise<R | undefined> {
+    async getForLink(caller: CallerClaims, team: string | undefined): Promise<R | undefined> {
       const linked = { ...caller, clientId: "" };
-      if (team === undefined) return withoutTeam(linked, { why: "in none" });
-      const belonging = (await belongingsOf(caller)).find(({ name }) => name === team);
-      const parts = belonging && (await partsOf(belonging));
-      return parts && inTeam(linked, belonging, parts);
+      if (team === undefined) return getRuntimeWithoutTeam(linked, { why: "in none" });
+      const membership = (await findMemberships(caller)).find(({ name }) => name === team);
+      const parts = membership && (await loadParts(membership));
+      return parts && getTeamRuntime(linked, membership, parts);
     },
 
     /** A team has changed. Calls in flight continue with its old parts, unless the team was removed. */
-    async changed(name: string): Promise<void> {
-      const before = open.get(name);
-      open.delete(name);
-      memberships.clear();
-      const old = await before?.opening.catch(() => undefined);
+    async invalidateTeam(name: string): Promise<void> {
+      const before = teamCache.get(name);
+      teamCache.delete(name);
+      membershipCache.clear();
+      const old = await before?.loading.catch(() => undefined);
       if (!old) return;
       for (const [key, { parts, runtime }] of [...runtimes.entries()]) {
         if (parts !== old.parts) continue;
         runtimes.delete(key);
-        factory.retired(runtime);
+        factory.onRetired(runtime);
       }
-      if (!(await teams.find(name))) factory.endTeam(old.parts);
+      if (!(await teams.find(name))) factory.revokeTeam(old.parts);
     },
 
     /** The parts of the cached teams. */
-    openTeams: (): readonly P[] => [...open.values()].flatMap(({ parts }) => (parts === undefined ? [] : [parts])),
+    getCachedTeams: (): readonly P[] =>
+      [...teamCache.values()].flatMap(({ parts }) => (parts === undefined ? [] : [parts])),
   };
 }

@@ -8,18 +8,18 @@ import { DecryptionError, type Encryption } from "../encryption.ts";
 import type { Team } from "./teams.ts";
 
 /** A file is read at most this often. */
-const FILE_KEPT_MS = 10_000;
+const FILE_CACHE_MS = 10_000;
 const MAX_FILES = 1_000;
 const MAX_CHARS = 4_096;
 
 /** A credential: printable ASCII, which fits a header once it is encoded. */
 const isSecret = (text: string): boolean => /^[\x20-\x7e]+$/.test(text) && text.length <= MAX_CHARS;
 
-const ASK =
+const ASK_OPERATOR =
   "Ask the user to contact the operator of this server: mic-mcp teams check reports what is wrong, and mic-mcp teams rotate-secret replaces the secret.";
 
 const unreadable = ({ name }: Pick<Team, "name">, why: string): Failure =>
-  notConfigured(`The client secret of the team ${quote(name)} cannot be used: ${why}.`, ASK);
+  notConfigured(`The client secret of the team ${quote(name)} cannot be used: ${why}.`, ASK_OPERATOR);
 
 /** The id of the key that encrypted a secret; undefined if it is not an encrypted secret. */
 export function keyIdOf(encrypted: string): string | undefined {
@@ -35,12 +35,12 @@ export type Secrets = ReturnType<typeof createSecrets>;
 export function createSecrets({ encryption, now }: { readonly encryption: Encryption; readonly now: () => number }) {
   const files = new LRUCache<string, Promise<string>>({
     max: MAX_FILES,
-    ttl: FILE_KEPT_MS,
+    ttl: FILE_CACHE_MS,
     ttlResolution: 0,
     perf: { now },
   });
 
-  function fromFile(path: string): Promise<string> {
+  function readSecretFile(path: string): Promise<string> {
     const text = files.get(path) ?? readFile(path, "utf8").then((content) => content.replace(/\r?\n$/, ""));
     if (!files.has(path)) files.set(path, text);
     return text;
@@ -48,7 +48,7 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
 
   return {
     /** Throws Failure `not_configured`, which says why and quotes nothing. */
-    async of(team: Pick<Team, "name" | "secret">): Promise<string> {
+    async read(team: Pick<Team, "name" | "secret">): Promise<string> {
       const { secret } = team;
       if ("encrypted" in secret)
         try {
@@ -58,7 +58,7 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
         }
       let text: string;
       try {
-        text = await fromFile(secret.file);
+        text = await readSecretFile(secret.file);
       } catch (error) {
         throw unreadable(team, `${quote(secret.file)} cannot be read (${errorCode(error) || errorMessage(error)})`);
       }

@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import type { Database, SqlValue } from "../../actions/store/database.ts";
 
 /** Each change sends the team's name on this channel to all instances. */
-export const CHANNEL = "mic_teams";
+export const TEAMS_CHANNEL = "mic_teams";
 
 /** A name is part of a URL, /mcp/{team}. */
 export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -32,12 +32,12 @@ export interface Member {
   readonly subject: string;
 }
 
-export interface ListedTeam extends Team {
+export interface TeamWithMembers extends Team {
   readonly members: readonly Member[];
 }
 
 /** A team of a caller, and when it last changed. `claim`: the value of its claim, if the caller is a member by it. */
-export type Belonging = Pick<Team, "name" | "changedAt" | "claim">;
+export type Membership = Pick<Team, "name" | "changedAt" | "claim">;
 
 /** Times are milliseconds since 1970. `encrypted_secret`: see ../encryption.ts. `secret_file`: a path on every instance. */
 const TABLES = [
@@ -84,20 +84,20 @@ const Row = z
   );
 
 const MemberRow = z.object({ team: z.string(), issuer: z.string(), subject: z.string() });
-const BelongingRow = z.object({ name: z.string(), changed_at: z.int(), claim: z.string().nullable() });
+const MembershipRow = z.object({ name: z.string(), changed_at: z.int(), claim: z.string().nullable() });
 
 const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 /** Follows a change named `changed`: returns the changed rows, and notifies every instance. */
-const NOTIFY = `SELECT name, pg_notify('${CHANNEL}', name) FROM changed`;
+const NOTIFY = `SELECT name, pg_notify('${TEAMS_CHANNEL}', name) FROM changed`;
 
 const encryptedTextOf = (secret: StoredSecret): string | null => ("encrypted" in secret ? secret.encrypted : null);
-const fileOf = (secret: StoredSecret): string | null => ("file" in secret ? secret.file : null);
+const filePathOf = (secret: StoredSecret): string | null => ("file" in secret ? secret.file : null);
 
 export type Teams = ReturnType<typeof createTeams>;
 
 /** `query`: of a database with the tables above. The methods throw what it throws. */
 export function createTeams({ query }: Pick<Database, "query">) {
-  const changes = async (sql: string, values: readonly SqlValue[]): Promise<boolean> =>
+  const executeChange = async (sql: string, values: readonly SqlValue[]): Promise<boolean> =>
     (await query(`WITH changed AS (${sql}) ${NOTIFY}`, values)).length > 0;
 
   async function find(name: string): Promise<Team | undefined> {
@@ -109,7 +109,7 @@ export function createTeams({ query }: Pick<Database, "query">) {
     find,
 
     /** Sorted by name. */
-    async list(): Promise<readonly ListedTeam[]> {
+    async list(): Promise<readonly TeamWithMembers[]> {
       const members = (await query("SELECT * FROM team_members ORDER BY issuer, subject")).map((row) =>
         MemberRow.parse(row),
       );
@@ -118,13 +118,13 @@ export function createTeams({ query }: Pick<Database, "query">) {
     },
 
     /** The base URL of the oldest team: most deployments use one service. */
-    async firstBaseUrl(): Promise<string | undefined> {
+    async findFirstBaseUrl(): Promise<string | undefined> {
       const [row] = await query("SELECT * FROM teams ORDER BY created_at, name LIMIT 1");
       return row && Row.parse(row).baseUrl;
     },
 
     /** The teams of a caller, by a value of the claim or because they are listed. Sorted by name. */
-    async of({ issuer, subject }: Member, groups: readonly string[]): Promise<readonly Belonging[]> {
+    async findByCaller({ issuer, subject }: Member, groups: readonly string[]): Promise<readonly Membership[]> {
       const rows = await query(
         `SELECT name, changed_at, claim FROM teams
          WHERE claim IN (SELECT json_array_elements_text($3::json))
@@ -133,7 +133,7 @@ export function createTeams({ query }: Pick<Database, "query">) {
         [issuer, subject, JSON.stringify(groups)],
       );
       return rows.map((row) => {
-        const { name, changed_at: changedAt, claim } = BelongingRow.parse(row);
+        const { name, changed_at: changedAt, claim } = MembershipRow.parse(row);
         return { name, changedAt, claim: claim !== null && groups.includes(claim) ? claim : undefined };
       });
     },
@@ -141,10 +141,10 @@ export function createTeams({ query }: Pick<Database, "query">) {
     /** Undefined if it was added; else the name of the team that already has this name or this client. */
     async add(team: NewTeam): Promise<string | undefined> {
       const { name, baseUrl, clientId, workspaceId, claim, secret } = team;
-      const isAdded = await changes(
+      const isAdded = await executeChange(
         `INSERT INTO teams (name, base_url, client_id, workspace_id, claim, encrypted_secret, secret_file, created_at, changed_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, ${NOW}, ${NOW}) ON CONFLICT DO NOTHING RETURNING name`,
-        [name, baseUrl, clientId, workspaceId, claim ?? null, encryptedTextOf(secret), fileOf(secret)],
+        [name, baseUrl, clientId, workspaceId, claim ?? null, encryptedTextOf(secret), filePathOf(secret)],
       );
       if (isAdded) return undefined;
       const [row] = await query("SELECT * FROM teams WHERE name = $1 OR (base_url = $2 AND client_id = $3)", [
@@ -157,13 +157,13 @@ export function createTeams({ query }: Pick<Database, "query">) {
 
     /** False if there is no such team. */
     setClaim: (name: string, claim: string): Promise<boolean> =>
-      changes(`UPDATE teams SET claim = $2, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [name, claim]),
+      executeChange(`UPDATE teams SET claim = $2, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [name, claim]),
 
     /** Returns those who were not members yet. */
     async addMembers(name: string, members: readonly Member[]): Promise<readonly Member[]> {
       const added: Member[] = [];
       for (const member of members) {
-        const isNew = await changes(
+        const isNew = await executeChange(
           "INSERT INTO team_members (team, issuer, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING team AS name",
           [name, member.issuer, member.subject],
         );
@@ -174,20 +174,20 @@ export function createTeams({ query }: Pick<Database, "query">) {
 
     /** False if they were not listed. */
     removeMember: (name: string, { issuer, subject }: Member): Promise<boolean> =>
-      changes("DELETE FROM team_members WHERE team = $1 AND issuer = $2 AND subject = $3 RETURNING team AS name", [
-        name,
-        issuer,
-        subject,
-      ]),
+      executeChange(
+        "DELETE FROM team_members WHERE team = $1 AND issuer = $2 AND subject = $3 RETURNING team AS name",
+        [name, issuer, subject],
+      ),
 
     /** False if there is no such team. Its actions stay in the journal. */
-    remove: (name: string): Promise<boolean> => changes("DELETE FROM teams WHERE name = $1 RETURNING name", [name]),
+    remove: (name: string): Promise<boolean> =>
+      executeChange("DELETE FROM teams WHERE name = $1 RETURNING name", [name]),
 
     /** False if there is no such team. */
     replaceSecret: (name: string, secret: StoredSecret): Promise<boolean> =>
-      changes(
+      executeChange(
         `UPDATE teams SET encrypted_secret = $2, secret_file = $3, changed_at = ${NOW} WHERE name = $1 RETURNING name`,
-        [name, encryptedTextOf(secret), fileOf(secret)],
+        [name, encryptedTextOf(secret), filePathOf(secret)],
       ),
 
     /** Stores the same secret encrypted again, without a notice. False if another secret has replaced it. */

@@ -141,8 +141,8 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "commits that wait for no replica count as durable",
-    code: 'if (meant === "synchronous")',
-    instead: 'if (meant !== "synchronous" && meant !== "local")',
+    code: 'if (mode === "synchronous")',
+    instead: 'if (mode !== "synchronous" && mode !== "local")',
     seenBy: failover("replicas that no commit waits for are refused, whatever was meant"),
   },
   {
