@@ -9,7 +9,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import * as z from "zod/v4";
 import { emulatorNotes } from "../src/cli/backend.ts";
-import { compose } from "../src/cli/local.ts";
+import { compose } from "../src/cli/compose.ts";
 import { readConfig } from "../src/core/config.ts";
 import type { Emulator } from "../src/emulator/index.ts";
 import { serveOnStdio } from "../src/transports/stdio/serve.ts";

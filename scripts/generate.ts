@@ -2,7 +2,7 @@
 // With --check nothing is written; a file that is not up to date fails.
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command } from "../src/cli/commands.ts";
-import { flagText, synopsis } from "../src/cli/help.ts";
+import { formatFlag, formatSynopsis } from "../src/cli/help.ts";
 import { version } from "../src/cli/version.ts";
 import { readSkillFiles } from "../src/core/package-files.ts";
 import { createSkills } from "../src/mcp/skills/skills.ts";
@@ -61,16 +61,16 @@ const inTable = (text: string): string => text.replaceAll("|", "\\|");
 
 /** A command as its own help tells it. */
 function commandPart(command: Command): string {
-  const { name, does, notes = [], flags, examples } = command;
+  const { name, summary, notes = [], flags, examples } = command;
   const rows = Object.entries(flags).map(
-    ([flag, definition]) => `| \`${inTable(flagText(flag, definition))}\` | ${inTable(definition.about)} |`,
+    ([flag, definition]) => `| \`${inTable(formatFlag(flag, definition))}\` | ${inTable(definition.about)} |`,
   );
   const table = rows.length === 0 ? [] : [`| flag | |\n|---|---|\n${rows.join("\n")}`];
-  const lines = examples.map((example) => `${example.line}    # ${example.does}`);
+  const lines = examples.map((example) => `${example.commandLine}    # ${example.description}`);
   return [
     `## ${name}`,
-    `\`${synopsis(command)}\``,
-    `${does[0]?.toUpperCase()}${does.slice(1)}. ${notes.join(" ")}`.trim(),
+    `\`${formatSynopsis(command)}\``,
+    `${summary[0]?.toUpperCase()}${summary.slice(1)}. ${notes.join(" ")}`.trim(),
     ...table,
     `\`\`\`sh\n${lines.join("\n")}\n\`\`\``,
   ].join("\n\n");

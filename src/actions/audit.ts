@@ -10,7 +10,7 @@ export interface AuditEvent {
   readonly tool?: string;
   readonly key?: string;
   readonly resourceId?: string;
-  /** In a word or two: "insufficient_scope", "whole", "added". */
+  /** In a word or two: "insufficient_scope", "complete", "added". */
   readonly outcome: string;
 }
 

@@ -8,16 +8,16 @@ import { escapeJson, escapeText, formatToken } from "../core/untrusted-text.ts";
 import { factsOf } from "../mcp/tools/failure-text.ts";
 import { type ResolutionMethod, resolutionMethodOf } from "../toolkit/jobs/resolving.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
-import { type Output, outputOf, perform, writeFailure } from "./call.ts";
+import { type OutputFormat, parseOutputFormat, runToolCall, writeFailure } from "./call.ts";
 import { COMMANDS } from "./commands.ts";
-import { aligned, isTerminal, styled } from "./terminal.ts";
-import { shellWord } from "./tool-arguments.ts";
+import { alignColumns, applyStyle, isTerminal } from "./terminal.ts";
+import { quoteForShell } from "./tool-arguments.ts";
 
 const LIMIT = 20;
 const STATES = COMMANDS.actions.flags.state.oneOf;
 const COLUMNS = ["state", "tool", "about", "made", "code", "attempts", "updatedAt", "idempotencyKey"];
 
-const cellsOf = (action: ListedAction) => [
+const toCells = (action: ListedAction) => [
   formatState(action),
   action.tool,
   action.about,
@@ -28,8 +28,10 @@ const cellsOf = (action: ListedAction) => [
   action.idempotencyKey,
 ];
 
-const commandToResolve = ({ nextStep, idempotencyKey }: ListedAction): readonly string[] =>
-  nextStep === undefined ? [] : [`${escapeText(`mic-mcp resolve ${shellWord(idempotencyKey)}`)}    # ${nextStep.why}`];
+const resolveCommandLines = ({ nextStep, idempotencyKey }: ListedAction): readonly string[] =>
+  nextStep === undefined
+    ? []
+    : [`${escapeText(`mic-mcp resolve ${quoteForShell(idempotencyKey)}`)}    # ${nextStep.why}`];
 
 /** Exit code 1 if the journal cannot be read. Throws UsageError. */
 export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -45,10 +47,10 @@ export async function actions(args: readonly string[], environment: NodeJS.Proce
         stderr.write(`No action${state === undefined ? "" : ` is ${state}`}.\n`);
         return 0;
       }
-      const rows = formatTable(COLUMNS, list.actions.map(cellsOf));
-      const shown = isTerminal(stdout) ? aligned(rows) : rows;
-      const steps = list.actions.flatMap(commandToResolve);
-      const advice = steps.length === 0 ? [] : [styled("bold", "To resolve them:", stdout), ...steps];
+      const rows = formatTable(COLUMNS, list.actions.map(toCells));
+      const shown = isTerminal(stdout) ? alignColumns(rows) : rows;
+      const steps = list.actions.flatMap(resolveCommandLines);
+      const advice = steps.length === 0 ? [] : [applyStyle("bold", "To resolve them:", stdout), ...steps];
       stdout.write(`${redact([summarizeList(list, state), shown, ...advice].join("\n"))}\n`);
       return 0;
     } catch (error) {
@@ -68,7 +70,7 @@ const STEPS: Readonly<Record<ResolutionMethod, string>> = {
   none: "none: too old to be sent again",
 };
 
-const stepOf = (action: ActionStatus) => ({
+const toStepRow = (action: ActionStatus) => ({
   tool: action.tool,
   about: action.about,
   firstSent: new Date(action.firstSentAt).toISOString(),
@@ -76,15 +78,15 @@ const stepOf = (action: ActionStatus) => ({
   step: STEPS[resolutionMethodOf(action)],
 });
 
-const stepText = ({ tool, about, firstSent, idempotencyKey, step }: ReturnType<typeof stepOf>): string =>
+const formatStep = ({ tool, about, firstSent, idempotencyKey, step }: ReturnType<typeof toStepRow>): string =>
   `${formatToken(tool)} ${formatToken(about)}, first sent ${firstSent}, idempotencyKey ${formatToken(idempotencyKey)}: ${step}`;
 
-async function listSteps(key: string | undefined, output: Output, { runtime }: CommandContext): Promise<number> {
+async function writeSteps(key: string | undefined, output: OutputFormat, { runtime }: CommandContext): Promise<number> {
   const { redact } = runtime.redactor;
   try {
     const all = await runtime.ports.actions.listUnresolved();
-    const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(stepOf);
-    const text = steps.length === 0 ? "No action is unresolved." : steps.map(stepText).join("\n");
+    const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(toStepRow);
+    const text = steps.length === 0 ? "No action is unresolved." : steps.map(formatStep).join("\n");
     const shown = output === "json" ? escapeJson(redact(JSON.stringify({ actions: steps }))) : redact(text);
     process.stdout.write(`${shown}\n`);
     return 0;
@@ -99,10 +101,10 @@ export async function resolve(args: readonly string[], environment: NodeJS.Proce
   const { values, positionals } = parseArgs({ args: [...args], options: flags, allowPositionals: true });
   const [key, ...others] = positionals;
   if (others.length > 0) throw new UsageError("resolve takes one KEY at most.");
-  const output = outputOf(values.output);
+  const output = parseOutputFormat(values.output);
   const pairs = key === undefined ? [] : [`idempotencyKey=${key}`];
   const options = { name: TOOL, pairs, json: undefined, output, isConfirmed: values.yes ?? false };
   return await withRuntime(environment, async (context) =>
-    values["dry-run"] ? await listSteps(key, output, context) : await perform(options, context),
+    values["dry-run"] ? await writeSteps(key, output, context) : await runToolCall(options, context),
   );
 }

@@ -6,7 +6,7 @@ import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
-import { compose } from "./local.ts";
+import { compose } from "./compose.ts";
 import { SIGNALS } from "./signals.ts";
 
 export interface Backend {
@@ -27,7 +27,7 @@ export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note
   ];
 }
 
-export async function backendOf(config: Config): Promise<Backend> {
+export async function openBackend(config: Config): Promise<Backend> {
   if (!config.emulator) return { config, notes: [], files: [], close: async () => undefined };
   const { startEmulator } = await import("../emulator/index.ts");
   // Its rate limit is above ours.
@@ -59,7 +59,7 @@ export async function withRuntime(
 ): Promise<number> {
   const config = readConfig(environment);
   for (const warning of config.warnings) process.stderr.write(`mic-mcp: ${warning}\n`);
-  const backend = await backendOf(config);
+  const backend = await openBackend(config);
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
     inProcess: config.emulator,

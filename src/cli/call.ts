@@ -15,24 +15,24 @@ import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolCall } from "../toolkit/tool-call.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { COMMANDS } from "./commands.ts";
-import { didYouMean, forUser } from "./errors.ts";
+import { didYouMean, rephraseFailureForUser } from "./errors.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
-import { aligned, createProgress, isTerminal } from "./terminal.ts";
-import { jsonArguments, listingText, toolText, typedArguments } from "./tool-arguments.ts";
+import { alignColumns, createProgressDisplay, isTerminal } from "./terminal.ts";
+import { formatToolHelp, formatToolList, parseArgumentPairs, parseJsonArguments } from "./tool-arguments.ts";
 
-export type Output = "text" | "json";
+export type OutputFormat = "text" | "json";
 
 /** Nothing was sent: an identical call ran before. */
 const REPLAY_EXIT_CODE = 3;
 
 /** Throws UsageError. */
-export function outputOf(text = "text"): Output {
+export function parseOutputFormat(text = "text"): OutputFormat {
   if (text !== "text" && text !== "json") throw new UsageError("--output takes text or json.");
   return text;
 }
 
 /** The offered tool of this name. Throws UsageError. */
-function toolNamed<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "view">>(
+function findOfferedTool<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "view">>(
   name: string,
   all: readonly T[],
   config: Config,
@@ -47,28 +47,33 @@ function toolNamed<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "view">
 }
 
 /** Throws UsageError. */
-export async function helpOfTool(name: string, environment: NodeJS.ProcessEnv): Promise<string> {
+export async function formatHelpOfTool(name: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const config = readConfig(environment);
-  return toolText(toolNamed(name, tools, config), config.workspaceId !== undefined);
+  return formatToolHelp(findOfferedTool(name, tools, config), config.workspaceId !== undefined);
 }
 
 /** Resolves when the text is written, or when the reader has closed the stream. */
-const write = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
+const writeLine = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
   new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
 
 type Redact = (text: string) => string;
 
 /** Writes to stderr for the user, and to stdout for a program. Returns the exit code. */
-export async function writeFailure(tool: string, facts: FailureFacts, output: Output, redact: Redact): Promise<number> {
-  const shown = forUser(facts);
-  await write(process.stderr, redact(failureText(tool, shown)));
-  if (output === "json") await write(process.stdout, escapeJson(redact(JSON.stringify({ error: shown }))));
+export async function writeFailure(
+  tool: string,
+  facts: FailureFacts,
+  output: OutputFormat,
+  redact: Redact,
+): Promise<number> {
+  const shown = rephraseFailureForUser(facts);
+  await writeLine(process.stderr, redact(failureText(tool, shown)));
+  if (output === "json") await writeLine(process.stdout, escapeJson(redact(JSON.stringify({ error: shown }))));
   return facts.kind === "invalid_arguments" ? 2 : 1;
 }
 
 async function writeResult(
   { text, structured, drift, isReplay = false }: Awaited<ReturnType<Tool["invoke"]>>,
-  output: Output,
+  output: OutputFormat,
   redact: Redact,
 ): Promise<number> {
   const { stdout, stderr } = process;
@@ -78,15 +83,15 @@ async function writeResult(
   const shown =
     output === "json"
       ? escapeJson(redact(JSON.stringify(structured, null, onTerminal ? 2 : 0)))
-      : redact(onTerminal ? aligned(text) : text);
-  await write(stdout, shown);
+      : redact(onTerminal ? alignColumns(text) : text);
+  await writeLine(stdout, shown);
   return isReplay ? REPLAY_EXIT_CODE : 0;
 }
 
-const notAgreed = (message: string, next: string): Failure =>
+const createNotConfirmedFailure = (message: string, next: string): Failure =>
   new Failure({ kind: "cancelled", message, retryable: false, sideEffect: "none", next });
 
-async function ask(question: string): Promise<boolean> {
+async function askYesOrNo(question: string): Promise<boolean> {
   const prompter = openPrompter();
   try {
     return /^y(es)?$/i.test(await prompter.ask(`${question}\nType yes to go on: `));
@@ -98,7 +103,7 @@ async function ask(question: string): Promise<boolean> {
 }
 
 /** Asks the user before a call that discards something, as an agent's client would. An action in the journal has been confirmed before. Throws Failure. */
-async function confirm(tool: Tool, args: Arguments, call: ToolCall, { config, ports }: Runtime) {
+async function confirmCall(tool: Tool, args: Arguments, call: ToolCall, { config, ports }: Runtime) {
   const question = config.confirm === "never" ? undefined : tool.confirmationFor(args);
   if (!question) return {};
   if (question.actions) {
@@ -108,16 +113,17 @@ async function confirm(tool: Tool, args: Arguments, call: ToolCall, { config, po
   const prepared = await question.prepare(call);
   if (!prepared) return {};
   if (!isInteractive())
-    throw notAgreed(
+    throw createNotConfirmedFailure(
       `${tool.name} throws something away, and there is no terminal to ask on; nothing was sent.`,
       "Give --yes.",
     );
-  if (!(await ask(prepared.text))) throw notAgreed("You did not agree; nothing was sent.", "Type yes, or give --yes.");
+  if (!(await askYesOrNo(prepared.text)))
+    throw createNotConfirmedFailure("You did not agree; nothing was sent.", "Type yes, or give --yes.");
   // The version of the job that the question was about.
   return { proposedKey: question.idempotencyKey, shownVersion: prepared.resourceVersion };
 }
 
-const stoppedFacts: FailureFacts = {
+const STOPPED_FACTS: FailureFacts = {
   kind: "cancelled",
   message: "The call was stopped.",
   retryable: true,
@@ -128,26 +134,26 @@ interface CallOptions {
   readonly name: string;
   readonly pairs: readonly string[];
   readonly json: string | undefined;
-  readonly output: Output;
+  readonly output: OutputFormat;
   /** --yes was given. */
   readonly isConfirmed: boolean;
 }
 
 /** Calls one tool and writes its result. Returns the exit code. Throws UsageError. */
-export async function perform(
+export async function runToolCall(
   { name, pairs, json, output, isConfirmed }: CallOptions,
   { runtime, signal }: CommandContext,
 ): Promise<number> {
-  const tool = toolNamed(name, runtime.tools, runtime.config);
-  const typed = { ...jsonArguments(json), ...typedArguments(pairs, tool.inputSchema()) };
+  const tool = findOfferedTool(name, runtime.tools, runtime.config);
+  const typed = { ...parseJsonArguments(json), ...parseArgumentPairs(pairs, tool.inputSchema()) };
   const { redact } = runtime.redactor;
-  const progress = createProgress(process.stderr);
+  const progress = createProgressDisplay(process.stderr);
   const limits = () => ({ signal, deadlineAt: Date.now() + CALL_LIMIT_MS });
   try {
     const args = await completeArguments(tool, typed, runtime);
     const confirmed = isConfirmed
       ? {}
-      : await confirm(tool, args, createToolCall(runtime, tool.name, limits()), runtime);
+      : await confirmCall(tool, args, createToolCall(runtime, tool.name, limits()), runtime);
     const result = await tool.invoke(
       args,
       createToolCall(runtime, tool.name, limits(), {
@@ -159,7 +165,7 @@ export async function perform(
     return await writeResult(result, output, redact);
   } catch (error) {
     progress.end();
-    const facts = signal.aborted && !(error instanceof Failure) ? stoppedFacts : factsOf(error);
+    const facts = signal.aborted && !(error instanceof Failure) ? STOPPED_FACTS : factsOf(error);
     return await writeFailure(tool.name, facts, output, redact);
   }
 }
@@ -168,13 +174,13 @@ export async function perform(
 export async function call(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.call.flags, allowPositionals: true });
   const [name, ...pairs] = positionals;
-  const output = outputOf(values.output);
+  const output = parseOutputFormat(values.output);
   if (name === undefined) {
     // Terminals do not show views; mic-mcp show does.
     const listed = filterVisibleTools(offeredTools(tools, readConfig(environment)), { apps: "never" }, undefined);
-    process.stdout.write(`${listingText(listed)}\n`);
+    process.stdout.write(`${formatToolList(listed)}\n`);
     return 0;
   }
   const options = { name, pairs, json: values.json, output, isConfirmed: values.yes ?? false };
-  return await withRuntime(environment, async (context) => await perform(options, context));
+  return await withRuntime(environment, async (context) => await runToolCall(options, context));
 }

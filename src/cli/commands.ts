@@ -14,14 +14,14 @@ export interface Flag {
 export interface Command {
   readonly name: string;
   /** The arguments after the name, without flags. */
-  readonly takes?: string;
+  readonly argumentsUsage?: string;
   /** One line. */
-  readonly does: string;
+  readonly summary: string;
   /** Sentences below it in the command's own help. */
   readonly notes?: readonly string[];
   readonly flags: Readonly<Record<string, Flag>>;
   /** `line` starts with "mic-mcp" or contains it. */
-  readonly examples: readonly { readonly line: string; readonly does: string }[];
+  readonly examples: readonly { readonly commandLine: string; readonly description: string }[];
 }
 
 const JSON_FLAG = { type: "boolean", about: "as one line of JSON" } as const;
@@ -32,7 +32,7 @@ const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as con
 export const COMMANDS = {
   serve: {
     name: "serve",
-    does: "the MCP server on stdin and stdout, for an MCP client to start",
+    summary: "the MCP server on stdin and stdout, for an MCP client to start",
     notes: [
       "Each flag wins over the variable of its name (--base-url over MIC_BASE_URL).",
       "Credentials come from mic-mcp login, or from MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
@@ -68,15 +68,15 @@ export const COMMANDS = {
       },
     },
     examples: [
-      { line: "mic-mcp serve --emulator", does: "nothing to configure, nothing leaves this machine" },
-      { line: "mic-mcp serve --http --port 8931", does: "one server for many clients" },
-      { line: "mic-mcp serve --teams --port 8931", does: "for an organization, behind its balancer" },
+      { commandLine: "mic-mcp serve --emulator", description: "nothing to configure, nothing leaves this machine" },
+      { commandLine: "mic-mcp serve --http --port 8931", description: "one server for many clients" },
+      { commandLine: "mic-mcp serve --teams --port 8931", description: "for an organization, behind its balancer" },
     ],
   },
   call: {
     name: "call",
-    takes: "[TOOL [NAME=VALUE …]]",
-    does: "calls one tool, through the journal and keys of an agent's call",
+    argumentsUsage: "[TOOL [NAME=VALUE …]]",
+    summary: "calls one tool, through the journal and keys of an agent's call",
     notes: [
       "Without TOOL it lists the tools; call TOOL --help shows what a tool takes.",
       "A list is NAME=VALUE once for each value, or JSON; an object is JSON. NAME=VALUE wins over --json.",
@@ -91,29 +91,37 @@ export const COMMANDS = {
     },
     examples: [
       {
-        line: "mic-mcp call rank_divisions level=district by=mandalCount limit=5",
-        does: "the five districts with the most mandals",
+        commandLine: "mic-mcp call rank_divisions level=district by=mandalCount limit=5",
+        description: "the five districts with the most mandals",
       },
-      { line: "mic-mcp call find_district names=Patna names=Gaya", does: "a list: its name once for each value" },
-      { line: "mic-mcp call get_job jobId=micjob_… --output json | jq .data.state", does: "for scripts" },
-      { line: 'mic-mcp call submit_job --json \'{"recipeVersionId":"…","inputBindings":[…]}\'', does: "starts a job" },
+      {
+        commandLine: "mic-mcp call find_district names=Patna names=Gaya",
+        description: "a list: its name once for each value",
+      },
+      { commandLine: "mic-mcp call get_job jobId=micjob_… --output json | jq .data.state", description: "for scripts" },
+      {
+        commandLine: 'mic-mcp call submit_job --json \'{"recipeVersionId":"…","inputBindings":[…]}\'',
+        description: "starts a job",
+      },
     ],
   },
   watch: {
     name: "watch",
-    takes: "JOB",
-    does: "follows a job, its nine stages and their units, until it has ended",
+    argumentsUsage: "JOB",
+    summary: "follows a job, its nine stages and their units, until it has ended",
     notes: [
       "Ctrl-C ends the watching alone; the job goes on. Exit code 0 only where the job SUCCEEDED.",
       "Without a terminal it prints a line for each change.",
     ],
     flags: {},
-    examples: [{ line: "mic-mcp watch micjob_… && echo done", does: "what comes next waits for a success" }],
+    examples: [
+      { commandLine: "mic-mcp watch micjob_… && echo done", description: "what comes next waits for a success" },
+    ],
   },
   show: {
     name: "show",
-    takes: "VIEW [NAME=VALUE …]",
-    does: "a job, divisions, the usage or the actions as a page in one file, for a browser",
+    argumentsUsage: "VIEW [NAME=VALUE …]",
+    summary: "a job, divisions, the usage or the actions as a page in one file, for a browser",
     notes: [
       "VIEW: job JOB, divisions [state|district], usage [DAY|ENTITLEMENT], actions [STATE].",
       "The page holds its data and loads nothing. Its path is on stdout; only its owner can read it.",
@@ -122,22 +130,22 @@ export const COMMANDS = {
       open: { type: "boolean", about: "opens it in the browser, too" },
     },
     examples: [
-      { line: "mic-mcp show divisions --open", does: "every state as a table, bars and tiles" },
-      { line: "mic-mcp show job micjob_… --open", does: "its stages as they stand now" },
+      { commandLine: "mic-mcp show divisions --open", description: "every state as a table, bars and tiles" },
+      { commandLine: "mic-mcp show job micjob_… --open", description: "its stages as they stand now" },
     ],
   },
   actions: {
     name: "actions",
-    does: "list the write requests made from here, unresolved ones first, and how to resolve them",
+    summary: "list the write requests made from here, unresolved ones first, and how to resolve them",
     flags: {
       state: { type: "string", value: "S", oneOf: ACTION_STATES, about: `only: ${ACTION_STATES.join(", ")}` },
     },
-    examples: [{ line: "mic-mcp actions --state unknown", does: "what may have taken effect" }],
+    examples: [{ commandLine: "mic-mcp actions --state unknown", description: "what may have taken effect" }],
   },
   resolve: {
     name: "resolve",
-    takes: "[KEY]",
-    does: "find out the outcome of unresolved actions; one that never arrived may run now",
+    argumentsUsage: "[KEY]",
+    summary: "find out the outcome of unresolved actions; one that never arrived may run now",
     notes: [
       "Without KEY it resolves all, oldest first; KEY is an idempotencyKey that mic-mcp actions shows.",
       "Each is sent again under its key, so none runs twice; after 20 hours the job is read instead.",
@@ -147,17 +155,17 @@ export const COMMANDS = {
       output: { type: "string", value: "FORMAT", oneOf: ["text", "json"], about: "text (default) or json" },
       yes: { type: "boolean", about: "send cancellations and RESTART again without asking" },
     },
-    examples: [{ line: "mic-mcp resolve --dry-run", does: "what would be sent" }],
+    examples: [{ commandLine: "mic-mcp resolve --dry-run", description: "what would be sent" }],
   },
   demo: {
     name: "demo",
-    does: "the main job from end to end, told as a transcript; needs no service",
+    summary: "the main job from end to end, told as a transcript; needs no service",
     flags: {},
-    examples: [{ line: "mic-mcp demo", does: "about 20 seconds" }],
+    examples: [{ commandLine: "mic-mcp demo", description: "about 20 seconds" }],
   },
   login: {
     name: "login",
-    does: "keeps the client credentials in the OS keychain, once they are proven",
+    summary: "keeps the client credentials in the OS keychain, once they are proven",
     notes: ["Asks for what no flag gives; the secret is not shown. What is stored already is the default."],
     flags: {
       "base-url": { type: "string", value: "URL", about: "the service's base URL" },
@@ -166,28 +174,30 @@ export const COMMANDS = {
       "secret-stdin": { type: "boolean", about: "the secret is all of stdin: for scripts" },
     },
     examples: [
-      { line: "mic-mcp login", does: "asks for everything" },
+      { commandLine: "mic-mcp login", description: "asks for everything" },
       {
-        line: "pass mic | mic-mcp login --base-url https://service.example --client-id me --secret-stdin",
-        does: "asks for nothing",
+        commandLine: "pass mic | mic-mcp login --base-url https://service.example --client-id me --secret-stdin",
+        description: "asks for nothing",
       },
     ],
   },
   logout: {
     name: "logout",
-    does: "removes the credentials and every token",
+    summary: "removes the credentials and every token",
     flags: {},
-    examples: [{ line: "mic-mcp logout", does: "running servers notice within 3 s" }],
+    examples: [{ commandLine: "mic-mcp logout", description: "running servers notice within 3 s" }],
   },
   status: {
     name: "status",
-    does: "what is configured, and from where; never a secret",
+    summary: "what is configured, and from where; never a secret",
     flags: { json: JSON_FLAG },
-    examples: [{ line: "mic-mcp status --json | jq .journal", does: "the journal, and what of it is unsettled" }],
+    examples: [
+      { commandLine: "mic-mcp status --json | jq .journal", description: "the journal, and what of it is unsettled" },
+    ],
   },
   doctor: {
     name: "doctor",
-    does: "checks everything, and says how to mend what is wrong",
+    summary: "checks everything, and says how to mend what is wrong",
     notes: ["Exit code 0 only if all is well."],
     flags: {
       emulator: { type: "boolean", about: "checks the set-up of serve --emulator" },
@@ -195,14 +205,14 @@ export const COMMANDS = {
       json: JSON_FLAG,
     },
     examples: [
-      { line: "mic-mcp doctor", does: "before asking anybody for help" },
-      { line: "mic-mcp doctor --emulator", does: "the same for serve --emulator" },
+      { commandLine: "mic-mcp doctor", description: "before asking anybody for help" },
+      { commandLine: "mic-mcp doctor --emulator", description: "the same for serve --emulator" },
     ],
   },
   teams: {
     name: "teams",
-    takes: "ACTION [TEAM]",
-    does: "the teams of a deployment: their credentials, and who belongs to them",
+    argumentsUsage: "ACTION [TEAM]",
+    summary: "the teams of a deployment: their credentials, and who belongs to them",
     notes: [
       `ACTION: ${TEAM_ACTIONS.join(", ")}. All but list, rotate-keys and check take a TEAM; check takes one or all.`,
       "add makes a team, once its credentials are proven. To a team that is there it adds members, and sets its claim.",
@@ -224,26 +234,27 @@ export const COMMANDS = {
     },
     examples: [
       {
-        line: "pass mic-red | mic-mcp teams add red --client-id me --workspace-id w1 --claim mic-red --secret-stdin",
-        does: "a team whose members the identity provider knows",
+        commandLine:
+          "pass mic-red | mic-mcp teams add red --client-id me --workspace-id w1 --claim mic-red --secret-stdin",
+        description: "a team whose members the identity provider knows",
       },
-      { line: "mic-mcp teams add red --member 00u1abc", does: "one member more" },
-      { line: "mic-mcp teams list", does: "never a secret" },
-      { line: "mic-mcp teams rotate-keys && mic-mcp teams check", does: "after a new first key" },
+      { commandLine: "mic-mcp teams add red --member 00u1abc", description: "one member more" },
+      { commandLine: "mic-mcp teams list", description: "never a secret" },
+      { commandLine: "mic-mcp teams rotate-keys && mic-mcp teams check", description: "after a new first key" },
     ],
   },
   migrate: {
     name: "migrate",
-    does: "brings the tables of a deployment for teams up to date",
+    summary: "brings the tables of a deployment for teams up to date",
     notes: [
       "A start of serve --teams does so by itself, but for MIC_MIGRATE=off. Takes MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE.",
     ],
     flags: {},
-    examples: [{ line: "mic-mcp migrate", does: "before instances of a new version start" }],
+    examples: [{ commandLine: "mic-mcp migrate", description: "before instances of a new version start" }],
   },
   emulator: {
     name: "emulator",
-    does: "the emulator alone; prints its address and credentials as one JSON line",
+    summary: "the emulator alone; prints its address and credentials as one JSON line",
     flags: {
       host: { type: "string", value: "H", about: "default 127.0.0.1" },
       port: { type: "string", value: "P", about: "default any that is free" },
@@ -253,19 +264,21 @@ export const COMMANDS = {
       clients: { type: "string", value: "N", about: "clients, each with a workspace of its own (1)" },
       "trust-forwarded-for": { type: "boolean", about: "counts clients by X-Forwarded-For" },
     },
-    examples: [{ line: "mic-mcp emulator --port 8940 --seed demo", does: "a service to develop against" }],
+    examples: [
+      { commandLine: "mic-mcp emulator --port 8940 --seed demo", description: "a service to develop against" },
+    ],
   },
   completion: {
     name: "completion",
-    takes: "SHELL",
-    does: "the completion script of a shell: commands, flags, tools, arguments",
+    argumentsUsage: "SHELL",
+    summary: "the completion script of a shell: commands, flags, tools, arguments",
     notes: [`SHELL: ${SHELLS.join(", ")}.`],
     flags: {},
     examples: [
-      { line: "source <(mic-mcp completion bash)", does: "in ~/.bashrc" },
-      { line: "mic-mcp completion zsh > ~/.zfunc/_mic-mcp", does: "once" },
-      { line: "mic-mcp completion fish > ~/.config/fish/completions/mic-mcp.fish", does: "once" },
-      { line: "mic-mcp completion powershell | Out-String | Invoke-Expression", does: "in $PROFILE" },
+      { commandLine: "source <(mic-mcp completion bash)", description: "in ~/.bashrc" },
+      { commandLine: "mic-mcp completion zsh > ~/.zfunc/_mic-mcp", description: "once" },
+      { commandLine: "mic-mcp completion fish > ~/.config/fish/completions/mic-mcp.fish", description: "once" },
+      { commandLine: "mic-mcp completion powershell | Out-String | Invoke-Expression", description: "in $PROFILE" },
     ],
   },
 } as const satisfies Readonly<Record<string, Command>>;

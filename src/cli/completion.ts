@@ -4,70 +4,77 @@ import { tools } from "../../tools/index.ts";
 import { UsageError } from "../core/config.ts";
 import { COMMANDS, type Command, SHELLS, TEAM_ACTIONS } from "./commands.ts";
 import { didYouMean } from "./errors.ts";
-import { argumentsOf, enumValuesOf } from "./tool-arguments.ts";
+import { enumValuesOf, listArguments } from "./tool-arguments.ts";
 
-interface Word {
+interface CompletionWord {
   readonly text: string;
   readonly about?: string;
 }
 
 /** A pattern of COMMAND/FIRST/PREVIOUS (FIRST follows the command, PREVIOUS is before the cursor) and the words that may follow. */
-type Row = readonly [pattern: string, words: readonly Word[]];
+type CompletionRule = readonly [pattern: string, words: readonly CompletionWord[]];
 
-const plain = (text: string): Word => ({ text });
+const toWord = (text: string): CompletionWord => ({ text });
 
-const TAKES: Readonly<Record<string, readonly Word[]>> = {
+const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   call: tools.filter(({ view }) => view === undefined).map(({ name, title }) => ({ text: name, about: title })),
-  completion: SHELLS.map(plain),
-  teams: TEAM_ACTIONS.map(plain),
+  completion: SHELLS.map(toWord),
+  teams: TEAM_ACTIONS.map(toWord),
 };
 
 /** The first pattern that matches decides. */
-function completionRows(): readonly Row[] {
+function createCompletionRules(): readonly CompletionRule[] {
   const commands: readonly Command[] = Object.values(COMMANDS);
-  const names = commands.map(({ name, does }) => ({ text: name, about: does }));
-  const flagsOf = ({ flags }: Command): readonly Word[] => [
+  const names = commands.map(({ name, summary }) => ({ text: name, about: summary }));
+  const flagWords = ({ flags }: Command): readonly CompletionWord[] => [
     ...Object.entries(flags).map(([flag, { about }]) => ({ text: `--${flag}`, about })),
-    plain("--help"),
+    toWord("--help"),
   ];
-  const valuesOf = ({ name, flags }: Command): readonly Row[] =>
+  const flagValueRules = ({ name, flags }: Command): readonly CompletionRule[] =>
     Object.entries(flags).flatMap(([flag, { type, oneOf = [] }]) =>
-      type === "string" ? [[`${name}/*/--${flag}`, oneOf.map(plain)]] : [],
+      type === "string" ? [[`${name}/*/--${flag}`, oneOf.map(toWord)]] : [],
     );
-  const pairsOf = ([argument, schema]: ReturnType<typeof argumentsOf>[number]): readonly Word[] => {
+  const argumentWords = ([argument, schema]: ReturnType<typeof listArguments>[number]): readonly CompletionWord[] => {
     const values = enumValuesOf(schema);
-    return values.length === 0 ? [plain(`${argument}=`)] : values.map((value) => plain(`${argument}=${value}`));
+    return values.length === 0 ? [toWord(`${argument}=`)] : values.map((value) => toWord(`${argument}=${value}`));
   };
   return [
-    ["//*", [...names, ...["help", "version", "--help", "--version"].map(plain)]],
+    ["//*", [...names, ...["help", "version", "--help", "--version"].map(toWord)]],
     ["help/*", names],
-    ...commands.flatMap(valuesOf),
-    ...tools.map(({ name, inputSchema }): Row => {
-      return [`call/${name}/*`, [...argumentsOf(inputSchema()).flatMap(pairsOf), ...flagsOf(COMMANDS.call)]];
+    ...commands.flatMap(flagValueRules),
+    ...tools.map(({ name, inputSchema }): CompletionRule => {
+      return [`call/${name}/*`, [...listArguments(inputSchema()).flatMap(argumentWords), ...flagWords(COMMANDS.call)]];
     }),
-    ...commands.map((command): Row => [`${command.name}/*`, [...(TAKES[command.name] ?? []), ...flagsOf(command)]]),
+    ...commands.map(
+      (command): CompletionRule => [
+        `${command.name}/*`,
+        [...(POSITIONAL_WORDS[command.name] ?? []), ...flagWords(command)],
+      ],
+    ),
   ];
 }
 
 /** Prints one word on each line. */
-const printed = (words: readonly string[]): string =>
+const formatPrintCommand = (words: readonly string[]): string =>
   words.length === 0 ? "true" : `printf '%s\\n' ${words.join(" ")}`;
 
-const joined = (rows: readonly Row[], write: (pattern: string, words: readonly Word[]) => string): string =>
-  rows.map(([pattern, words]) => write(pattern, words)).join("\n");
+const joinRules = (
+  rows: readonly CompletionRule[],
+  write: (pattern: string, words: readonly CompletionWord[]) => string,
+): string => rows.map(([pattern, words]) => write(pattern, words)).join("\n");
 
-const posixTable = (rows: readonly Row[]): string => `_mic_mcp_words() {
+const formatPosixFunction = (rows: readonly CompletionRule[]): string => `_mic_mcp_words() {
   case "$1/$2/$3" in
-${joined(rows, (pattern, words) => `    ${pattern}) ${printed(words.map(({ text }) => text))} ;;`)}
+${joinRules(rows, (pattern, words) => `    ${pattern}) ${formatPrintCommand(words.map(({ text }) => text))} ;;`)}
   esac
 }`;
 
-const fishWord = ({ text, about }: Word): string =>
+const formatFishWord = ({ text, about }: CompletionWord): string =>
   `'${(about === undefined ? text : `${text}\t${about}`).replace(/[\\']/g, "\\$&")}'`;
 
-const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], (rows: readonly Row[]) => string>> = {
+const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], (rows: readonly CompletionRule[]) => string>> = {
   bash: (rows) => `# mic-mcp completion for bash
-${posixTable(rows)}
+${formatPosixFunction(rows)}
 
 _mic_mcp() {
   local line="\${COMP_LINE:0:COMP_POINT}" current prefix
@@ -89,7 +96,7 @@ complete -o default -F _mic_mcp mic-mcp`,
 
   zsh: (rows) => `#compdef mic-mcp
 # mic-mcp completion for zsh
-${posixTable(rows)}
+${formatPosixFunction(rows)}
 
 _mic_mcp() {
   local command="" first=""
@@ -107,7 +114,7 @@ if [[ "\${funcstack[1]}" == _mic_mcp ]]; then _mic_mcp "$@"; else compdef _mic_m
 function __mic_mcp_words
   set -l before (commandline -opc)
   switch "$before[2]/$before[3]/$before[-1]"
-${joined(rows, (pattern, words) => `    case '${pattern}'\n      ${printed(words.map(fishWord))}`)}
+${joinRules(rows, (pattern, words) => `    case '${pattern}'\n      ${formatPrintCommand(words.map(formatFishWord))}`)}
   end
 end
 
@@ -119,7 +126,7 @@ Register-ArgumentCompleter -Native -CommandName mic-mcp -ScriptBlock {
   Set-StrictMode -Off
   $before = @($line.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursor } | ForEach-Object { $_.ToString() })
   $words = switch -Wildcard ("$($before[1])/$($before[2])/$($before[-1])") {
-${joined(rows, (pattern, words) => `    '${pattern}' { ${words.map(({ text }) => `'${text}'`).join(", ")}; break }`)}
+${joinRules(rows, (pattern, words) => `    '${pattern}' { ${words.map(({ text }) => `'${text}'`).join(", ")}; break }`)}
   }
   $words | Where-Object { $_ -like "$word*" } | Sort-Object | ForEach-Object {
     [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
@@ -130,10 +137,10 @@ ${joined(rows, (pattern, words) => `    '${pattern}' { ${words.map(({ text }) =>
 /** Throws UsageError. */
 export async function completion(args: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], options: COMMANDS.completion.flags, allowPositionals: true });
-  const [named = "", ...more] = positionals;
-  const shell = SHELLS.find((each) => each === named);
+  const [shellName = "", ...more] = positionals;
+  const shell = SHELLS.find((each) => each === shellName);
   if (shell === undefined || more.length > 0)
-    throw new UsageError(`mic-mcp completion takes one of ${SHELLS.join(", ")}.${didYouMean(named, SHELLS)}`);
-  process.stdout.write(`${SCRIPTS[shell](completionRows())}\n`);
+    throw new UsageError(`mic-mcp completion takes one of ${SHELLS.join(", ")}.${didYouMean(shellName, SHELLS)}`);
+  process.stdout.write(`${SCRIPTS[shell](createCompletionRules())}\n`);
   return 0;
 }

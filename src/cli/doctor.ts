@@ -6,7 +6,7 @@ import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { noTokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
-import { backendOf } from "./backend.ts";
+import { openBackend } from "./backend.ts";
 import {
   type Check,
   checkBaseUrl,
@@ -22,25 +22,25 @@ import {
   checkWarnings,
 } from "./checks.ts";
 import { COMMANDS } from "./commands.ts";
-import { compose } from "./local.ts";
-import { styled } from "./terminal.ts";
+import { compose } from "./compose.ts";
+import { applyStyle } from "./terminal.ts";
 
-const mark = (ok: boolean): string =>
-  ok ? styled("green", "ok   ", process.stdout) : styled("red", "WRONG", process.stdout);
+const formatMark = (ok: boolean): string =>
+  ok ? applyStyle("green", "ok   ", process.stdout) : applyStyle("red", "WRONG", process.stdout);
 
-const line = ({ name, ok, detail, fix }: Check): string =>
-  `${mark(ok)} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
+const formatCheck = ({ name, ok, detail, fix }: Check): string =>
+  `${formatMark(ok)} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
 
-async function examine(environment: NodeJS.ProcessEnv, withEmulator: boolean): Promise<readonly Check[]> {
-  const backend = await backendOf(readConfig(withEmulator ? { ...environment, MIC_EMULATOR: "1" } : environment));
+async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean): Promise<readonly Check[]> {
+  const backend = await openBackend(readConfig(withEmulator ? { ...environment, MIC_EMULATOR: "1" } : environment));
   const { config } = backend;
   const composed = compose(config, { notes: [], inProcess: config.emulator, keychainLimitMs: COMMAND_LIMIT_MS });
   const { identity, keychain, runtime, transport, close } = composed;
   const { redactor } = runtime;
   // A stored token would prove nothing.
-  const fresh = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
+  const freshTokens = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
   try {
-    const first = [
+    const basicChecks = [
       checkNode(),
       checkWarnings(config),
       await checkKeychain(keychain, config),
@@ -48,22 +48,22 @@ async function examine(environment: NodeJS.ProcessEnv, withEmulator: boolean): P
     ];
     const stateFolder = await checkFolder("state folder", config.stateDir, "MIC_STATE_DIR", true);
     // A journal in a folder that cannot be used is not checked.
-    const hasPlace = stateFolder.ok || config.journalUrl !== undefined;
+    const canCheckJournal = stateFolder.ok || config.journalUrl !== undefined;
     const folders = [
       stateFolder,
-      ...(hasPlace ? [await checkJournal(config, composed.journal)] : []),
+      ...(canCheckJournal ? [await checkJournal(config, composed.journal)] : []),
       await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
     ];
-    const reachable = first.at(-1)?.ok === true;
+    const reachable = basicChecks.at(-1)?.ok === true;
     const network = reachable
       ? await Promise.all([
           checkPlayground(runtime.ports.service),
           checkClock(runtime.ports.service),
-          checkToken(identity, fresh),
+          checkToken(identity, freshTokens),
           checkJobApi(runtime.ports.service, identity),
         ])
       : [];
-    return [...first, ...network, ...folders, checkProxy(environment)].map((check) => ({
+    return [...basicChecks, ...network, ...folders, checkProxy(environment)].map((check) => ({
       ...check,
       detail: redactor.redact(escapeText(check.detail)),
     }));
@@ -79,11 +79,11 @@ export async function doctor(args: readonly string[], environment: NodeJS.Proces
     throw new UsageError("--teams and --emulator are two set-ups: give one of them.");
   const checks = values.teams
     ? await (await import("../teams/program.ts")).examineTeams(environment)
-    : await examine(environment, values.emulator ?? false);
+    : await runChecks(environment, values.emulator ?? false);
   const ok = checks.every((check) => check.ok);
   const verdict = ok ? "All is well." : "Something is wrong; see the lines above.";
   process.stdout.write(
-    values.json ? `${JSON.stringify({ ok, checks })}\n` : `${[...checks.map(line), verdict].join("\n")}\n`,
+    values.json ? `${JSON.stringify({ ok, checks })}\n` : `${[...checks.map(formatCheck), verdict].join("\n")}\n`,
   );
   return ok ? 0 : 1;
 }

@@ -15,7 +15,7 @@ export async function emulator(args: readonly string[]): Promise<number> {
   const clients = parseIntegerFlag("clients", values.clients, MAX_CLIENTS);
   if (clients === 0) throw new UsageError("--clients is at least 1.");
   const { startEmulator } = await import("../emulator/index.ts");
-  const running = await startEmulator({
+  const startedEmulator = await startEmulator({
     ...(values.host !== undefined && { host: values.host }),
     ...(port !== undefined && { port }),
     ...(values.seed !== undefined && { seed: values.seed }),
@@ -24,7 +24,7 @@ export async function emulator(args: readonly string[]): Promise<number> {
     ...(values["trust-forwarded-for"] === true && { trustReportedAddress: true }),
     ...(clients !== undefined && { clients }),
   });
-  const { close, isLocal, files: _, clients: all, ...facts } = running;
+  const { close, isLocal, files: _, clients: all, ...facts } = startedEmulator;
   if (!isLocal)
     process.stderr.write(
       `mic-mcp: with --host ${values.host} the emulator answers to every machine that can reach it; /__emulator to this one alone.\n`,

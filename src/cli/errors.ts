@@ -18,36 +18,36 @@ export function didYouMean(typed: string, names: readonly string[], shown = (nam
 const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
 
 /** An error of parseArgs as a UsageError; other errors unchanged. */
-function asUsageError(error: unknown, { name, flags }: Command): unknown {
+function toUsageError(error: unknown, { name, flags }: Command): unknown {
   if (!errorCode(error).startsWith("ERR_PARSE_ARGS")) return error;
   const reason = errorMessage(error);
   const unknown = UNKNOWN_FLAG.exec(reason)?.[1];
   if (unknown === undefined) return new UsageError(reason);
   const names = ["help", "version", ...Object.keys(flags)];
-  const like = didYouMean(unknown.replace(/^-+/, ""), names, (flag) => `--${flag}`);
-  return new UsageError(`mic-mcp ${name} has no flag ${unknown}.${like}`);
+  const suggestion = didYouMean(unknown.replace(/^-+/, ""), names, (flag) => `--${flag}`);
+  return new UsageError(`mic-mcp ${name} has no flag ${unknown}.${suggestion}`);
 }
 
-const toUser = (text: string): string =>
+const rephraseTextForUser = (text: string): string =>
   text
     .replace(/(^|[.:] )Ask the user to (.)/g, (_, start: string, letter: string) => start + letter.toUpperCase())
     .replace(/\bask the user to /g, "");
 
 /** The advice of a failure is written for an agent. A command addresses the user directly. */
-export const forUser = (facts: FailureFacts): FailureFacts => ({
+export const rephraseFailureForUser = (facts: FailureFacts): FailureFacts => ({
   ...facts,
-  message: toUser(facts.message),
-  ...(facts.next !== undefined && { next: toUser(facts.next) }),
+  message: rephraseTextForUser(facts.message),
+  ...(facts.next !== undefined && { next: rephraseTextForUser(facts.next) }),
 });
 
 /** Reports an error on stderr and returns the exit code. */
 export function reportError(thrown: unknown, command: Command): { readonly code: 1 | 2; readonly reason: string } {
-  const error = asUsageError(thrown, command);
+  const error = toUsageError(thrown, command);
   const isUsage = error instanceof UsageError;
   const next = isUsage
     ? `Run mic-mcp ${command.name} --help for what it takes.`
     : error instanceof Failure
-      ? forUser(error.facts).next
+      ? rephraseFailureForUser(error.facts).next
       : undefined;
   const reason = errorMessage(error);
   process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);

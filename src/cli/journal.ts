@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 type JournalConfig = Pick<Config, "stateDir" | "journalUrl" | "actionRetentionDays">;
 
 /** The configured journal, for this process. `migrates`: false if its tables are not created or changed. */
-export const journalOf = (
+export const createConfiguredJournal = (
   { stateDir, journalUrl, actionRetentionDays }: JournalConfig,
   migrates = true,
 ): JournalHandle =>
@@ -34,7 +34,7 @@ export interface JournalStatus extends Partial<UnresolvedCounts> {
 }
 
 /** Without a URL's user and password. */
-export function placeOf({ journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">): JournalStatus {
+export function locateJournal({ journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">): JournalStatus {
   if (journalUrl === undefined) return { engine: "SQLite", place: join(stateDir, "actions.sqlite") };
   const { host, pathname } = new URL(journalUrl);
   return { engine: "PostgreSQL", place: `${host}${pathname}` };
@@ -42,7 +42,7 @@ export function placeOf({ journalUrl, stateDir }: Pick<Config, "journalUrl" | "s
 
 /** Opens a journal and closes it again. Throws Failure if that is not possible. */
 async function tryToOpen(config: JournalConfig, migrates: boolean): Promise<void> {
-  const trial = journalOf(config, migrates);
+  const trial = createConfiguredJournal(config, migrates);
   try {
     await trial.open();
   } finally {
@@ -52,7 +52,7 @@ async function tryToOpen(config: JournalConfig, migrates: boolean): Promise<void
 
 /** Whether there is a journal that can be read. Creates none. */
 export async function hasJournal(config: JournalConfig): Promise<boolean> {
-  if (config.journalUrl === undefined) return existsSync(placeOf(config).place);
+  if (config.journalUrl === undefined) return existsSync(locateJournal(config).place);
   return await tryToOpen(config, false).then(
     () => true,
     () => false,
@@ -60,8 +60,8 @@ export async function hasJournal(config: JournalConfig): Promise<boolean> {
 }
 
 /** Throws Failure if the journal cannot be used. Before it exists, the engine is tried in a temporary folder. */
-export async function lookAtJournal(config: Config, journal: JournalHandle): Promise<JournalStatus> {
-  const found = placeOf(config);
+export async function inspectJournal(config: Config, journal: JournalHandle): Promise<JournalStatus> {
+  const found = locateJournal(config);
   if (found.engine === "PostgreSQL" || existsSync(found.place))
     return { ...found, ...(await countUnresolved(await journal.open())) };
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
@@ -77,11 +77,11 @@ export async function lookAtJournal(config: Config, journal: JournalHandle): Pro
  * Warnings, one for each other client that has unresolved actions in this journal: only that client can resolve them. Never throws: a journal
  * that cannot be read has none.
  */
-export async function unresolvedElsewhere(
+export async function warnOfOtherClientsActions(
   config: JournalConfig,
   login: { readonly baseUrl: string; readonly clientId: string },
 ): Promise<readonly string[]> {
-  const journal = journalOf(config, false);
+  const journal = createConfiguredJournal(config, false);
   try {
     if (!(await hasJournal(config))) return [];
     return (await countUnresolvedByClient(await journal.open())).flatMap(({ baseUrl, clientId, count }) => {
@@ -96,7 +96,7 @@ export async function unresolvedElsewhere(
   }
 }
 
-export function journalText({ engine, place, inProgress, unknown = 0 }: JournalStatus): string {
+export function formatJournalStatus({ engine, place, inProgress, unknown = 0 }: JournalStatus): string {
   const where = `${engine}, ${place}`;
   if (inProgress === undefined) return `${where} (will be created when needed)`;
   const hint = unknown === 0 ? "" : "; mic-mcp resolve finds out what happened";

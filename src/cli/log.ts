@@ -26,18 +26,18 @@ export function createLog(level: LogLevel, redactor: Redactor): Log {
 }
 
 /** The same log for one caller: `facts` are on each line, and the caller's secrets are removed. */
-export function logOf(log: Log, redactor: Redactor, facts: Readonly<Record<string, string>>): Log {
-  const clean = (entry: object): object => {
+export function createCallerLog(log: Log, redactor: Redactor, facts: Readonly<Record<string, string>>): Log {
+  const redactFacts = (entry: object): object => {
     const all = { ...facts, ...entry };
     const text = JSON.stringify(all);
     const redacted: object = redactor.hasSecret(text) ? JSON.parse(redactor.redact(text)) : all;
     return redacted;
   };
   return {
-    debug: (entry, message) => log.debug(clean(entry), redactor.redact(message)),
-    info: (entry, message) => log.info(clean(entry), redactor.redact(message)),
-    warn: (entry, message) => log.warn(clean(entry), redactor.redact(message)),
-    error: (entry, message) => log.error(clean(entry), redactor.redact(message)),
+    debug: (entry, message) => log.debug(redactFacts(entry), redactor.redact(message)),
+    info: (entry, message) => log.info(redactFacts(entry), redactor.redact(message)),
+    warn: (entry, message) => log.warn(redactFacts(entry), redactor.redact(message)),
+    error: (entry, message) => log.error(redactFacts(entry), redactor.redact(message)),
   };
 }
 
@@ -45,7 +45,7 @@ export const crashReason = (error: unknown): string =>
   (error instanceof Error ? error.stack : undefined) ?? errorMessage(error);
 
 /** With the secrets in the environment; others are added when they are learned. */
-export function redactorOf({ credentials, journalUrl, httpToken }: Config): Redactor {
+export function createConfigRedactor({ credentials, journalUrl, httpToken }: Config): Redactor {
   const redactor = createRedactor();
   if (httpToken !== undefined) redactor.add(httpToken);
   if (credentials) redactor.add(credentials.clientSecret);

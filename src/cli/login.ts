@@ -26,7 +26,7 @@ import { createRedactor } from "../credentials/redaction.ts";
 import { noTokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import { COMMANDS } from "./commands.ts";
-import { unresolvedElsewhere } from "./journal.ts";
+import { warnOfOtherClientsActions } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 
 /** Throws Failure. A token for any scope set verifies the credentials, and so does "this client may not have that scope". */
@@ -80,7 +80,7 @@ async function askUntilValid<T>(prompter: Prompter, ask: () => Promise<string>, 
     try {
       return read(await ask());
     } catch (error) {
-      if (!(error instanceof UsageError) || prompter.isAhead()) throw error;
+      if (!(error instanceof UsageError) || prompter.hasPendingInput()) throw error;
       process.stderr.write(`${error.message}\n`);
     }
   }
@@ -88,23 +88,27 @@ async function askUntilValid<T>(prompter: Prompter, ask: () => Promise<string>, 
 
 const NO_WORKSPACE = "-";
 
-async function askFor(
+async function promptForLogin(
   flags: ReturnType<typeof readFlags>,
   prompter: Prompter,
   stored: Partial<StoredLogin>,
 ): Promise<StoredLogin> {
   /** The stored value is in brackets; an empty answer keeps it. */
-  const asked = <T>(question: string, kept: string | undefined, read: (text: string) => T): Promise<T> =>
+  const askWithDefault = <T>(
+    question: string,
+    storedValue: string | undefined,
+    read: (text: string) => T,
+  ): Promise<T> =>
     askUntilValid(
       prompter,
-      () => prompter.ask(kept === undefined ? `${question}: ` : `${question} [${escapeText(kept)}]: `),
-      (text) => read(text === "" ? (kept ?? "") : text),
+      () => prompter.ask(storedValue === undefined ? `${question}: ` : `${question} [${escapeText(storedValue)}]: `),
+      (text) => read(text === "" ? (storedValue ?? "") : text),
     );
-  const baseUrl = flags.baseUrl ?? (await asked("Base URL of the service", stored.baseUrl, checkBaseUrl));
+  const baseUrl = flags.baseUrl ?? (await askWithDefault("Base URL of the service", stored.baseUrl, checkBaseUrl));
   // Stored values belong to their base URL, and a secret to its client.
   const known = stored.baseUrl === baseUrl ? stored : {};
   const clientId =
-    flags.clientId ?? (await asked("Client id", known.clientId, (text) => checkCredential("client id", text)));
+    flags.clientId ?? (await askWithDefault("Client id", known.clientId, (text) => checkCredential("client id", text)));
   const secret = known.clientId === clientId ? known.clientSecret : undefined;
   const hint = secret === undefined ? "not shown" : "not shown; empty keeps the stored one";
   const clientSecret = await askUntilValid(
@@ -116,11 +120,13 @@ async function askFor(
   const question = `Default workspace id (${workspace === undefined ? "empty" : NO_WORKSPACE} for none)`;
   const workspaceId =
     flags.workspaceId ??
-    (await asked(question, workspace, (text) => (text === "" || text === NO_WORKSPACE ? "" : checkWorkspaceId(text))));
+    (await askWithDefault(question, workspace, (text) =>
+      text === "" || text === NO_WORKSPACE ? "" : checkWorkspaceId(text),
+    ));
   return { baseUrl, clientId, clientSecret, ...(workspaceId !== "" && { workspaceId }) };
 }
 
-async function collect(flags: ReturnType<typeof readFlags>, stored: Partial<StoredLogin>): Promise<StoredLogin> {
+async function collectLogin(flags: ReturnType<typeof readFlags>, stored: Partial<StoredLogin>): Promise<StoredLogin> {
   const { baseUrl, clientId, workspaceId } = flags;
   if (flags.secretOnStdin && baseUrl !== undefined && clientId !== undefined) {
     const clientSecret = checkCredential("client secret", await readSecretFromStdin());
@@ -128,7 +134,7 @@ async function collect(flags: ReturnType<typeof readFlags>, stored: Partial<Stor
   }
   const prompter = openPrompter();
   try {
-    return await askFor(flags, prompter, stored);
+    return await promptForLogin(flags, prompter, stored);
   } finally {
     prompter.close();
   }
@@ -157,13 +163,14 @@ export async function login(args: readonly string[], environment: NodeJS.Process
   return await withKeychain(config, off, async (keychain) => {
     // A keychain that cannot be used is reported before the user types a secret.
     const stored = await readLogin(keychain);
-    const entered = await collect(flags, stored ?? {});
+    const entered = await collectLogin(flags, stored ?? {});
     if (!canStoreLogin(entered))
       throw new UsageError("This system's keychain has no room for a client secret that long.");
     await verifyCredentials(entered);
     await storeLogin(keychain, entered);
     const { baseUrl, clientId, workspaceId } = entered;
-    for (const warning of await unresolvedElsewhere(config, entered)) process.stderr.write(`${escapeText(warning)}\n`);
+    for (const warning of await warnOfOtherClientsActions(config, entered))
+      process.stderr.write(`${escapeText(warning)}\n`);
     const workspace = workspaceId === undefined ? "no default workspace" : `default workspace ${workspaceId}`;
     process.stdout.write(`Logged in to ${baseUrl} as ${clientId}, ${workspace}. Kept in the OS keychain.\n`);
     return 0;
@@ -176,7 +183,7 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
   return await withKeychain(config, "there is no keychain to remove anything from.", async (keychain) => {
     const stored = await readLogin(keychain);
     const removed = await removeAllEntries(keychain);
-    const of = stored ? ` of ${stored.baseUrl}` : "";
+    const origin = stored ? ` of ${stored.baseUrl}` : "";
     const parts = [
       ...(removed.login ? ["credentials"] : []),
       ...(removed.tokens > 0 ? [`tokens: ${removed.tokens}`] : []),
@@ -184,7 +191,7 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
     process.stdout.write(
       parts.length === 0
         ? "Nothing was stored.\n"
-        : `Logged out${of}. Removed from the OS keychain: ${parts.join(", ")}.\n`,
+        : `Logged out${origin}. Removed from the OS keychain: ${parts.join(", ")}.\n`,
     );
     return 0;
   });

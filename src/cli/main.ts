@@ -10,7 +10,7 @@ import {
   parseIntegerFlag,
 } from "./commands.ts";
 import { didYouMean, reportError } from "./errors.ts";
-import { gettingStartedText, help, helpOf } from "./help.ts";
+import { formatCommandHelp, formatProgramHelp, gettingStartedText } from "./help.ts";
 import { version } from "./version.ts";
 
 /** Each flag takes precedence over the variable of the same name. Throws UsageError. */
@@ -31,10 +31,10 @@ async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv)
   return await (await import("./serve.ts")).serve(settings, isHttp ? listen : undefined);
 }
 
-type Run = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
+type RunCommand = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 
 /** Each command is loaded when it is used. */
-const LOAD: Readonly<Record<CommandName, () => Promise<Run>>> = {
+const LOADERS: Readonly<Record<CommandName, () => Promise<RunCommand>>> = {
   serve: async () => runServe,
   call: async () => (await import("./call.ts")).call,
   watch: async () => (await import("./watch.ts")).watch,
@@ -62,30 +62,30 @@ const print = (text: string): number => {
 
 /** Help on a tool if one is named, else on a command, else on the program. */
 async function showHelp([first = "", ...rest]: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const tool = rest.find((word) => !word.startsWith("-"));
+  const tool = rest.find((argument) => !argument.startsWith("-"));
   if (first === "call" && tool !== undefined)
-    return print(await (await import("./call.ts")).helpOfTool(tool, environment));
-  return print(isCommandName(first) ? helpOf(COMMANDS[first]) : help());
+    return print(await (await import("./call.ts")).formatHelpOfTool(tool, environment));
+  return print(isCommandName(first) ? formatCommandHelp(COMMANDS[first]) : formatProgramHelp());
 }
 
 /** The command that a line names; without one it is serve. Throws UsageError. */
-function commandOf(argv: readonly string[]): { readonly name: CommandName; readonly args: readonly string[] } {
+function parseCommand(argv: readonly string[]): { readonly name: CommandName; readonly args: readonly string[] } {
   const [first, ...args] = argv;
   if (first === undefined || first.startsWith("-")) return { name: "serve", args: argv };
   if (isCommandName(first)) return { name: first, args };
-  const like = didYouMean(first, commandNames, (name) => `mic-mcp ${name}`);
-  throw new UsageError(`${JSON.stringify(first)} is not a command of mic-mcp.${like}`);
+  const suggestion = didYouMean(first, commandNames, (name) => `mic-mcp ${name}`);
+  throw new UsageError(`${JSON.stringify(first)} is not a command of mic-mcp.${suggestion}`);
 }
 
 /** The longest interval that a timer takes, about 25 days. */
-const INTERVAL_MS = 2 ** 31 - 1;
+const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
 /**
  * Some waits have timers that do not keep the process alive, so that a server can end at once. In a command nothing else may be left,
  * and Node would exit with 0 in the middle of the wait.
  */
-async function keptAlive<T>(work: Promise<T>): Promise<T> {
-  const timer = setInterval(() => undefined, INTERVAL_MS);
+async function keepProcessAlive<T>(work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => undefined, MAX_INTERVAL_MS);
   try {
     return await work;
   } finally {
@@ -94,15 +94,15 @@ async function keptAlive<T>(work: Promise<T>): Promise<T> {
 }
 
 async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { name, args } = commandOf(argv);
+  const { name, args } = parseCommand(argv);
   try {
-    const work = (await LOAD[name]())(args, environment);
+    const work = (await LOADERS[name]())(args, environment);
     // A server lives as long as its stdin or its port, and must end within a second of either.
-    return await (name === "serve" ? work : keptAlive(work));
+    return await (name === "serve" ? work : keepProcessAlive(work));
   } catch (thrown) {
     const { code, reason } = reportError(thrown, COMMANDS[name]);
     const isForClient = name === "serve" && !args.includes("--http") && !args.includes("--teams");
-    if (code === 2 && isForClient) await (await import("./refuse-client.ts")).refuseClient(reason);
+    if (code === 2 && isForClient) await (await import("./report-startup-error.ts")).reportStartupError(reason);
     return code;
   }
 }
@@ -114,7 +114,7 @@ export async function main(argv: readonly string[], environment: NodeJS.ProcessE
   if (first === "version" || first === "-v" || argv.includes("--version")) return print(version);
   try {
     if (first === "help") return await showHelp(rest, environment);
-    if (argv.some((word) => word === "--help" || word === "-h")) return await showHelp(argv, environment);
+    if (argv.some((argument) => argument === "--help" || argument === "-h")) return await showHelp(argv, environment);
     return await runCommand(argv, environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

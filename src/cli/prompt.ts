@@ -10,30 +10,30 @@ export interface Prompter {
   /** Without echo. */
   askSecret(question: string): Promise<string>;
   /** The user has typed or pasted more than was asked for. */
-  isAhead(): boolean;
+  hasPendingInput(): boolean;
   close(): void;
 }
 
 /** One reader for all questions: input that is typed or pasted ahead is neither lost nor shown. */
 export function openPrompter(): Prompter {
-  let shown = false;
+  let isEchoing = false;
   let pendingLines = 0;
   const output = new Writable({
     write(chunk, _encoding, done) {
-      if (shown) process.stderr.write(chunk);
+      if (isEchoing) process.stderr.write(chunk);
       done();
     },
   });
   const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
   // Before the next character is processed, which may already belong to the secret.
   terminal.on("line", () => {
-    shown = false;
+    isEchoing = false;
     pendingLines += 1;
   });
   terminal.on("SIGINT", () => terminal.close());
   const lines = terminal[Symbol.asyncIterator]();
 
-  async function nextLine(): Promise<string> {
+  async function readLine(): Promise<string> {
     const line = await lines.next();
     process.stderr.write("\r\n");
     // Ctrl-C, Ctrl-D, or the terminal was closed.
@@ -44,16 +44,16 @@ export function openPrompter(): Prompter {
 
   return {
     async ask(question) {
-      shown = true;
+      isEchoing = true;
       terminal.setPrompt(question);
       terminal.prompt();
-      return await nextLine();
+      return await readLine();
     },
     async askSecret(question) {
       process.stderr.write(question);
-      return await nextLine();
+      return await readLine();
     },
-    isAhead: () => pendingLines > 0 || terminal.line !== "",
+    hasPendingInput: () => pendingLines > 0 || terminal.line !== "",
     close: () => terminal.close(),
   };
 }

@@ -13,23 +13,23 @@ const DRAIN_MS = 10_000;
 const BACKSTOP_MS = 800;
 
 /** Throws UsageError for a host beyond loopback. */
-export async function overHttp({ host = "127.0.0.1", port = 0 }: HttpFlags) {
+export async function createHttpRunner({ host = "127.0.0.1", port = 0 }: HttpFlags) {
   const address = await loopbackAddress(host);
   return async (runtime: Runtime): Promise<() => Promise<void>> => {
     const { url, drain } = await serveOnHttp(runtime, address, port);
     process.stdout.write(`${JSON.stringify({ url })}\n`);
-    const now = new AbortController();
+    const forceStop = new AbortController();
     const backstopMs = BACKSTOP_MS + (runtime.telemetry ? FLUSH_MS : 0);
     await new Promise<void>((resolve) => {
       let signals = 0;
       onSignal(() => {
         signals += 1;
-        if (signals > 1) now.abort();
+        if (signals > 1) forceStop.abort();
         setTimeout(() => process.exit(0), backstopMs + (signals > 1 ? 0 : DRAIN_MS)).unref();
         resolve();
       });
     });
-    await drain(DRAIN_MS, now.signal);
+    await drain(DRAIN_MS, forceStop.signal);
     return async () => undefined;
   };
 }

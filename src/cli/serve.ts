@@ -4,27 +4,27 @@ import { SERVER_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Log, Runtime } from "../mcp/runtime.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
 import { serveOnStdio } from "../transports/stdio/serve.ts";
-import { backendOf } from "./backend.ts";
+import { openBackend } from "./backend.ts";
 import type { HttpFlags } from "./commands.ts";
-import { compose } from "./local.ts";
-import { crashReason, createLog, redactorOf } from "./log.ts";
+import { compose } from "./compose.ts";
+import { crashReason, createConfigRedactor, createLog } from "./log.ts";
 import { onSignal } from "./signals.ts";
-import { telemetryFor } from "./telemetry.ts";
+import { loadTelemetry } from "./telemetry.ts";
 
 /** Resolves, when serving should stop, with a function that closes the protocol. Rejects if serving cannot begin. */
-type Serve = (runtime: Runtime) => Promise<() => Promise<void>>;
+type ServerRunner = (runtime: Runtime) => Promise<() => Promise<void>>;
 
-const onStdio: Serve = async (runtime) => {
+const runOnStdio: ServerRunner = async (runtime) => {
   const { stdin, stdout } = process;
-  const ended = new Promise<void>((resolve) => {
-    const end = () => resolve();
-    stdin.once("end", end).once("close", end);
+  const stopRequested = new Promise<void>((resolve) => {
+    const requestStop = () => resolve();
+    stdin.once("end", requestStop).once("close", requestStop);
     // Replaces the entry point's listener: a write fails once the client has closed the pipe.
-    stdout.removeAllListeners("error").on("error", end).once("close", end);
-    onSignal(end);
+    stdout.removeAllListeners("error").on("error", requestStop).once("close", requestStop);
+    onSignal(requestStop);
   });
   const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
-  await ended;
+  await stopRequested;
   return closeProtocol;
 };
 
@@ -39,10 +39,10 @@ function logCrashes(log: Log): void {
 /** `listen`: over HTTP. Resolves with the exit code after the client has disconnected or a signal has arrived. Throws UsageError. */
 export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | undefined): Promise<number> {
   const config = readConfig(environment);
-  logCrashes(createLog(config.logLevel, redactorOf(config)));
-  const serving = listen ? await (await import("./serve-http.ts")).overHttp(listen) : onStdio;
-  const backend = await backendOf(config);
-  const telemetry = await telemetryFor(environment, { hasPort: listen !== undefined });
+  logCrashes(createLog(config.logLevel, createConfigRedactor(config)));
+  const run = listen ? await (await import("./serve-http.ts")).createHttpRunner(listen) : runOnStdio;
+  const backend = await openBackend(config);
+  const telemetry = await loadTelemetry(environment, { hasPort: listen !== undefined });
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
     files: backend.files,
@@ -54,7 +54,7 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
   logCrashes(runtime.log);
 
   try {
-    const closeProtocol = await serving(runtime);
+    const closeProtocol = await run(runtime);
     // Clients expect the process to end within a second, even if closing hangs.
     setTimeout(() => process.exit(0), 800 + (runtime.telemetry ? FLUSH_MS : 0)).unref();
     await closeProtocol().catch(() => undefined);

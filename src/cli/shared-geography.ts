@@ -7,13 +7,13 @@ import { errorMessage } from "../core/failure.ts";
 import type { SharedDatabase, SharedStoreOptions } from "../geography/geography.ts";
 
 /** Not the journal's file: an action never waits for a districts list. */
-const FILE = "geography.sqlite";
+const FILE_NAME = "geography.sqlite";
 const SUFFIXES = ["", "-wal", "-shm"];
 /** Machines have clocks of their own: the database's is one for all. */
-const CLOCK = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+const DATABASE_CLOCK_SQL = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 async function openChecked(folder: string): Promise<SharedDatabase> {
-  const file = await (await import("../actions/store/sqlite.ts")).openSqlite(folder, undefined, FILE);
+  const file = await (await import("../actions/store/sqlite.ts")).openSqlite(folder, undefined, FILE_NAME);
   try {
     // After a power failure the lists are read again: no call waits for the disk.
     await file.query("PRAGMA synchronous = NORMAL");
@@ -28,7 +28,7 @@ async function openChecked(folder: string): Promise<SharedDatabase> {
 
 /** A damaged file is replaced: it has only what can be read again. SQLite reports an emptied one as locked. */
 async function openFile(folder: string): Promise<SharedDatabase> {
-  const path = join(folder, FILE);
+  const path = join(folder, FILE_NAME);
   try {
     return await openChecked(folder);
   } catch (error) {
@@ -43,11 +43,11 @@ async function openFile(folder: string): Promise<SharedDatabase> {
 }
 
 async function openPostgres(url: string): Promise<SharedDatabase> {
-  return { ...(await (await import("../actions/store/postgres.ts")).openPostgres(url)), clock: CLOCK };
+  return { ...(await (await import("../actions/store/postgres.ts")).openPostgres(url)), clock: DATABASE_CLOCK_SQL };
 }
 
 /** The servers of one user: those with the same state folder, or the same journal in PostgreSQL. */
-export const sharedGeography = (
+export const createUserSharedGeography = (
   { journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">,
   baseUrl: SharedStoreOptions["baseUrl"],
 ): SharedStoreOptions => ({
@@ -56,11 +56,11 @@ export const sharedGeography = (
 });
 
 /** The instances of a deployment for teams. The geography does not close their database. */
-export const geographyOn = (
+export const createDeploymentSharedGeography = (
   database: Database,
   { baseUrl, budget }: Pick<SharedStoreOptions, "baseUrl" | "budget">,
 ): SharedStoreOptions => ({
-  open: async () => ({ ...database, clock: CLOCK, close: async () => undefined }),
+  open: async () => ({ ...database, clock: DATABASE_CLOCK_SQL, close: async () => undefined }),
   baseUrl,
   budget,
 });

@@ -12,17 +12,17 @@ import { createToolCall } from "../mcp/tools/tool-call.ts";
 import { VIEW_NAMES, type ViewName } from "../toolkit/views.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { COMMANDS } from "./commands.ts";
-import { didYouMean, forUser } from "./errors.ts";
-import { typedArguments } from "./tool-arguments.ts";
+import { didYouMean, rephraseFailureForUser } from "./errors.ts";
+import { parseArgumentPairs } from "./tool-arguments.ts";
 
 /** JSON that cannot end a script element. */
-const inside = (data: unknown): string => JSON.stringify(data).replaceAll("<", "\\u003c");
+const toScriptJson = (data: unknown): string => JSON.stringify(data).replaceAll("<", "\\u003c");
 
 /** apps/view.tsx reads the data. */
-const withData = (html: string, data: unknown): string =>
+const embedData = (html: string, data: unknown): string =>
   html.replace(
     '<main id="app">',
-    () => `<script type="application/json" id="data">${inside(data)}</script><main id="app">`,
+    () => `<script type="application/json" id="data">${toScriptJson(data)}</script><main id="app">`,
   );
 
 /** Returns the path of a file that only its owner can read. */
@@ -51,43 +51,47 @@ function openPage(path: string): Promise<boolean> {
 }
 
 /** The argument for a value without a name, and its default. */
-const MAIN: Readonly<Record<ViewName, { readonly name: string; readonly usual?: string }>> = {
+const MAIN_ARGUMENTS: Readonly<Record<ViewName, { readonly name: string; readonly defaultValue?: string }>> = {
   job: { name: "jobId" },
-  divisions: { name: "level", usual: "state" },
-  usage: { name: "window", usual: "DAY" },
+  divisions: { name: "level", defaultValue: "state" },
+  usage: { name: "window", defaultValue: "DAY" },
   actions: { name: "state" },
 };
 
 /** Throws UsageError. */
-function viewOf(word: string | undefined): ViewName {
-  const view = VIEW_NAMES.find((each) => each === word);
+function parseViewName(text: string | undefined): ViewName {
+  const view = VIEW_NAMES.find((each) => each === text);
   if (view !== undefined) return view;
-  const like = word === undefined ? "" : didYouMean(word, VIEW_NAMES);
-  throw new UsageError(`show takes ${VIEW_NAMES.join(", ")}.${like}`);
+  const suggestion = text === undefined ? "" : didYouMean(text, VIEW_NAMES);
+  throw new UsageError(`show takes ${VIEW_NAMES.join(", ")}.${suggestion}`);
 }
 
 /** Each as NAME=VALUE; a first value without a name is for the view's main argument. */
-function pairsOf(view: ViewName, words: readonly string[]): readonly string[] {
-  const { name, usual } = MAIN[view];
-  const [first, ...rest] = words;
-  const named = first === undefined || first.includes("=") ? words : [`${name}=${first}`, ...rest];
+function toArgumentPairs(view: ViewName, viewArguments: readonly string[]): readonly string[] {
+  const { name, defaultValue } = MAIN_ARGUMENTS[view];
+  const [first, ...rest] = viewArguments;
+  const named = first === undefined || first.includes("=") ? viewArguments : [`${name}=${first}`, ...rest];
   const isGiven = named.some((pair) => pair.startsWith(`${name}=`));
-  return isGiven || usual === undefined ? named : [`${name}=${usual}`, ...named];
+  return isGiven || defaultValue === undefined ? named : [`${name}=${defaultValue}`, ...named];
 }
 
-async function draw(view: ViewName, pairs: readonly string[], { runtime, signal }: CommandContext): Promise<string> {
+async function renderPage(
+  view: ViewName,
+  pairs: readonly string[],
+  { runtime, signal }: CommandContext,
+): Promise<string> {
   const tool = runtime.tools.find((each) => each.view === view);
   if (tool === undefined) throw new UsageError(`There is no tool that shows ${view}.`);
   const { redact } = runtime.redactor;
-  const typed = typedArguments(pairs, tool.inputSchema());
+  const typed = parseArgumentPairs(pairs, tool.inputSchema());
   try {
     const args = await completeArguments(tool, typed, runtime);
     const limits = { signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
     const { structured, text } = await tool.invoke(args, createToolCall(runtime, tool.name, limits));
     const result = { content: [{ type: "text", text }], structuredContent: structured };
-    return withData(await runtime.readView(view), JSON.parse(redact(JSON.stringify(result))));
+    return embedData(await runtime.readView(view), JSON.parse(redact(JSON.stringify(result))));
   } catch (error) {
-    process.stderr.write(`${redact(failureText(tool.name, forUser(factsOf(error))))}\n`);
+    process.stderr.write(`${redact(failureText(tool.name, rephraseFailureForUser(factsOf(error))))}\n`);
     return "";
   }
 }
@@ -95,11 +99,11 @@ async function draw(view: ViewName, pairs: readonly string[], { runtime, signal 
 /** Exit code 1 if the data could not be read. Throws UsageError. */
 export async function show(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.show.flags, allowPositionals: true });
-  const [word, ...words] = positionals;
-  const view = viewOf(word);
-  const pairs = pairsOf(view, words);
+  const [viewName, ...viewArguments] = positionals;
+  const view = parseViewName(viewName);
+  const pairs = toArgumentPairs(view, viewArguments);
   return await withRuntime(environment, async (context) => {
-    const page = await draw(view, pairs, context);
+    const page = await renderPage(view, pairs, context);
     if (page === "") return 1;
     const path = await writePage(view, page);
     process.stdout.write(`${path}\n`);

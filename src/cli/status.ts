@@ -7,8 +7,8 @@ import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../credentials/ke
 import { readLogin, type StoredLogin, scopeSets } from "../credentials/login.ts";
 import { readToken } from "../credentials/token-store.ts";
 import { COMMANDS } from "./commands.ts";
-import { journalOf, journalText, lookAtJournal, placeOf } from "./journal.ts";
-import { redactorOf } from "./log.ts";
+import { createConfiguredJournal, formatJournalStatus, inspectJournal, locateJournal } from "./journal.ts";
+import { createConfigRedactor } from "./log.ts";
 
 interface Setting {
   /** Left out for secrets. */
@@ -16,7 +16,7 @@ interface Setting {
   readonly from: "environment" | "keychain" | "not set";
 }
 
-function setting(environment: string | undefined, stored: string | undefined): Setting {
+function toSetting(environment: string | undefined, stored: string | undefined): Setting {
   if (environment !== undefined) return { value: environment, from: "environment" };
   return stored === undefined ? { from: "not set" } : { value: stored, from: "keychain" };
 }
@@ -72,11 +72,11 @@ async function readKeychain(config: Config): Promise<KeychainContent> {
 }
 
 async function journalStatus(config: Config) {
-  const journal = journalOf(config);
+  const journal = createConfiguredJournal(config);
   try {
-    return { ...(await lookAtJournal(config, journal)), trouble: undefined };
+    return { ...(await inspectJournal(config, journal)), trouble: undefined };
   } catch (error) {
-    return { ...placeOf(config), trouble: errorMessage(error) };
+    return { ...locateJournal(config), trouble: errorMessage(error) };
   } finally {
     await journal.close();
   }
@@ -87,10 +87,10 @@ async function collectStatus(config: Config) {
   return {
     /** MIC_EMULATOR: then the settings of the API are not used. */
     emulator: config.emulator,
-    baseUrl: setting(config.baseUrl, login?.baseUrl),
-    clientId: setting(config.credentials?.clientId, login?.clientId),
-    clientSecret: { from: setting(config.credentials?.clientSecret, login?.clientSecret).from },
-    workspaceId: setting(config.workspaceId, login?.workspaceId),
+    baseUrl: toSetting(config.baseUrl, login?.baseUrl),
+    clientId: toSetting(config.credentials?.clientId, login?.clientId),
+    clientSecret: { from: toSetting(config.credentials?.clientSecret, login?.clientSecret).from },
+    workspaceId: toSetting(config.workspaceId, login?.workspaceId),
     keychain: { mode: config.keychain, state, ...(detail !== undefined && { detail }) },
     tokens,
     downloadDir: config.downloadDir,
@@ -99,28 +99,28 @@ async function collectStatus(config: Config) {
   };
 }
 
-const settingText = ({ value, from }: Setting): string =>
+const formatSetting = ({ value, from }: Setting): string =>
   from === "not set" ? "not set" : `${value ?? "set, not shown"} (from the ${from})`;
 
-function tokenLine({ scopes, ageSeconds, expiresInSeconds: left }: TokenStatus): string {
-  const end = left === undefined ? "no stated lifetime" : left > 0 ? `${left} s left` : "expired";
+function formatTokenStatus({ scopes, ageSeconds, expiresInSeconds: secondsLeft }: TokenStatus): string {
+  const end = secondsLeft === undefined ? "no stated lifetime" : secondsLeft > 0 ? `${secondsLeft} s left` : "expired";
   return `  ${scopes}: ${ageSeconds} s old, ${end}`;
 }
 
-function statusText({ keychain, journal, ...status }: Awaited<ReturnType<typeof collectStatus>>): string {
+function formatStatus({ keychain, journal, ...status }: Awaited<ReturnType<typeof collectStatus>>): string {
   const isUnconfigured = status.baseUrl.from === "not set" && !status.emulator;
   const lines = [
     ...(status.emulator ? ["service         an emulator inside the process (MIC_EMULATOR=1)"] : []),
-    `base URL        ${settingText(status.baseUrl)}`,
-    `client id       ${settingText(status.clientId)}`,
-    `client secret   ${settingText(status.clientSecret)}`,
-    `workspace       ${settingText(status.workspaceId)}`,
+    `base URL        ${formatSetting(status.baseUrl)}`,
+    `client id       ${formatSetting(status.clientId)}`,
+    `client secret   ${formatSetting(status.clientSecret)}`,
+    `workspace       ${formatSetting(status.workspaceId)}`,
     `keychain        ${keychain.detail ?? keychain.state} (MIC_KEYCHAIN=${keychain.mode})`,
     `tokens kept     ${status.tokens.length}`,
-    ...status.tokens.map(tokenLine),
+    ...status.tokens.map(formatTokenStatus),
     `downloads       ${status.downloadDir}`,
     `state           ${status.stateDir}`,
-    `journal         ${journal.trouble ?? journalText(journal)}`,
+    `journal         ${journal.trouble ?? formatJournalStatus(journal)}`,
     ...(isUnconfigured ? ["No service is configured: mic-mcp login asks for one, mic-mcp demo needs none."] : []),
   ];
   return lines.map(escapeText).join("\n");
@@ -130,7 +130,7 @@ export async function status(args: readonly string[], environment: NodeJS.Proces
   const { values } = parseArgs({ args: [...args], options: COMMANDS.status.flags });
   const config = readConfig(environment);
   const found = await collectStatus(config);
-  const { redact } = redactorOf(config);
-  process.stdout.write(`${values.json ? escapeText(redact(JSON.stringify(found))) : redact(statusText(found))}\n`);
+  const { redact } = createConfigRedactor(config);
+  process.stdout.write(`${values.json ? escapeText(redact(JSON.stringify(found))) : redact(formatStatus(found))}\n`);
   return 0;
 }

@@ -8,15 +8,15 @@ import { version } from "./version.ts";
 /** Begins it with what a composition has; undefined where a variable is wrong, which the log then says. */
 export type StartTelemetry = (parts: { readonly log: Log; readonly redactor: Redactor }) => Telemetry | undefined;
 
-interface Serving {
+interface TelemetryOptions {
   /** It serves over HTTP. */
   readonly hasPort: boolean;
 }
 
 /** Undefined where nobody asks for telemetry. */
-export async function telemetryFor(
+export async function loadTelemetry(
   environment: NodeJS.ProcessEnv,
-  { hasPort }: Serving,
+  { hasPort }: TelemetryOptions,
 ): Promise<StartTelemetry | undefined> {
   if (!isTelemetryRequested(environment)) return undefined;
   const { createTelemetry, readTelemetrySettings } = await import("../telemetry/otel.ts");
@@ -38,15 +38,15 @@ export async function telemetryFor(
 const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
 
 /** Writes on stderr which span a line belongs to, and gives telemetry what is written there, from info on. */
-export function observedLog(log: Log, level: LogLevel, telemetry: Telemetry): Log {
-  const observed = (at: "info" | "warn" | "error") => (facts: object, message: string) => {
-    log[at]({ ...facts, ...telemetry.traceFields() }, message);
-    if (RANK[at] >= RANK[level]) telemetry.log(at, facts, message);
+export function observeLog(log: Log, level: LogLevel, telemetry: Telemetry): Log {
+  const observeLevel = (entryLevel: "info" | "warn" | "error") => (facts: object, message: string) => {
+    log[entryLevel]({ ...facts, ...telemetry.traceFields() }, message);
+    if (RANK[entryLevel] >= RANK[level]) telemetry.log(entryLevel, facts, message);
   };
   return {
     debug: (facts, message) => log.debug({ ...facts, ...telemetry.traceFields() }, message),
-    info: observed("info"),
-    warn: observed("warn"),
-    error: observed("error"),
+    info: observeLevel("info"),
+    warn: observeLevel("warn"),
+    error: observeLevel("error"),
   };
 }

@@ -18,11 +18,11 @@ type Style = Parameters<typeof styleText>[0];
 const hasColors = (): boolean => !process.env["NO_COLOR"] && !process.env["NODE_DISABLE_COLORS"];
 
 /** Colored on a terminal, unless NO_COLOR or NODE_DISABLE_COLORS is set. */
-export const styled = (style: Style, text: string, stream: Pick<Screen, "isTTY">): string =>
+export const applyStyle = (style: Style, text: string, stream: Pick<Screen, "isTTY">): string =>
   isTerminal(stream) && hasColors() ? styleText(style, text, { validateStream: false }) : text;
 
 /** Neighboring tab-separated lines as columns; other lines unchanged. */
-export function aligned(text: string): string {
+export function alignColumns(text: string): string {
   const lines = text.split("\n").map((line) => line.split("\t"));
   let begin = 0;
   while (begin < lines.length) {
@@ -40,42 +40,42 @@ export function aligned(text: string): string {
   return lines.map((cells) => cells.join("  ").trimEnd()).join("\n");
 }
 
-const QUIET_MS = 1_000;
+const UPDATE_INTERVAL_MS = 1_000;
 const BAR_WIDTH = 24;
 export const CLEAR_LINE = "\r\u001b[2K";
 
-export interface ProgressShown {
+export interface ProgressDisplay {
   report(progress: Progress): void;
   /** Removes it from a terminal. */
   end(): void;
 }
 
-function bar({ progress, total }: Progress): string {
+function formatBar({ progress, total }: Progress): string {
   if (total === undefined || total <= 0) return "";
   const done = Math.round((Math.min(progress, total) / total) * BAR_WIDTH);
   return `[${"#".repeat(done)}${"-".repeat(BAR_WIDTH - done)}] `;
 }
 
 /** A bar on a terminal, else plain lines; nothing for work that takes less than a second. */
-export function createProgress(stream: Screen): ProgressShown {
-  const draws = isTerminal(stream);
+export function createProgressDisplay(stream: Screen): ProgressDisplay {
+  const isOnTerminal = isTerminal(stream);
   let latest: Progress | undefined;
   let isDrawn = false;
-  let shown = "";
+  let lastMessage = "";
 
   function show(): void {
     if (latest === undefined) return;
     const { message } = latest;
-    if (draws) {
-      const line = `${bar(latest)}${message}`.slice(0, Math.max(20, (stream.columns || 80) - 1));
-      stream.write(`${CLEAR_LINE}${styled("dim", line, stream)}`);
+    if (isOnTerminal) {
+      const line = `${formatBar(latest)}${message}`.slice(0, Math.max(20, (stream.columns || 80) - 1));
+      stream.write(`${CLEAR_LINE}${applyStyle("dim", line, stream)}`);
       isDrawn = true;
-    } else if (message !== shown) stream.write(`${message}\n`);
-    shown = message;
+    } else if (message !== lastMessage) stream.write(`${message}\n`);
+    lastMessage = message;
   }
 
   // At most once a second: a user reads the line, or a file keeps it.
-  const timer = setInterval(show, QUIET_MS).unref();
+  const timer = setInterval(show, UPDATE_INTERVAL_MS).unref();
   return {
     report(progress) {
       latest = progress;

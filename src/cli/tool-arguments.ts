@@ -6,11 +6,11 @@ import { UsageError } from "../core/config.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import type { ToolFacts } from "../toolkit/define-tool.ts";
 import { didYouMean } from "./errors.ts";
-import { columns } from "./help.ts";
+import { formatColumns } from "./help.ts";
 
 type Arguments = Record<string, unknown>;
 
-const parse = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -18,29 +18,29 @@ const parse = (text: string): unknown => {
   }
 };
 
-const wrong = (name: string, takes: string): UsageError => new UsageError(`${name} takes ${takes}.`);
+const createValueError = (name: string, takes: string): UsageError => new UsageError(`${name} takes ${takes}.`);
 
-const schemaOf = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
+const toSchema = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
 
 /** The value of a word for an argument of this schema; the tool checks bounds. Throws UsageError. */
-function wordAs(name: string, text: string, schema: JsonSchema): unknown {
+function parseValue(name: string, text: string, schema: JsonSchema): unknown {
   switch (schema["type"]) {
     case "integer":
     case "number":
-      if (!/^-?\d+(\.\d+)?$/.test(text)) throw wrong(name, "a number");
+      if (!/^-?\d+(\.\d+)?$/.test(text)) throw createValueError(name, "a number");
       return Number(text);
     case "boolean":
-      if (text !== "true" && text !== "false") throw wrong(name, "true or false");
+      if (text !== "true" && text !== "false") throw createValueError(name, "true or false");
       return text === "true";
     case "array": {
-      if (!text.startsWith("[")) return [wordAs(name, text, schemaOf(schema["items"]))];
-      const list = parse(text);
-      if (!Array.isArray(list)) throw wrong(name, "a JSON list, or one value each time it is given");
+      if (!text.startsWith("[")) return [parseValue(name, text, toSchema(schema["items"]))];
+      const list = parseJson(text);
+      if (!Array.isArray(list)) throw createValueError(name, "a JSON list, or one value each time it is given");
       return list;
     }
     case "object": {
-      const object = parse(text);
-      if (!isJsonObject(object)) throw wrong(name, "a JSON object");
+      const object = parseJson(text);
+      if (!isJsonObject(object)) throw createValueError(name, "a JSON object");
       return object;
     }
     default:
@@ -49,26 +49,26 @@ function wordAs(name: string, text: string, schema: JsonSchema): unknown {
 }
 
 /** The value of the flag --json. Throws UsageError. */
-export function jsonArguments(text: string | undefined): Arguments {
+export function parseJsonArguments(text: string | undefined): Arguments {
   if (text === undefined) return {};
-  const object = parse(text);
+  const object = parseJson(text);
   if (!isJsonObject(object)) throw new UsageError("--json takes a JSON object.");
   return { ...object };
 }
 
 /** `pairs`: NAME=VALUE. Several values of one name make a list if the schema has one. Throws UsageError. */
-export function typedArguments(pairs: readonly string[], schema: JsonSchema): Arguments {
-  const properties = schemaOf(schema["properties"]);
+export function parseArgumentPairs(pairs: readonly string[], schema: JsonSchema): Arguments {
+  const properties = toSchema(schema["properties"]);
   const args = new Map<string, unknown>();
   for (const pair of pairs) {
     const [name = "", ...rest] = pair.split("=");
     if (rest.length === 0) throw new UsageError(`${JSON.stringify(pair)} is not of the form NAME=VALUE.`);
     if (!Object.hasOwn(properties, name)) {
       const names = Object.keys(properties);
-      const taken = names.length === 0 ? "It takes none." : `It takes: ${names.join(", ")}.`;
-      throw new UsageError(`There is no argument ${JSON.stringify(name)}.${didYouMean(name, names)} ${taken}`);
+      const accepted = names.length === 0 ? "It takes none." : `It takes: ${names.join(", ")}.`;
+      throw new UsageError(`There is no argument ${JSON.stringify(name)}.${didYouMean(name, names)} ${accepted}`);
     }
-    const value = wordAs(name, rest.join("="), schemaOf(properties[name]));
+    const value = parseValue(name, rest.join("="), toSchema(properties[name]));
     const before = args.get(name);
     if (before !== undefined && !Array.isArray(before)) throw new UsageError(`${name} is given twice.`);
     args.set(name, Array.isArray(before) ? [...before, ...[value].flat()] : value);
@@ -79,11 +79,11 @@ export function typedArguments(pairs: readonly string[], schema: JsonSchema): Ar
 const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
 
 /** `tools`: the offered ones. */
-export function listingText(tools: readonly ToolFacts[]): string {
+export function formatToolList(tools: readonly ToolFacts[]): string {
   const toolsets = [...new Set(tools.map(({ toolset }) => toolset))];
   const parts = toolsets.map((toolset) => {
     const rows = tools.filter((tool) => tool.toolset === toolset);
-    return `${toolset}:\n${columns(rows.map(({ name, description }) => [name, firstSentence(description)] as const))}`;
+    return `${toolset}:\n${formatColumns(rows.map(({ name, description }) => [name, firstSentence(description)] as const))}`;
   });
   return [...parts, "mic-mcp call TOOL --help shows what a tool takes."].join("\n\n");
 }
@@ -91,11 +91,11 @@ export function listingText(tools: readonly ToolFacts[]): string {
 const isText = (value: unknown): value is string => typeof value === "string";
 
 /** The required arguments of a tool. */
-export const requiredOf = ({ required }: JsonSchema): readonly string[] =>
+export const requiredArguments = ({ required }: JsonSchema): readonly string[] =>
   Array.isArray(required) ? required.filter(isText) : [];
 
 /** The arguments of a tool, each with its schema. */
-export const argumentsOf = ({ properties }: JsonSchema): readonly (readonly [name: string, schema: JsonSchema])[] =>
+export const listArguments = ({ properties }: JsonSchema): readonly (readonly [name: string, schema: JsonSchema])[] =>
   Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => [
     name,
     isJsonObject(schema) ? schema : {},
@@ -109,47 +109,47 @@ export function enumValuesOf(schema: JsonSchema): readonly string[] {
   return Array.isArray(values) ? values.filter(isText) : [];
 }
 
-function boundsOf({ minimum, maximum }: JsonSchema): string {
+function formatBounds({ minimum, maximum }: JsonSchema): string {
   if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
   return minimum === undefined ? "" : `${minimum} or more`;
 }
 
-function kindOf(schema: JsonSchema): string {
+function formatType(schema: JsonSchema): string {
   const { type, items, format } = schema;
   const values = enumValuesOf(schema).join(", ");
   if (type === "array") {
     const isOfObjects = isJsonObject(items) && items["type"] === "object";
     return isOfObjects
-      ? `JSON list of {${argumentsOf(items)
+      ? `JSON list of {${listArguments(items)
           .map(([name]) => name)
           .join(", ")}}`
       : `list ${values}`.trim();
   }
   if (type === "object") return "JSON object";
-  if (type === "integer" || type === "number") return `number ${boundsOf(schema)}`.trim();
+  if (type === "integer" || type === "number") return `number ${formatBounds(schema)}`.trim();
   return values === "" ? (isText(format) ? format : "text") : values;
 }
 
 /** `hasWorkspace`: there is a default workspace. */
-export function toolText(tool: ToolFacts, hasWorkspace: boolean): string {
+export function formatToolHelp(tool: ToolFacts, hasWorkspace: boolean): string {
   const schema = tool.inputSchema();
-  const required = requiredOf(schema).filter((name) => name !== "workspaceId" || !hasWorkspace);
-  const rows = argumentsOf(schema).map(([name, each]) => {
+  const required = requiredArguments(schema).filter((name) => name !== "workspaceId" || !hasWorkspace);
+  const rows = listArguments(schema).map(([name, each]) => {
     const about = isText(each["description"]) ? ` ${each["description"]}` : "";
-    return [`${name}=`, `${kindOf(each)}.${required.includes(name) ? " Required." : ""}${about}`] as const;
+    return [`${name}=`, `${formatType(each)}.${required.includes(name) ? " Required." : ""}${about}`] as const;
   });
   const needed = required.map((name) => ` ${name}=…`).join("");
   return [
     `mic-mcp call ${tool.name}${needed}`,
     tool.description,
-    rows.length === 0 ? "It takes no arguments." : columns(rows),
+    rows.length === 0 ? "It takes no arguments." : formatColumns(rows),
   ].join("\n\n");
 }
 
-export const shellWord = (text: string): string =>
+export const quoteForShell = (text: string): string =>
   /^[\w.:/=@%+-]*[\w/=@%+-]$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-const pairsOf = (name: string, value: unknown): readonly string[] => {
+const toPairs = (name: string, value: unknown): readonly string[] => {
   if (Array.isArray(value) && value.every((each) => typeof each === "string" && !each.startsWith("[")))
     return value.map((each) => `${name}=${each}`);
   return [`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`];
@@ -159,7 +159,7 @@ const pairsOf = (name: string, value: unknown): readonly string[] => {
  * The command that makes a call, for the user to copy. Ids, keys and reasons from elsewhere cannot become commands, and their invisible
  * characters are shown as escapes.
  */
-export function callLine(tool: string, args: Readonly<Record<string, unknown>>): string {
-  const words = Object.entries(args).flatMap(([name, value]) => pairsOf(name, value).map(shellWord));
+export function formatCallCommand(tool: string, args: Readonly<Record<string, unknown>>): string {
+  const words = Object.entries(args).flatMap(([name, value]) => toPairs(name, value).map(quoteForShell));
   return escapeText(["mic-mcp call", tool, ...words].join(" "));
 }

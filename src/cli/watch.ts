@@ -13,9 +13,9 @@ import { ENDED } from "../toolkit/advice/job-facts.ts";
 import { poll } from "../toolkit/polling.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { COMMANDS } from "./commands.ts";
-import { forUser } from "./errors.ts";
-import { isTerminal, type Screen, styled } from "./terminal.ts";
-import { callLine } from "./tool-arguments.ts";
+import { rephraseFailureForUser } from "./errors.ts";
+import { applyStyle, isTerminal, type Screen } from "./terminal.ts";
+import { formatCallCommand } from "./tool-arguments.ts";
 
 type StageStatus = "open" | "done" | "not needed" | "failed";
 
@@ -29,13 +29,14 @@ const STATUS: Readonly<Record<Stage["state"], StageStatus>> = {
   CANCELLED: "failed",
 };
 
-function titleOf({ stage, completedUnits, totalUnits, attemptCount }: Stage): string {
+function formatTitle({ stage, completedUnits, totalUnits, attemptCount }: Stage): string {
   const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
   return `${stage} ${completedUnits}/${totalUnits ?? "?"}${tries}`;
 }
 
 /** If a user must act before the job continues. */
-const waiting = (job: Job): string => (needsUserAction(job) ? `${job.state}: a person has to act at the service` : "");
+const formatWaitNote = (job: Job): string =>
+  needsUserAction(job) ? `${job.state}: a person has to act at the service` : "";
 
 interface JobView {
   show(job: Job): void;
@@ -51,34 +52,34 @@ const MARKS = { open: " ", done: "✔", "not needed": "↓", failed: "✖" } as 
 const COLORS = { open: "reset", done: "green", "not needed": "yellow", failed: "red" } as const;
 
 /** All nine stages, the current one with a spinner. */
-function drawnStages(stream: Screen): JobView {
+function createStageDrawing(stream: Screen): JobView {
   let job: Job | undefined;
-  let drawn = 0;
+  let drawnLines = 0;
   let frame = 0;
 
   function erase(): void {
-    if (drawn > 0) stream.write(`\u001b[${drawn}A\u001b[J`);
-    drawn = 0;
+    if (drawnLines > 0) stream.write(`\u001b[${drawnLines}A\u001b[J`);
+    drawnLines = 0;
   }
 
   function draw(isEnd = false): void {
     const rows = STAGES.map((name) => {
       const stage = job?.stages.find((each) => each.stage === name);
       const status = stage ? STATUS[stage.state] : "open";
-      const title = stage ? titleOf(stage) : name;
+      const title = stage ? formatTitle(stage) : name;
       return { status, title: status === "not needed" ? `${title} not needed` : title };
     });
     const current = isEnd ? -1 : rows.findIndex(({ status }) => status !== "done" && status !== "not needed");
     const lines = rows.flatMap(({ status, title }, index) => {
       const isCurrent = index === current && status === "open";
-      const mark = styled(COLORS[status], (isCurrent && FRAMES[frame % FRAMES.length]) || MARKS[status], stream);
-      const note = isCurrent && job ? waiting(job) : "";
+      const mark = applyStyle(COLORS[status], (isCurrent && FRAMES[frame % FRAMES.length]) || MARKS[status], stream);
+      const note = isCurrent && job ? formatWaitNote(job) : "";
       return [`${mark} ${title}`, ...(note === "" ? [] : [`  › ${note}`])];
     });
     frame += 1;
     erase();
     stream.write(`${lines.join("\n")}\n`);
-    drawn = lines.length;
+    drawnLines = lines.length;
   }
 
   draw();
@@ -104,12 +105,12 @@ const isCurrent = ({ state }: Stage): boolean =>
   state !== "PENDING" && state !== "SUCCEEDED" && state !== "NOT_REQUIRED";
 
 /** A line for each change. */
-function plainLines(stream: Screen): JobView {
+function createLineView(stream: Screen): JobView {
   let last = "";
   return {
     show(job) {
       const stage = job.stages.find(isCurrent);
-      const line = [waiting(job) || job.state, ...(stage ? [titleOf(stage)] : [])].join(" ");
+      const line = [formatWaitNote(job) || job.state, ...(stage ? [formatTitle(stage)] : [])].join(" ");
       if (line !== last) stream.write(`${line}\n`);
       last = line;
     },
@@ -124,7 +125,7 @@ const MIN_ROWS = STAGES.length + 3;
 const canDraw = (stream: NodeJS.WriteStream): boolean =>
   isTerminal(stream) && stream.columns >= MIN_COLUMNS && (stream.rows || 24) >= MIN_ROWS;
 
-const PAUSE_SECONDS = 5;
+const RETRY_PAUSE_SECONDS = 5;
 
 /** Reads a job until it has ended. Rejects with a Failure if it cannot be read, with the signal's reason when it is aborted. */
 async function followJob(
@@ -146,26 +147,26 @@ async function followJob(
       } catch (error) {
         if (!(error instanceof Failure) || signal.aborted || !error.facts.retryable) throw error;
         onRetry(error);
-        await timing.sleep((error.facts.retryAfterSeconds ?? PAUSE_SECONDS) * 1_000, signal);
+        await timing.sleep((error.facts.retryAfterSeconds ?? RETRY_PAUSE_SECONDS) * 1_000, signal);
       }
     }
   }
 
-  const watched = {
+  const source = {
     read,
     version: ({ resourceVersion }: Job) => resourceVersion,
     isMoving: ({ state }: Job) => !ENDED.has(state),
     onRead: () => undefined,
   };
   const limits = { signal, timing, deadlineAt: Number.POSITIVE_INFINITY };
-  return await poll(watched, Number.POSITIVE_INFINITY, limits);
+  return await poll(source, Number.POSITIVE_INFINITY, limits);
 }
 
-async function follow(jobId: string, { runtime, signal }: CommandContext): Promise<number> {
+async function watchJob(jobId: string, { runtime, signal }: CommandContext): Promise<number> {
   const { ports, redactor } = runtime;
   const { redact } = redactor;
   const { stdout, stderr } = process;
-  const view = (canDraw(stdout) ? drawnStages : plainLines)(stdout);
+  const view = (canDraw(stdout) ? createStageDrawing : createLineView)(stdout);
   let job: Job;
   try {
     const onRetry = ({ facts }: Failure) => view.warn(redact(`${escapeText(facts.message)} Trying again.\n`));
@@ -173,7 +174,7 @@ async function follow(jobId: string, { runtime, signal }: CommandContext): Promi
   } catch (error) {
     const text = signal.aborted
       ? `No longer watched; the job goes on. mic-mcp watch ${escapeText(jobId)} follows it again.`
-      : failureText("watch", forUser(factsOf(error)));
+      : failureText("watch", rephraseFailureForUser(factsOf(error)));
     view.end();
     stderr.write(`${redact(text)}\n`);
     return 1;
@@ -181,7 +182,7 @@ async function follow(jobId: string, { runtime, signal }: CommandContext): Promi
   view.end();
   const { summary, nextStep } = await createJobPresenter(ports).advise(job, ports.service.timing.now());
   stdout.write(`${redact(summary)}\n`);
-  if (nextStep) stderr.write(`${redact(callLine(nextStep.tool, nextStep.arguments))}    # ${nextStep.why}\n`);
+  if (nextStep) stderr.write(`${redact(formatCallCommand(nextStep.tool, nextStep.arguments))}    # ${nextStep.why}\n`);
   return job.state === "SUCCEEDED" ? 0 : 1;
 }
 
@@ -192,5 +193,5 @@ export async function watch(args: readonly string[], environment: NodeJS.Process
   if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch takes one job id.");
   const { success, error } = getMicJob.pathParameters.safeParse({ jobId });
   if (!success) throw new UsageError(`${formatJson(jobId)} is no job id: ${error.issues[0]?.message}.`);
-  return await withRuntime(environment, async (context) => await follow(jobId, context));
+  return await withRuntime(environment, async (context) => await watchJob(jobId, context));
 }

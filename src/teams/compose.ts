@@ -4,9 +4,15 @@ import { createServiceActions } from "../actions/service-actions.ts";
 import { createApiClient } from "../api-client/client.ts";
 import { withConcurrencyLimit } from "../api-client/concurrency-limit.ts";
 import { createTransport } from "../api-client/transport.ts";
-import { logOf } from "../cli/log.ts";
-import { type Client, createClient, createLogging, createProcess, createRuntime } from "../cli/parts.ts";
-import { geographyOn } from "../cli/shared-geography.ts";
+import {
+  type ApiConnection,
+  createApiConnection,
+  createLogging,
+  createProcessContext,
+  createRuntime,
+} from "../cli/components.ts";
+import { createCallerLog } from "../cli/log.ts";
+import { createDeploymentSharedGeography } from "../cli/shared-geography.ts";
 import type { StartTelemetry } from "../cli/telemetry.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
 import type { Auditor } from "../core/hooks.ts";
@@ -49,7 +55,7 @@ const UPSTREAM_KEYS = "wire";
 /** `startTelemetry`: absent if telemetry is off. */
 export type Deployment = DeploymentSettings & { readonly startTelemetry?: StartTelemetry | undefined };
 
-interface TeamParts extends Client {
+interface TeamParts extends ApiConnection {
   readonly team: Team;
   readonly identity: TeamIdentity;
 }
@@ -63,7 +69,7 @@ export function composeTeams(deployment: Deployment) {
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
   const { log, telemetry } = createLogging(config, redactor, deployment.startTelemetry);
   const { database, journal, notices, waiting, durability, close } = openDatabase(deployment, log);
-  const process = createProcess({ config, redactor, transport, journal, log, telemetry });
+  const process = createProcessContext({ config, redactor, transport, journal, log, telemetry });
   const { timing, actions } = process;
   const { now } = timing;
 
@@ -92,14 +98,14 @@ export function composeTeams(deployment: Deployment) {
   const geography = createGeography({
     service: createApiClient({ baseUrl: geographyUrl, tokens: geographyTokens, transport, timing, telemetry }),
     perMinute: config.geographyRate,
-    shared: geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget }),
+    shared: createDeploymentSharedGeography(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget }),
   });
 
   /** The parts of a runtime that depend on the caller and not on the team's credentials. */
   function callerParts(
     { id: caller, clientId: client, issuer, subject, groups }: RuntimeCaller,
     team: string | undefined,
-    { service, redactor }: Pick<Client, "service" | "redactor">,
+    { service, redactor }: Pick<ApiConnection, "service" | "redactor">,
   ) {
     const auditor: Auditor = { caller, team: team ?? "", client, traceId };
     const labels = { ...(team !== undefined && { team }), caller };
@@ -108,7 +114,7 @@ export function composeTeams(deployment: Deployment) {
       hooks: { caller, auditor, onRefusal: createRefusalRecorder(audit, auditor) },
       process: {
         ...process,
-        log: logOf(log, redactor, { ...labels, client }),
+        log: createCallerLog(log, redactor, { ...labels, client }),
         telemetry: telemetry?.forIdentity(labels),
       },
       common: {
@@ -139,7 +145,7 @@ export function composeTeams(deployment: Deployment) {
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
       const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
       const hooks = { checkRequest: createWorkspaceCheck(team.workspaceId), cooldown: cooldowns.forTeam(team.name) };
-      const client = createClient(
+      const client = createApiConnection(
         { identity, redactor: teamRedactor, store: noTokenStore, transport: share, hooks },
         { timing, telemetry: telemetry?.forIdentity({ team: team.name }) },
       );

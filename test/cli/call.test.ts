@@ -1,8 +1,8 @@
 // `mic-mcp call`: a tool on the command line, through the journal and keys of an agent's call (docs/interface.md, "Program").
 import { readFile } from "node:fs/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createProgress } from "../../src/cli/terminal.ts";
-import { toolText } from "../../src/cli/tool-arguments.ts";
+import { createProgressDisplay } from "../../src/cli/terminal.ts";
+import { formatToolHelp } from "../../src/cli/tool-arguments.ts";
 import { tools } from "../../tools/index.ts";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
@@ -27,10 +27,10 @@ describe("without a service", () => {
 
   test("--help has every argument of every tool", async () => {
     for (const tool of tools) {
-      const text = toolText(tool, false);
+      const text = formatToolHelp(tool, false);
       for (const argument of tool.argumentNames) expect(text).toMatch(new RegExp(`^  ${argument}= `, "m"));
     }
-    const [tool] = tools.filter(({ name }) => name === "submit_job").map((each) => toolText(each, false));
+    const [tool] = tools.filter(({ name }) => name === "submit_job").map((each) => formatToolHelp(each, false));
     expect(await run(["call", "submit_job", "--help"])).toEqual({ code: 0, stdout: `${tool}\n`, stderr: "" });
   });
 
@@ -188,7 +188,7 @@ test("progress says nothing within a second, then at most once a second, and not
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const written: string[] = [];
-  const progress = createProgress({ write: (text) => written.push(text) });
+  const progress = createProgressDisplay({ write: (text) => written.push(text) });
   const reportProgress = (message: string) => progress.report({ progress: 1, message });
   reportProgress("quick");
   expect(written).toEqual([]);

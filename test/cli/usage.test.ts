@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
-import { callLine, typedArguments } from "../../src/cli/tool-arguments.ts";
+import { formatCallCommand, parseArgumentPairs } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
@@ -27,8 +27,8 @@ describe("mic-mcp", () => {
     const { code, stdout, stderr } = await run([command.name, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const flag of Object.keys(command.flags)) expect(stdout).toContain(`--${flag}`);
-    for (const { line } of command.examples) expect(stdout).toContain(line);
-    for (const text of [command.does, EXIT_CODES]) expect(stdout).toContain(text);
+    for (const { commandLine: line } of command.examples) expect(stdout).toContain(line);
+    for (const text of [command.summary, EXIT_CODES]) expect(stdout).toContain(text);
     expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
   });
 
@@ -96,12 +96,12 @@ describe("NAME=VALUE", () => {
     ["list_jobs", ["states=[1"], "states takes a JSON list"],
     ["submit_job", ["parameterValues=none"], "parameterValues takes a JSON object"],
   ])("of %s: %j is wrong usage", (name, pairs, expectedError) => {
-    expect(() => typedArguments(pairs, schemaOf(name))).toThrow(UsageError);
-    expect(() => typedArguments(pairs, schemaOf(name))).toThrow(expectedError);
+    expect(() => parseArgumentPairs(pairs, schemaOf(name))).toThrow(UsageError);
+    expect(() => parseArgumentPairs(pairs, schemaOf(name))).toThrow(expectedError);
   });
 
   test("is read as the tool's schema has each", () => {
-    const typed = typedArguments(
+    const typed = parseArgumentPairs(
       ["limit=5", "states=FAILED", "states=CANCELLED", "unretried=true", "createdSince=2026-01-01T00:00:00Z"],
       schemaOf("list_jobs"),
     );
@@ -113,12 +113,12 @@ describe("NAME=VALUE", () => {
     });
     const bindings = [{ port: "a", inputId: "b=c" }];
     const submitted = [`inputBindings=${JSON.stringify(bindings)}`, 'parameterValues={"x":1}', "clientReference=a=b"];
-    expect(typedArguments(submitted, schemaOf("submit_job"))).toEqual({
+    expect(parseArgumentPairs(submitted, schemaOf("submit_job"))).toEqual({
       inputBindings: bindings,
       parameterValues: { x: 1 },
       clientReference: "a=b",
     });
-    expect(typedArguments(['names=["Patna, Bihar"]', "names=Gaya"], schemaOf("find_district"))).toEqual({
+    expect(parseArgumentPairs(['names=["Patna, Bihar"]', "names=Gaya"], schemaOf("find_district"))).toEqual({
       names: ["Patna, Bihar", "Gaya"],
     });
   });
@@ -138,9 +138,9 @@ describe("NAME=VALUE", () => {
       { type: "object" },
     ];
     const properties = Object.fromEntries(words.map((word, index) => [word, types[index]]));
-    const line = callLine("any_tool", args);
+    const line = formatCallCommand("any_tool", args);
     const { stdout } = spawnSync("sh", ["-c", `printf '%s\\n' ${line.replace(/^mic-mcp call any_tool/, "")}`]);
-    expect(typedArguments(stdout.toString().trimEnd().split("\n"), { properties })).toEqual(args);
+    expect(parseArgumentPairs(stdout.toString().trimEnd().split("\n"), { properties })).toEqual(args);
   });
 });
 

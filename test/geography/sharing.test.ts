@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { systemTiming } from "../../src/api-client/attempts.ts";
-import { sharedGeography } from "../../src/cli/shared-geography.ts";
+import { createUserSharedGeography } from "../../src/cli/shared-geography.ts";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import { CONCURRENCY } from "../../src/geography/limiter.ts";
@@ -44,7 +44,7 @@ async function setUp(folder?: string) {
   const fake = fakePlayground(testCountry, time);
   // Processes that create the tables at once wait for each other in real time.
   const first = createGeographyStore(
-    sharedGeography({ journalUrl: undefined, stateDir }, async () => BASE_URL),
+    createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => BASE_URL),
     time.now,
   );
   await first.release("none");
@@ -52,7 +52,7 @@ async function setUp(folder?: string) {
 
   /** A connection that is open before the test lets time pass: no file is waited for in virtual time. */
   async function connect(url = BASE_URL, budget?: string): Promise<SharedStoreOptions> {
-    const shared = sharedGeography({ journalUrl: undefined, stateDir }, async () => url);
+    const shared = createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => url);
     const opened = await shared.open().then(
       (database) => ({ database }),
       (error: unknown) => ({ error }),
@@ -333,7 +333,10 @@ describe.skipIf(postgresMissing !== undefined)(
     async function readBy(url: string, machines: number) {
       const fake = fakePlayground(testCountry, systemTiming);
       const reads = Array.from({ length: machines }, async () => {
-        const shared = sharedGeography({ journalUrl: url, stateDir: await newStateDir() }, async () => BASE_URL);
+        const shared = createUserSharedGeography(
+          { journalUrl: url, stateDir: await newStateDir() },
+          async () => BASE_URL,
+        );
         const geography = createGeography({ service: fake.service, perMinute: 600, shared });
         onTestFinished(() => geography.close());
         return await readCountry(geography, { now: Date.now, waitMs: 40_000 });

@@ -1,6 +1,6 @@
 // A server composed in the process that asks for it, with a home of its own.
 import { join } from "node:path";
-import { compose } from "../../src/cli/local.ts";
+import { compose } from "../../src/cli/compose.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { emptyHome } from "./empty-home.ts";
 

@@ -2,7 +2,7 @@
 // caller's request belongs to; and nothing of what was sent. A row that cannot be written fails nothing but the end of an action.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
-import { telemetryFor } from "../../src/cli/telemetry.ts";
+import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
 import { toAuditRow } from "../../src/teams/downloads/downloads.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
@@ -100,7 +100,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const receiver = await receiverForTest();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const startTelemetry = await telemetryFor(process.env, { hasPort: true });
+    const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
     const { rows, clientOf, calls, instance } = await scene({ startTelemetry });
@@ -118,12 +118,12 @@ describeWithPostgres("the audit of callers", (postgres) => {
   });
 });
 
-test("a download is whole, or broken off, or was answered otherwise", () => {
+test("records a download as complete, interrupted or with its HTTP status", () => {
   const ended = { ...{ caller: "ann", team: undefined, client: "agent", traceId: undefined, bytes: 1 }, source: "it" };
   const outcomeOf = (kind: "asset" | "rows", status: number, isComplete: boolean) =>
     toAuditRow({ ...ended, kind, status, isComplete });
-  expect(outcomeOf("asset", 200, true)[1]).toEqual({ event: "download", outcome: "whole", resourceId: "it" });
-  expect(outcomeOf("rows", 200, false)[1]).toEqual({ event: "download", outcome: "broken off", tool: "it" });
+  expect(outcomeOf("asset", 200, true)[1]).toEqual({ event: "download", outcome: "complete", resourceId: "it" });
+  expect(outcomeOf("rows", 200, false)[1]).toEqual({ event: "download", outcome: "interrupted", tool: "it" });
   expect(outcomeOf("rows", 502, false)).toMatchObject([{ caller: "ann", team: "" }, { outcome: "HTTP 502" }]);
 });
 
@@ -190,7 +190,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const link = linkIn(result);
     await (await fetch(link, { headers: { traceparent: traceparent(TRACES[1]) } })).arrayBuffer();
     const row = { ...NOTHING, ...it.ann, event: "download" };
-    const completeRow = { ...row, resource_id: assetId, outcome: "whole", trace_id: TRACES[1] };
+    const completeRow = { ...row, resource_id: assetId, outcome: "complete", trace_id: TRACES[1] };
     await it.become(completeRow);
     const encryption = createEncryption(readSecretKeys(it.env["MIC_SECRET_KEYS"] ?? ""));
     const holder = { issuer: it.env["MIC_AUTH_ISSUER"] ?? "", subject: "ann", groups: [it.team.claim] };

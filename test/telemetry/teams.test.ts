@@ -1,6 +1,6 @@
 // A deployment for teams tells whose work each span and line is, and counts by team.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { telemetryFor } from "../../src/cli/telemetry.ts";
+import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { addTeam, callerNamed, clientAt, instanceForTest, keyLine } from "../teams/deployment.ts";
@@ -12,7 +12,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     const receiver = await receiverForTest();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const startTelemetry = await telemetryFor(process.env, { hasPort: true });
+    const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
     // The lines are looked at as they arrive; whoever runs the tests need not read them.
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());

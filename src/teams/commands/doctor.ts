@@ -2,7 +2,7 @@
 
 import { createTransport } from "../../api-client/transport.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
-import { forUser } from "../../cli/errors.ts";
+import { rephraseFailureForUser } from "../../cli/errors.ts";
 import { UsageError } from "../../core/config.ts";
 import { errorMessage, Failure } from "../../core/failure.ts";
 import { escapeText } from "../../core/untrusted-text.ts";
@@ -18,7 +18,7 @@ import { checkTeam } from "./teams.ts";
 const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
 
 function failedCheck(name: string, error: unknown, fix: string): Check {
-  const next = error instanceof Failure ? forUser(error.facts).next : undefined;
+  const next = error instanceof Failure ? rephraseFailureForUser(error.facts).next : undefined;
   return { name, ok: false, detail: errorMessage(error), fix: next ?? fix };
 }
 

@@ -3,7 +3,7 @@ import { tools } from "../../../tools/index.ts";
 import type { HttpFlags } from "../../cli/commands.ts";
 import { crashReason } from "../../cli/log.ts";
 import { onSignal } from "../../cli/signals.ts";
-import { telemetryFor } from "../../cli/telemetry.ts";
+import { loadTelemetry } from "../../cli/telemetry.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { createRedact } from "../../mcp/messages/redact.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
@@ -40,7 +40,7 @@ export async function serveTeams(
   { host = "127.0.0.1", port = 0 }: HttpFlags,
 ): Promise<number> {
   const settings = readTeamsSettings(environment, host);
-  const startTelemetry = await telemetryFor(environment, { hasPort: true });
+  const startTelemetry = await loadTelemetry(environment, { hasPort: true });
   const composed = composeTeams({ ...settings, startTelemetry });
   const { log, audit, telemetry, traceId } = composed;
   const monotonicMs = () => performance.now();

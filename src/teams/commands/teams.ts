@@ -1,10 +1,10 @@
 // `mic-mcp teams` and `mic-mcp migrate`: manage the teams of a deployment, their credentials and members. Running instances receive each change.
 import { parseArgs } from "node:util";
 import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
-import { didYouMean, forUser } from "../../cli/errors.ts";
+import { didYouMean, rephraseFailureForUser } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
-import { aligned, isTerminal } from "../../cli/terminal.ts";
+import { alignColumns, isTerminal } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../core/config.ts";
 import { errorMessage, Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
@@ -230,7 +230,7 @@ export async function checkTeam(
     if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   } catch (error) {
     if (!(error instanceof Failure)) return { team: name, ok: false, detail: errorMessage(error) };
-    const { message, next } = forUser(error.facts);
+    const { message, next } = rephraseFailureForUser(error.facts);
     return {
       team: name,
       ok: false,
@@ -295,7 +295,7 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
     "file" in secret ? secret.file : `encrypted with the key ${secret.keyId}`,
   ]);
   const lines = formatOperatorTable(COLUMNS, rows);
-  print(isTerminal(process.stdout) ? aligned(lines) : lines);
+  print(isTerminal(process.stdout) ? alignColumns(lines) : lines);
   return 0;
 }
 

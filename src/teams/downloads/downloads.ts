@@ -36,7 +36,7 @@ export interface FinishedDownload {
 /** The row of the audit; its outcome says whether the whole file was sent, or how the request was refused. */
 export function toAuditRow(download: FinishedDownload): readonly [Auditor, AuditEvent] {
   const { caller, team = "", client, kind, source, status, isComplete, traceId } = download;
-  const outcome = status === 200 ? (isComplete ? "whole" : "broken off") : `HTTP ${status}`;
+  const outcome = status === 200 ? (isComplete ? "complete" : "interrupted") : `HTTP ${status}`;
   return [
     { caller, team, client, traceId: () => traceId },
     { event: "download", outcome, ...(kind === "asset" ? { resourceId: source } : { tool: source }) },

@@ -28,27 +28,27 @@ import { resources } from "../toolkit/resources/index.ts";
 import { createResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
 import type { Ports } from "../toolkit/tool-call.ts";
 import { createLog } from "./log.ts";
-import { observedLog, type StartTelemetry } from "./telemetry.ts";
+import { observeLog, type StartTelemetry } from "./telemetry.ts";
 import { version } from "./version.ts";
 
 /** The log of a process, and its telemetry. `start`: absent if telemetry is off. */
 export function createLogging({ logLevel }: Config, redactor: Redactor, start: StartTelemetry | undefined) {
   const log = createLog(logLevel, redactor);
   const telemetry = start?.({ log, redactor });
-  return { log: telemetry ? observedLog(log, logLevel, telemetry) : log, telemetry };
+  return { log: telemetry ? observeLog(log, logLevel, telemetry) : log, telemetry };
 }
 
-interface ProcessOptions extends ReturnType<typeof createLogging> {
+interface ProcessContextOptions extends ReturnType<typeof createLogging> {
   readonly config: Config;
   readonly redactor: Redactor;
   readonly transport: Transport;
   readonly journal: JournalHandle;
 }
 
-export function createProcess({ redactor, ...given }: ProcessOptions) {
-  const { config, journal, log } = given;
+export function createProcessContext({ redactor, ...options }: ProcessContextOptions) {
+  const { config, journal, log } = options;
   return {
-    ...given,
+    ...options,
     timing: systemTiming,
     /** One for all callers: it knows which actions this process works on. */
     actions: createActions({
@@ -62,9 +62,9 @@ export function createProcess({ redactor, ...given }: ProcessOptions) {
     skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
   };
 }
-export type Process = ReturnType<typeof createProcess>;
+export type ProcessContext = ReturnType<typeof createProcessContext>;
 
-interface ClientOptions {
+interface ApiConnectionOptions {
   readonly identity: Identity;
   readonly redactor: Redactor;
   readonly store: TokenStore;
@@ -73,16 +73,16 @@ interface ClientOptions {
 }
 
 /** One client of the API: its tokens, its requests, and the resources that are watched with them. */
-export function createClient(
-  { identity, redactor, store, transport, hooks }: ClientOptions,
-  { timing, telemetry }: { readonly timing: Process["timing"]; readonly telemetry: Telemetry | undefined },
+export function createApiConnection(
+  { identity, redactor, store, transport, hooks }: ApiConnectionOptions,
+  { timing, telemetry }: { readonly timing: ProcessContext["timing"]; readonly telemetry: Telemetry | undefined },
 ) {
   const tokenTransport = telemetry ? withTokenTelemetry(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
   const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing, hooks, telemetry });
   return { identity, redactor, tokens, service, watching: createResourceWatcher({ timing }) };
 }
-export type Client = ReturnType<typeof createClient>;
+export type ApiConnection = ReturnType<typeof createApiConnection>;
 
 interface RuntimeOptions
   extends Pick<Runtime, "taskIds" | "confirmationCodec" | "notes" | "hooks" | "requireConfigured">,
@@ -97,9 +97,9 @@ const isResolvable = ({ state, nextStep }: ListedAction): boolean => state === "
 
 /** The tools are bound to the ports of one caller, so a tool cannot mix up callers. */
 export function createRuntime(
-  { config, log, timing, skills, telemetry }: Omit<Process, "transport" | "journal" | "actions">,
-  { identity, service, watching, redactor }: Omit<Client, "tokens">,
-  { actions: ownActions, geography, files, hasJournal, knownFiles, ...more }: RuntimeOptions,
+  { config, log, timing, skills, telemetry }: Omit<ProcessContext, "transport" | "journal" | "actions">,
+  { identity, service, watching, redactor }: Omit<ApiConnection, "tokens">,
+  { actions: ownActions, geography, files, hasJournal, knownFiles, ...runtimeOptions }: RuntimeOptions,
 ): Runtime {
   const actions = telemetry ? withActionTelemetry(ownActions, telemetry) : ownActions;
   const ports: Ports = {
@@ -111,7 +111,7 @@ export function createRuntime(
     retries: createRetryCache(),
   };
   return {
-    ...more,
+    ...runtimeOptions,
     version,
     config,
     workspaceId: identity.workspaceId,

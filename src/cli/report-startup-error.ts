@@ -6,12 +6,12 @@ import { createInterface } from "node:readline";
 const INTERNAL_ERROR = -32603;
 
 /** After an error the client may send the first request of another protocol revision. */
-const AFTER_ANSWER_MS = 500;
+const NEXT_REQUEST_LIMIT_MS = 500;
 /** In case there is no client. */
-const WITHOUT_REQUEST_MS = 5_000;
+const FIRST_REQUEST_LIMIT_MS = 5_000;
 
 /** The id of a request; undefined for other lines. */
-function idOf(line: string): string | number | undefined {
+function parseRequestId(line: string): string | number | undefined {
   try {
     const message: unknown = JSON.parse(line);
     if (typeof message !== "object" || message === null || !("method" in message) || !("id" in message))
@@ -23,20 +23,20 @@ function idOf(line: string): string | number | undefined {
 }
 
 /** Resolves when the client has its answer, has disconnected, or has sent no request. */
-export async function refuseClient(reason: string): Promise<void> {
+export async function reportStartupError(reason: string): Promise<void> {
   if (process.stdin.isTTY) return;
   const lines = createInterface({ input: process.stdin });
   let timer: NodeJS.Timeout | undefined;
   await new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, WITHOUT_REQUEST_MS);
+    timer = setTimeout(resolve, FIRST_REQUEST_LIMIT_MS);
     lines.once("close", resolve);
     lines.on("line", (line) => {
-      const id = idOf(line);
+      const id = parseRequestId(line);
       if (id === undefined) return;
       const error = { code: INTERNAL_ERROR, message: `mic-mcp is not started: ${reason}` };
       process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error })}\n`);
       clearTimeout(timer);
-      timer = setTimeout(resolve, AFTER_ANSWER_MS);
+      timer = setTimeout(resolve, NEXT_REQUEST_LIMIT_MS);
     });
   });
   clearTimeout(timer);

@@ -11,10 +11,10 @@ import { createGeography } from "../geography/geography.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
-import { hasJournal, journalOf } from "./journal.ts";
-import { redactorOf } from "./log.ts";
-import { createClient, createLogging, createProcess, createRuntime } from "./parts.ts";
-import { sharedGeography } from "./shared-geography.ts";
+import { createApiConnection, createLogging, createProcessContext, createRuntime } from "./components.ts";
+import { createConfiguredJournal, hasJournal } from "./journal.ts";
+import { createConfigRedactor } from "./log.ts";
+import { createUserSharedGeography } from "./shared-geography.ts";
 import type { StartTelemetry } from "./telemetry.ts";
 
 export interface ComposeOptions {
@@ -34,33 +34,33 @@ export function compose(
   config: Config,
   { notes, files = [], inProcess, keychainLimitMs, telemetry: startTelemetry }: ComposeOptions,
 ) {
-  const redactor = redactorOf(config);
+  const redactor = createConfigRedactor(config);
   const transport = createTransport({ proxies: !inProcess });
-  const journal = journalOf(config);
+  const journal = createConfiguredJournal(config);
   const logging = createLogging(config, redactor, startTelemetry);
-  const process = createProcess({ config, redactor, transport, journal, ...logging });
-  const { log, telemetry, timing, actions } = process;
+  const processContext = createProcessContext({ config, redactor, transport, journal, ...logging });
+  const { log, telemetry, timing, actions } = processContext;
 
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
   const identity = createIdentity({ settings: config, keychain, required, redactor, now: timing.now });
   const store = keychain
     ? createKeychainTokenStore(keychain, timing.now, ({ kind, message, detail }) => {
-        log.info({ trouble: kind }, `tokens stay in memory: ${message}`);
+        log.info({ errorKind: kind }, `tokens stay in memory: ${message}`);
         log.debug({ trouble: kind, detail }, "keychain");
       })
     : noTokenStore;
-  const client = createClient({ identity, redactor, store, transport }, process);
+  const client = createApiConnection({ identity, redactor, store, transport }, processContext);
   const { service, tokens } = client;
 
   const geography = createGeography({
     service,
     perMinute: config.geographyRate,
     // No other process reaches an emulator in this process.
-    shared: inProcess ? undefined : sharedGeography(config, identity.baseUrl),
+    shared: inProcess ? undefined : createUserSharedGeography(config, identity.baseUrl),
   });
   const downloads = createDownloads(service);
-  const runtime = createRuntime(process, client, {
+  const runtime = createRuntime(processContext, client, {
     actions: createServiceActions({ actions, journal: journal.open, serviceName: identity.serviceName }),
     hasJournal: () => hasJournal(config),
     geography,
