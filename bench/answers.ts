@@ -1,7 +1,7 @@
 // What the stub service answers: fixed, the same for every subject and every round.
 import { STAGES } from "../src/contract/jobs.ts";
 import type { Json, JsonObject } from "../src/contract/json.ts";
-import { makeCatalogue } from "../src/emulator/geography/catalogue.ts";
+import { createCatalogue } from "../src/emulator/geography/catalogue.ts";
 
 const EPOCH_AT = Date.UTC(2026, 0, 5, 8);
 export const WORKSPACE_ID = "micws_bench";
@@ -74,7 +74,7 @@ const ONE_JOB = 5;
 export const job = makeJob(ONE_JOB);
 export const JOB_ID = `micjob_${hex32(ONE_JOB)}`;
 
-export const { states } = makeCatalogue();
+export const { states } = createCatalogue();
 
 export const input: JsonObject = {
   id: `micinput_${hex32(7)}`,

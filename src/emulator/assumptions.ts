@@ -12,7 +12,7 @@ export const MAX_BODY_BYTES = 1024 * 1024;
 // 400 for JSON that names a field of one object twice with different values (RFC 8259, section 4, calls the outcome unpredictable),
 // that holds a number beyond every double, or that is too deep to read (RFC 8259, section 9, lets a parser limit nesting).
 /** An answer given before the request's body was read waits this long for the rest, so that the client can read it. */
-export const LINGER_MS = 1000;
+export const BODY_DRAIN_LIMIT_MS = 1000;
 
 // Where a rule is broken outside the body, `fieldErrors[].pointer` starts with /query, /header or /path, then the
 // parameter's name (/query/limit, /header/Idempotency-Key); in the body it is the JSON pointer itself (RFC 6901).
@@ -27,58 +27,61 @@ export interface ProblemKind {
   readonly retryable: boolean;
 }
 
-const problem = (status: number, title: string): ProblemKind => ({ status, title, retryable: false });
-const retryable = (status: number, title: string): ProblemKind => ({ status, title, retryable: true });
+const problemKind = (status: number, title: string): ProblemKind => ({ status, title, retryable: false });
+const retryableProblemKind = (status: number, title: string): ProblemKind => ({ status, title, retryable: true });
 
 export const PROBLEMS = {
-  INVALID_REQUEST: problem(400, "The request breaks a rule of the contract"),
-  MALFORMED_REQUEST: problem(400, "The request could not be read"),
-  MALFORMED_JSON: problem(400, "The body is not acceptable JSON"),
-  INVALID_CURSOR: problem(400, "The cursor was not made by this list"),
+  INVALID_REQUEST: problemKind(400, "The request breaks a rule of the contract"),
+  MALFORMED_REQUEST: problemKind(400, "The request could not be read"),
+  MALFORMED_JSON: problemKind(400, "The body is not acceptable JSON"),
+  INVALID_CURSOR: problemKind(400, "The cursor was not made by this list"),
   // RFC 6750, 3.1: WWW-Authenticate says more.
-  UNAUTHENTICATED: problem(401, "A valid access token is required"),
+  UNAUTHENTICATED: problemKind(401, "A valid access token is required"),
   // No client of the service sends such a request; in the playground it is one that "the public route policy denied" (7.1).
-  REQUEST_DENIED: problem(403, "Host names another machine, or Origin a foreign page"),
-  INSUFFICIENT_SCOPE: problem(403, "The access token lacks a required scope"),
-  WORKSPACE_FORBIDDEN: problem(403, "The application has no access to this workspace"),
-  PROCESSING_NOT_PERMITTED: problem(403, "Processing this input with this recipe was requested and is not approved"),
-  NOT_FOUND: problem(404, "There is nothing at this path"),
-  METHOD_NOT_ALLOWED: problem(405, "The method is not allowed here; see Allow"),
-  CONTENT_WITHHELD: problem(409, "The file is not scanned as clean and is not handed out"),
-  INPUT_NOT_READY: problem(409, "A bound input is not READY"),
-  INPUT_BEING_SCANNED: retryable(409, "A bound input is still being scanned"),
+  REQUEST_DENIED: problemKind(403, "Host names another machine, or Origin a foreign page"),
+  INSUFFICIENT_SCOPE: problemKind(403, "The access token lacks a required scope"),
+  WORKSPACE_FORBIDDEN: problemKind(403, "The application has no access to this workspace"),
+  PROCESSING_NOT_PERMITTED: problemKind(
+    403,
+    "Processing this input with this recipe was requested and is not approved",
+  ),
+  NOT_FOUND: problemKind(404, "There is nothing at this path"),
+  METHOD_NOT_ALLOWED: problemKind(405, "The method is not allowed here; see Allow"),
+  CONTENT_WITHHELD: problemKind(409, "The file is not scanned as clean and is not handed out"),
+  INPUT_NOT_READY: problemKind(409, "A bound input is not READY"),
+  INPUT_BEING_SCANNED: retryableProblemKind(409, "A bound input is still being scanned"),
   // Judged before If-Match: RFC 9110, 13.2.1, has preconditions ignored where the answer would not be 2xx anyway.
-  JOB_TERMINAL: problem(409, "The job has ended and cannot be cancelled"),
-  CANCELLATION_IN_PROGRESS: problem(409, "The job is being cancelled already"),
+  JOB_TERMINAL: problemKind(409, "The job has ended and cannot be cancelled"),
+  CANCELLATION_IN_PROGRESS: problemKind(409, "The job is being cancelled already"),
   // A job can be retried when it is CANCELLED, or FAILED with a retryable failure: anything else would run work twice.
-  JOB_NOT_RETRYABLE: problem(409, "Only CANCELLED or retryably FAILED jobs are retried"),
+  JOB_NOT_RETRYABLE: problemKind(409, "Only CANCELLED or retryably FAILED jobs are retried"),
   // One living retry per job, for the same reason; when that one failed or was cancelled, another may follow.
-  ALREADY_RETRIED: problem(409, "A retry of this job is under way or has succeeded"),
-  RECIPE_HASH_NOT_CURRENT: problem(409, "recipeVersionHash is not the current versionHash"),
+  ALREADY_RETRIED: problemKind(409, "A retry of this job is under way or has succeeded"),
+  RECIPE_HASH_NOT_CURRENT: problemKind(409, "recipeVersionHash is not the current versionHash"),
   // Idempotency-Key draft, 2.7: 409 while the first request is being processed, 422 for another payload.
-  IDEMPOTENCY_IN_PROGRESS: retryable(409, "A request with this Idempotency-Key is running"),
-  VERSION_CONFLICT: problem(
+  IDEMPOTENCY_IN_PROGRESS: retryableProblemKind(409, "A request with this Idempotency-Key is running"),
+  VERSION_CONFLICT: problemKind(
     412,
     "If-Match is stale: the job has moved on; read it again and use its current resourceVersion",
   ),
-  BODY_TOO_LARGE: problem(413, "The body is larger than 1 MiB"),
-  UNSUPPORTED_MEDIA_TYPE: problem(415, "Content-Type must be application/json"),
-  IDEMPOTENCY_KEY_REUSED: problem(422, "The Idempotency-Key was used for another request"),
-  RECIPE_NOT_OFFERED: problem(422, "The recipe version is not offered to this workspace"),
-  PORTS_MISMATCH: problem(422, "inputBindings must bind exactly the recipe's inputs"),
-  INPUT_NOT_FOUND: problem(422, "The workspace has no such input"),
-  INPUT_KIND_MISMATCH: problem(422, "An input's kind does not fit the recipe's input"),
-  CAPABILITY_EXCEEDED: problem(422, "An input is beyond the limits of the capability"),
-  CAPABILITY_DISABLED: problem(422, "The capability the recipe needs is not enabled"),
-  PARAMETERS_INVALID: problem(422, "parameterValues does not match the recipe's schema"),
-  REFERENCE_NOT_FOUND: problem(422, "referenceId names nothing this workspace owns"),
-  EXPIRY_NOT_ALLOWED: problem(422, "expiresAt is past or beyond the approved expiry"),
+  BODY_TOO_LARGE: problemKind(413, "The body is larger than 1 MiB"),
+  UNSUPPORTED_MEDIA_TYPE: problemKind(415, "Content-Type must be application/json"),
+  IDEMPOTENCY_KEY_REUSED: problemKind(422, "The Idempotency-Key was used for another request"),
+  RECIPE_NOT_OFFERED: problemKind(422, "The recipe version is not offered to this workspace"),
+  PORTS_MISMATCH: problemKind(422, "inputBindings must bind exactly the recipe's inputs"),
+  INPUT_NOT_FOUND: problemKind(422, "The workspace has no such input"),
+  INPUT_KIND_MISMATCH: problemKind(422, "An input's kind does not fit the recipe's input"),
+  CAPABILITY_EXCEEDED: problemKind(422, "An input is beyond the limits of the capability"),
+  CAPABILITY_DISABLED: problemKind(422, "The capability the recipe needs is not enabled"),
+  PARAMETERS_INVALID: problemKind(422, "parameterValues does not match the recipe's schema"),
+  REFERENCE_NOT_FOUND: problemKind(422, "referenceId names nothing this workspace owns"),
+  EXPIRY_NOT_ALLOWED: problemKind(422, "expiresAt is past or beyond the approved expiry"),
   // doubts.md 1: a UsageSummary cannot say MONTH.
-  WINDOW_NOT_AVAILABLE: problem(422, "Usage by MONTH is not available: ask DAY or ENTITLEMENT"),
+  WINDOW_NOT_AVAILABLE: problemKind(422, "Usage by MONTH is not available: ask DAY or ENTITLEMENT"),
   // RFC 6585, section 3.
-  IF_MATCH_REQUIRED: problem(428, "If-Match with the job's current ETag is required"),
-  QUOTA_EXCEEDED: retryable(429, "The workspace's quota for this window is used up"),
-  INTERNAL_ERROR: retryable(500, "The emulator failed; this is a defect"),
+  IF_MATCH_REQUIRED: problemKind(428, "If-Match with the job's current ETag is required"),
+  QUOTA_EXCEEDED: retryableProblemKind(429, "The workspace's quota for this window is used up"),
+  INTERNAL_ERROR: retryableProblemKind(500, "The emulator failed; this is a defect"),
 } as const satisfies Record<string, ProblemKind>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
@@ -166,7 +169,7 @@ export const KEY_LIFETIME_MS = 24 * HOUR;
  * The last stage that a recipe's jobs run (doubts.md 33). FREEZE is the furthest stop that a recipe can name: what was frozen
  * is then scooped and served. After an earlier stop the rest is NOT_REQUIRED, and the job has its output all the same.
  */
-export const lastStageOf = (stopAfterStage: RecipeDefinition["stopAfterStage"]): StageName =>
+export const lastStageFor = (stopAfterStage: RecipeDefinition["stopAfterStage"]): StageName =>
   stopAfterStage === "FREEZE" ? "SERVE" : stopAfterStage;
 /** A job's stage, unless `stageMs` says otherwise. */
 export const STAGE_MS = 500;
@@ -196,7 +199,7 @@ export const REQUESTS_PER_REPORTED_ADDRESS = 30;
 // An emulator that runs for weeks forgets its oldest entries beyond these numbers: an Idempotency-Key before its 24 h, too,
 // when more POSTs than this came after it.
 
-export const MAX_KEPT = {
+export const MAX_ENTRIES = {
   tokens: 10_000,
   idempotencyKeys: 20_000,
   jobs: 10_000,

@@ -2,11 +2,11 @@
 import { randomBytes } from "node:crypto";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
-import { MAX_KEPT, REALM, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
+import { MAX_ENTRIES, REALM, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
 import type { Client } from "./clients.ts";
 import { type Clock, SECOND } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";
-import { Refusal, refuseField } from "./problems.ts";
+import { createFieldProblem, ProblemError } from "./problems.ts";
 
 interface Grant {
   readonly client: Client;
@@ -16,7 +16,7 @@ interface Grant {
 
 /** Access tokens: opaque, random, in memory until they expire. */
 export class IssuedTokens {
-  readonly #grants = new BoundedMap<string, Grant>(MAX_KEPT.tokens);
+  readonly #grants = new BoundedMap<string, Grant>(MAX_ENTRIES.tokens);
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -32,7 +32,7 @@ export class IssuedTokens {
   }
 
   /** What a token stands for that is valid now. */
-  grantOf(token: string): Grant | undefined {
+  findGrant(token: string): Grant | undefined {
     const grant = this.#grants.get(token);
     return grant !== undefined && this.#clock.now() < grant.expiresAt ? grant : undefined;
   }
@@ -42,39 +42,44 @@ export class IssuedTokens {
   }
 }
 
-function challenge(parameters: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+function challengeHeaders(parameters: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const all = Object.entries({ realm: REALM, ...parameters }).map(([name, value]) => `${name}="${value}"`);
   return { "WWW-Authenticate": `Bearer ${all.join(", ")}` };
 }
 
 const POINTER = "/header/Authorization";
 
-const refuseToken = (message: string, parameters?: Readonly<Record<string, string>>): Refusal =>
-  refuseField("UNAUTHENTICATED", POINTER, message, challenge(parameters));
+const createTokenProblem = (message: string, parameters?: Readonly<Record<string, string>>): ProblemError =>
+  createFieldProblem("UNAUTHENTICATED", POINTER, message, challengeHeaders(parameters));
 
 /** Whose token the request carries. Throws a Refusal unless it is a valid one whose scopes cover the operation. */
 export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: IssuedTokens): Client {
   const [value, second] = request.header("authorization");
-  if (value === undefined) throw refuseToken("Send Authorization: Bearer <ACCESS_TOKEN>.");
+  if (value === undefined) throw createTokenProblem("Send Authorization: Bearer <ACCESS_TOKEN>.");
   if (second !== undefined)
-    throw refuseField("INVALID_REQUEST", POINTER, "Send this header once.", challenge({ error: "invalid_request" }));
+    throw createFieldProblem(
+      "INVALID_REQUEST",
+      POINTER,
+      "Send this header once.",
+      challengeHeaders({ error: "invalid_request" }),
+    );
   const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(value)?.[1];
   // RFC 6750, 3.1: without Bearer credentials there is no error code to give.
   if (token === undefined)
     throw /^bearer( |$)/i.test(value)
-      ? refuseToken("The access token is malformed.", { error: "invalid_token" })
-      : refuseToken("Send Authorization: Bearer <ACCESS_TOKEN>.");
-  const grant = tokens.grantOf(token);
+      ? createTokenProblem("The access token is malformed.", { error: "invalid_token" })
+      : createTokenProblem("Send Authorization: Bearer <ACCESS_TOKEN>.");
+  const grant = tokens.findGrant(token);
   if (grant === undefined)
-    throw refuseToken("The access token is unknown or has expired: request a new one.", {
+    throw createTokenProblem("The access token is unknown or has expired: request a new one.", {
       error: "invalid_token",
       error_description: "The access token is unknown or has expired",
     });
   const required = endpoint.scopesToRequest;
   const missing = required.filter((scope) => !grant.scopes.has(scope));
   if (missing.length === 0) return grant.client;
-  throw new Refusal("INSUFFICIENT_SCOPE", {
-    headers: challenge({ error: "insufficient_scope", scope: required.join(" ") }),
+  throw new ProblemError("INSUFFICIENT_SCOPE", {
+    headers: challengeHeaders({ error: "insufficient_scope", scope: required.join(" ") }),
     fieldErrors: missing.map((scope) => ({
       pointer: POINTER,
       code: "INSUFFICIENT_SCOPE",

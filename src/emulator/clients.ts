@@ -2,10 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { ID_PREFIX } from "./assumptions.ts";
 import type { Clock } from "./clock.ts";
-import { Idempotency } from "./idempotency.ts";
-import { type Ids, makeIds } from "./ids.ts";
-import { seed as plant } from "./world/seed.ts";
-import { makeWorld, type World } from "./world/world.ts";
+import { IdempotencyStore } from "./idempotency.ts";
+import { createIdGenerator, type IdGenerator } from "./ids.ts";
+import { seedWorld } from "./world/seed.ts";
+import { createWorld, type World } from "./world/world.ts";
 
 export interface Credentials {
   readonly clientId: string;
@@ -15,7 +15,7 @@ export interface Credentials {
 export interface Client {
   readonly credentials: Credentials;
   readonly world: World;
-  readonly idempotency: Idempotency;
+  readonly idempotency: IdempotencyStore;
 }
 
 /** What a program needs to be this client: its credentials, and what its workspace holds at the start. */
@@ -32,32 +32,39 @@ export interface ClientFacts extends Credentials {
   readonly recipeVersionIds: readonly string[];
 }
 
-interface Making {
+interface ClientOptions {
   readonly seed: string;
   /** The secrets are made from the seed, too. */
   readonly isRepeatable: boolean;
   /** The first one's. */
-  readonly secrets: Credentials | undefined;
+  readonly credentials: Credentials | undefined;
   readonly stageMs: number;
 }
 
-function makeClient(clock: Clock, ids: Ids, { isRepeatable, secrets, stageMs }: Making): Client {
+function createClient(clock: Clock, ids: IdGenerator, { isRepeatable, credentials, stageMs }: ClientOptions): Client {
   const clientId = ids.next(ID_PREFIX.client);
-  const clientSecret = isRepeatable ? ids.named("secret") : randomBytes(32).toString("base64url");
-  const world = makeWorld(clock, ids, stageMs);
-  plant(world);
-  return { credentials: secrets ?? { clientId, clientSecret }, world, idempotency: new Idempotency(clock) };
+  const clientSecret = isRepeatable ? ids.hashFor("secret") : randomBytes(32).toString("base64url");
+  const world = createWorld(clock, ids, stageMs);
+  seedWorld(world);
+  return { credentials: credentials ?? { clientId, clientSecret }, world, idempotency: new IdempotencyStore(clock) };
 }
 
 /** The first, whose ids are the seed's own, then as many more. */
-export function makeClients(clock: Clock, others: number, making: Making): readonly [Client, ...Client[]] {
-  const { seed } = making;
-  const another = (_: unknown, index: number): Client =>
-    makeClient(clock, makeIds(`${seed}\nclient ${index + 2}`), { ...making, secrets: undefined });
-  return [makeClient(clock, makeIds(seed), making), ...Array.from({ length: others }, another)];
+export function createClients(
+  clock: Clock,
+  additionalCount: number,
+  options: ClientOptions,
+): readonly [Client, ...Client[]] {
+  const { seed } = options;
+  const createAdditionalClient = (_: unknown, index: number): Client =>
+    createClient(clock, createIdGenerator(`${seed}\nclient ${index + 2}`), { ...options, credentials: undefined });
+  return [
+    createClient(clock, createIdGenerator(seed), options),
+    ...Array.from({ length: additionalCount }, createAdditionalClient),
+  ];
 }
 
-export const factsOf = ({ credentials, world }: Client): ClientFacts => ({
+export const toClientFacts = ({ credentials, world }: Client): ClientFacts => ({
   ...credentials,
   workspaceId: world.workspaceId,
   fileIds: world.files.map(({ id }) => id),

@@ -12,7 +12,7 @@ export interface AdjustableClock extends Clock {
 export const systemClock: Clock = { now: () => Date.now() };
 
 /** What `source` says plus what was advanced; a source that steps back makes this one stand still. */
-export function adjustable(source: Clock): AdjustableClock {
+export function createAdjustableClock(source: Clock): AdjustableClock {
   let addedMs = 0;
   let latest = Number.NEGATIVE_INFINITY;
   return {
@@ -32,4 +32,4 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** `YYYY-MM-DDThh:mm:ss.sssZ`: a date-time and a UTC instant of the contract alike. */
-export const instant = (ms: number): string => new Date(ms).toISOString();
+export const toInstant = (ms: number): string => new Date(ms).toISOString();

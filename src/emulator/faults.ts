@@ -4,11 +4,11 @@ import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { isJsonObject } from "../contract/json.ts";
-import { type Answer, bytesOf, jsonAnswer } from "./http/answer.ts";
-import { oauthError } from "./oauth.ts";
-import { playgroundError } from "./playground.ts";
-import { makeProblem } from "./problems.ts";
-import { type Area, TOKEN_OPERATION } from "./router.ts";
+import { encodeUtf8, type HttpResponse, jsonResponse } from "./http/response.ts";
+import { oauthErrorResponse } from "./oauth.ts";
+import { playgroundErrorResponse } from "./playground.ts";
+import { createProblem } from "./problems.ts";
+import { type ApiName, TOKEN_OPERATION } from "./router.ts";
 
 const MAX_DELAY_MS = 600_000;
 const MAX_QUEUED = 10_000;
@@ -47,35 +47,35 @@ const Fault = z.discriminatedUnion("kind", [
 ]);
 export type Fault = z.infer<typeof Fault>;
 
-export const FaultOrder = z.strictObject({
+export const FaultRequest = z.strictObject({
   operationId: z.enum([TOKEN_OPERATION, ...endpoints.map(({ id }) => id)]).optional(),
   times: z.int().min(1).max(1000).default(1),
   fault: Fault,
 });
-export type FaultOrder = z.infer<typeof FaultOrder>;
+export type FaultRequest = z.infer<typeof FaultRequest>;
 
-export class Faults {
-  #queue: { readonly operationId: string | undefined; readonly fault: Fault; left: number }[] = [];
+export class FaultQueue {
+  #queue: { readonly operationId: string | undefined; readonly fault: Fault; remaining: number }[] = [];
 
   /** How many requests are going to fail. */
-  get queued(): number {
-    return this.#queue.reduce((sum, { left }) => sum + left, 0);
+  get count(): number {
+    return this.#queue.reduce((sum, { remaining }) => sum + remaining, 0);
   }
 
   /** False when the queue is full. */
-  add({ operationId, times, fault }: FaultOrder): boolean {
-    if (this.queued + times > MAX_QUEUED) return false;
-    this.#queue.push({ operationId, fault, left: times });
+  add({ operationId, times, fault }: FaultRequest): boolean {
+    if (this.count + times > MAX_QUEUED) return false;
+    this.#queue.push({ operationId, fault, remaining: times });
     return true;
   }
 
   /** The first fault queued for this operation, or for any. */
-  take(operationId: string): Fault | undefined {
+  dequeue(operationId: string): Fault | undefined {
     const index = this.#queue.findIndex((entry) => (entry.operationId ?? operationId) === operationId);
     const entry = this.#queue[index];
     if (entry === undefined) return undefined;
-    entry.left -= 1;
-    if (entry.left === 0) this.#queue.splice(index, 1);
+    entry.remaining -= 1;
+    if (entry.remaining === 0) this.#queue.splice(index, 1);
     return entry.fault;
   }
 
@@ -86,79 +86,88 @@ export class Faults {
 
 /** What leaves the emulator: an answer, whole or cut in the middle, or a connection that is destroyed or left open. */
 export type FaultOutcome =
-  | { readonly kind: "answer"; readonly answer: Answer; readonly isCut?: true }
+  | { readonly kind: "answer"; readonly response: HttpResponse; readonly isTruncated?: true }
   | { readonly kind: "drop" }
   | { readonly kind: "hang" };
 
 /** What a fault that strikes before anything is done makes of the request; undefined: there is none. */
-export function beforeAnything(fault: Fault | undefined, area: Area, requestId: string): FaultOutcome | undefined {
+export function applyFaultBeforeExecution(
+  fault: Fault | undefined,
+  api: ApiName,
+  requestId: string,
+): FaultOutcome | undefined {
   if (fault?.kind === "drop-before") return { kind: "drop" };
   return fault?.kind === "status" && fault.afterCommit !== true
-    ? { kind: "answer", answer: statusAnswer(fault, area, requestId) }
+    ? { kind: "answer", response: createStatusResponse(fault, api, requestId) }
     : undefined;
 }
 
 /** What becomes of the answer once all is done and stored. */
-export function afterCommit(fault: Fault | undefined, answer: Answer, area: Area, requestId: string): FaultOutcome {
+export function applyFaultAfterCommit(
+  fault: Fault | undefined,
+  response: HttpResponse,
+  api: ApiName,
+  requestId: string,
+): FaultOutcome {
   switch (fault?.kind) {
     case "drop-after":
       return { kind: "drop" };
     case "hang":
       return { kind: "hang" };
     case "status":
-      return { kind: "answer", answer: statusAnswer(fault, area, requestId) };
+      return { kind: "answer", response: createStatusResponse(fault, api, requestId) };
     case "truncate":
-      return { kind: "answer", answer, isCut: true };
+      return { kind: "answer", response, isTruncated: true };
     case "body": {
-      const { status = answer.status, contentType = "application/json" } = fault;
-      const headers = { ...answer.headers, "Content-Type": contentType };
-      return { kind: "answer", answer: { status, headers, body: bytesOf(fault.body) } };
+      const { status = response.status, contentType = "application/json" } = fault;
+      const headers = { ...response.headers, "Content-Type": contentType };
+      return { kind: "answer", response: { status, headers, body: encodeUtf8(fault.body) } };
     }
     case "extra-field":
-      return { kind: "answer", answer: withExtraField(answer) };
+      return { kind: "answer", response: withExtraField(response) };
     default:
-      return { kind: "answer", answer };
+      return { kind: "answer", response };
   }
 }
 
-function statusAnswer(fault: Fault & { kind: "status" }, area: Area, requestId: string): Answer {
+function createStatusResponse(fault: Fault & { kind: "status" }, api: ApiName, requestId: string): HttpResponse {
   const { status, retryAfterSeconds } = fault;
   const headers = retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) };
   if (fault.problem === false) return { status, headers, body: new Uint8Array() };
   // Section 7.1: a playground 429 always says when to come back.
-  if (area === "playground")
-    return playgroundError(status, { ...(status === 429 && { "Retry-After": "1" }), ...headers });
-  if (area === "token")
-    return oauthError(
+  if (api === "playground")
+    return playgroundErrorResponse(status, { ...(status === 429 && { "Retry-After": "1" }), ...headers });
+  if (api === "token")
+    return oauthErrorResponse(
       fault.code ?? (status >= 500 ? "temporarily_unavailable" : "invalid_request"),
       "Fault on request",
       status,
       headers,
     );
   const retryable = fault.retryable ?? (status === 408 || status === 429 || status >= 500);
-  const problem = makeProblem(
+  const problem = createProblem(
     { status, title: "Fault on request", retryable },
     fault.code ?? "FAULT_ON_REQUEST",
     requestId,
   );
-  return jsonAnswer(status, problem, { "X-Request-Id": requestId, ...headers }, "application/problem+json");
+  return jsonResponse(status, problem, { "X-Request-Id": requestId, ...headers }, "application/problem+json");
 }
 
-const EXTRA = { emulatorExtraField: "not in the contract" };
+const EXTRA_FIELD = { emulatorExtraField: "not in the contract" };
 
 /** One more field in the resource: in `data`, in its first item, in the first state or district, else at the top. */
-function withExtraField(answer: Answer): Answer {
-  if (!answer.headers["Content-Type"]?.startsWith("application/json")) return answer;
-  const body = parse(new TextDecoder().decode(answer.body));
-  return isJsonObject(body) ? { ...answer, body: bytesOf(stringify(extended(body)) ?? "") } : answer;
+function withExtraField(response: HttpResponse): HttpResponse {
+  if (!response.headers["Content-Type"]?.startsWith("application/json")) return response;
+  const body = parse(new TextDecoder().decode(response.body));
+  return isJsonObject(body) ? { ...response, body: encodeUtf8(stringify(extendBody(body)) ?? "") } : response;
 }
 
-function extended(body: Readonly<Record<string, unknown>>): object {
+function extendBody(body: Readonly<Record<string, unknown>>): object {
   for (const name of ["data", "states", "districts"]) {
     const resource = body[name];
-    if (isJsonObject(resource)) return { ...body, [name]: { ...resource, ...EXTRA } };
+    if (isJsonObject(resource)) return { ...body, [name]: { ...resource, ...EXTRA_FIELD } };
     if (!Array.isArray(resource) || !isJsonObject(resource[0])) continue;
-    return { ...body, [name]: [{ ...resource[0], ...EXTRA }, ...resource.slice(1)] };
+    return { ...body, [name]: [{ ...resource[0], ...EXTRA_FIELD }, ...resource.slice(1)] };
   }
-  return { ...body, ...EXTRA };
+  return { ...body, ...EXTRA_FIELD };
 }

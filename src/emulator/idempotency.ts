@@ -1,22 +1,22 @@
 // Idempotent execution: one command per key, its answer kept byte for byte (Idempotency-Key draft).
 import { BoundedMap } from "../core/bounded-map.ts";
-import { KEY_LIFETIME_MS, MAX_KEPT, REPLAYED_HEADER } from "./assumptions.ts";
+import { KEY_LIFETIME_MS, MAX_ENTRIES, REPLAYED_HEADER } from "./assumptions.ts";
 import type { Clock } from "./clock.ts";
-import { type Answer, withHeaders } from "./http/answer.ts";
-import { refuseField } from "./problems.ts";
+import { type HttpResponse, withHeaders } from "./http/response.ts";
+import { createFieldProblem } from "./problems.ts";
 
 const POINTER = "/header/Idempotency-Key";
 
-interface KeptAnswer {
+interface StoredResponse {
   readonly fingerprint: string;
   readonly claimedAt: number;
   /** Absent while the command runs. */
-  answer?: Answer;
+  response?: HttpResponse;
 }
 
 export interface Claim {
   /** The command was executed: its answer is the key's from now on. */
-  complete(answer: Answer): void;
+  complete(response: HttpResponse): void;
   /** Nothing was done: the key is free again. */
   release(): void;
 }
@@ -28,8 +28,8 @@ export interface Command {
   readonly fingerprint: string;
 }
 
-export class Idempotency {
-  readonly #entries = new BoundedMap<string, KeptAnswer>(MAX_KEPT.idempotencyKeys);
+export class IdempotencyStore {
+  readonly #entries = new BoundedMap<string, StoredResponse>(MAX_ENTRIES.idempotencyKeys);
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -37,20 +37,22 @@ export class Idempotency {
   }
 
   /** The stored answer of this very command, or the right to execute it. Throws a Refusal when neither may be had. */
-  claim({ operationId, key, fingerprint }: Command): Answer | Claim {
+  claim({ operationId, key, fingerprint }: Command): HttpResponse | Claim {
     const name = `${operationId}\n${key}`;
     const now = this.#clock.now();
-    this.#entries.deleteOldestWhile((entry) => entry.answer !== undefined && entry.claimedAt + KEY_LIFETIME_MS <= now);
+    this.#entries.deleteOldestWhile(
+      (entry) => entry.response !== undefined && entry.claimedAt + KEY_LIFETIME_MS <= now,
+    );
     const found = this.#entries.get(name);
-    const known = found !== undefined && found.claimedAt + KEY_LIFETIME_MS > now ? found : undefined;
-    if (known !== undefined) return this.#replay(known, fingerprint);
+    const stored = found !== undefined && found.claimedAt + KEY_LIFETIME_MS > now ? found : undefined;
+    if (stored !== undefined) return this.#replay(stored, fingerprint);
 
-    const entry: KeptAnswer = { fingerprint, claimedAt: now };
+    const entry: StoredResponse = { fingerprint, claimedAt: now };
     this.#entries.delete(name);
     this.#entries.set(name, entry);
     return {
-      complete: (answer) => {
-        entry.answer = answer;
+      complete: (response) => {
+        entry.response = response;
       },
       release: () => {
         if (this.#entries.get(name) === entry) this.#entries.delete(name);
@@ -58,22 +60,22 @@ export class Idempotency {
     };
   }
 
-  #replay(known: KeptAnswer, fingerprint: string): Answer {
-    if (known.fingerprint !== fingerprint)
-      throw refuseField(
+  #replay(stored: StoredResponse, fingerprint: string): HttpResponse {
+    if (stored.fingerprint !== fingerprint)
+      throw createFieldProblem(
         "IDEMPOTENCY_KEY_REUSED",
         POINTER,
         "This key belongs to another request: send exactly that one again, or use a new key.",
       );
-    if (known.answer === undefined)
-      throw refuseField(
+    if (stored.response === undefined)
+      throw createFieldProblem(
         "IDEMPOTENCY_IN_PROGRESS",
         POINTER,
         "The first request with this key is still running: repeat this one a little later.",
         { "Retry-After": "1" },
       );
-    return withHeaders(known.answer, { [REPLAYED_HEADER]: "true" });
+    return withHeaders(stored.response, { [REPLAYED_HEADER]: "true" });
   }
 }
 
-export const isClaim = (result: Answer | Claim): result is Claim => "complete" in result;
+export const isClaim = (result: HttpResponse | Claim): result is Claim => "complete" in result;

@@ -3,14 +3,14 @@ import { createHash } from "node:crypto";
 
 export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
 
-export interface Ids {
+export interface IdGenerator {
   /** The next id of this prefix: prefix + hex32. */
   next(prefix: string): string;
   /** 64 hexadecimal characters that belong to this name alone. */
-  named(name: string): string;
+  hashFor(name: string): string;
 }
 
-export function makeIds(seed: string): Ids {
+export function createIdGenerator(seed: string): IdGenerator {
   const counts = new Map<string, number>();
   return {
     next(prefix) {
@@ -18,6 +18,6 @@ export function makeIds(seed: string): Ids {
       counts.set(prefix, count + 1);
       return prefix + sha256(`${seed}\n${prefix}\n${count}`).slice(0, 32);
     },
-    named: (name) => sha256(`${seed}\n${name}`),
+    hashFor: (name) => sha256(`${seed}\n${name}`),
   };
 }

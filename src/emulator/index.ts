@@ -2,17 +2,17 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { toUrlHost } from "../core/loopback.ts";
-import { makeAdmin } from "./admin.ts";
-import { makeApp } from "./app.ts";
-import { MAX_KEPT, REQUESTS_PER_PEER, STAGE_MS } from "./assumptions.ts";
+import { createAdmin } from "./admin.ts";
+import { createApp } from "./app.ts";
+import { MAX_ENTRIES, REQUESTS_PER_PEER, STAGE_MS } from "./assumptions.ts";
 import { IssuedTokens } from "./authorization.ts";
-import { type ClientFacts, type Credentials, factsOf, makeClients } from "./clients.ts";
-import { adjustable, type Clock, systemClock } from "./clock.ts";
-import { Faults } from "./faults.ts";
+import { type ClientFacts, type Credentials, createClients, toClientFacts } from "./clients.ts";
+import { type Clock, createAdjustableClock, systemClock } from "./clock.ts";
+import { FaultQueue } from "./faults.ts";
 import { createHostCheck, type HostCheck, isThisMachine } from "./http/host-check.ts";
-import { makePlayground } from "./playground.ts";
+import { createPlayground } from "./playground.ts";
 import { Records } from "./records.ts";
-import { makeServer } from "./server.ts";
+import { createHttpServer } from "./server.ts";
 
 export type { ClientFacts } from "./clients.ts";
 export type { Clock } from "./clock.ts";
@@ -33,13 +33,13 @@ export interface EmulatorOptions {
   /** Playground requests per minute of one peer; default 600. */
   readonly requestsPerPeer?: number;
   /** Default: the id made from the seed, the secret at random unless a seed was given. */
-  readonly secrets?: Credentials;
+  readonly credentials?: Credentials;
   /** How many clients it serves, each with a workspace of its own; default 1. */
   readonly clients?: number;
   /** How many of the latest requests /__emulator/requests tells; default 1000. */
-  readonly requestsKept?: number;
+  readonly maxRequestRecords?: number;
   /** Of how many of the latest keys /__emulator/executions tells; default 20,000. */
-  readonly executionsKept?: number;
+  readonly maxExecutionRecords?: number;
 }
 
 /** The first client's facts, and where it listens. */
@@ -70,7 +70,7 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
 }
 
 /** Where a client on this machine finds it: a wildcard address is no destination. */
-function urlHost(host: string): string {
+function toConnectableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
   return toUrlHost(host);
@@ -92,23 +92,23 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     trustReportedAddress = false,
     requestsPerPeer = REQUESTS_PER_PEER,
     clients: count = 1,
-    requestsKept = MAX_KEPT.requests,
-    executionsKept = MAX_KEPT.executions,
+    maxRequestRecords = MAX_ENTRIES.requests,
+    maxExecutionRecords = MAX_ENTRIES.executions,
   } = options;
-  const clock = adjustable(options.clock ?? systemClock);
+  const clock = createAdjustableClock(options.clock ?? systemClock);
   const isRepeatable = options.seed !== undefined;
-  const clients = makeClients(clock, count - 1, { seed, isRepeatable, secrets: options.secrets, stageMs });
+  const clients = createClients(clock, count - 1, { seed, isRepeatable, credentials: options.credentials, stageMs });
   const [{ world }] = clients;
 
   const tokens = new IssuedTokens(clock);
-  const faults = new Faults();
-  const records = new Records(clock, { requestsKept, executionsKept, namesClients: count > 1 });
-  const playground = makePlayground(clock, { trustReportedAddress, requestsPerPeer });
+  const faults = new FaultQueue();
+  const records = new Records(clock, { maxRequestRecords, maxExecutionRecords, includesClientIds: count > 1 });
+  const playground = createPlayground(clock, { trustReportedAddress, requestsPerPeer });
   const closing = new AbortController();
   let hostCheck: HostCheck = () => ({ header: "Host", reason: "The emulator does not listen yet." });
-  const server = makeServer({
-    app: makeApp({ clients, playground, tokens, faults, records }),
-    admin: makeAdmin({ clock, faults, records, tokens, playground }),
+  const server = createHttpServer({
+    app: createApp({ clients, playground, tokens, faults, records }),
+    admin: createAdmin({ clock, faults, records, tokens, playground }),
     hostCheck: () => hostCheck,
     closing: closing.signal,
   });
@@ -117,10 +117,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 
   let closed: Promise<void> | undefined;
   return {
-    baseUrl: `http://${urlHost(host)}:${listening.port}`,
-    ...factsOf(clients[0]),
+    baseUrl: `http://${toConnectableHost(host)}:${listening.port}`,
+    ...toClientFacts(clients[0]),
     files: world.files.map(({ id, name, about }) => ({ id, name, about })),
-    clients: clients.map(factsOf),
+    clients: clients.map(toClientFacts),
     isLocal: isThisMachine(listening.address),
     close() {
       closing.abort();

@@ -4,21 +4,24 @@ import { endpoints } from "../contract/endpoints/index.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
 import type { IssuedTokens } from "./authorization.ts";
 import type { Client } from "./clients.ts";
-import { type Answer, jsonAnswer } from "./http/answer.ts";
 import { type HttpRequest, isMediaType } from "./http/request.ts";
+import { type HttpResponse, jsonResponse } from "./http/response.ts";
 
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(endpoints.flatMap((endpoint) => endpoint.scopesToRequest));
-const FORM = "application/x-www-form-urlencoded";
+const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
 
 /** RFC 6749, 5.2. */
-export function oauthError(error: string, description: string, status = 400, headers = {}): Answer {
-  return jsonAnswer(status, { error, error_description: description }, { Pragma: "no-cache", ...headers });
+export function oauthErrorResponse(error: string, description: string, status = 400, headers = {}): HttpResponse {
+  return jsonResponse(status, { error, error_description: description }, { Pragma: "no-cache", ...headers });
 }
 
-const invalidRequest = (description: string): Answer => oauthError("invalid_request", description);
+const invalidRequestResponse = (description: string): HttpResponse =>
+  oauthErrorResponse("invalid_request", description);
 
-const invalidClient = (description: string): Answer =>
-  oauthError("invalid_client", description, 401, { "WWW-Authenticate": `Basic realm="${REALM}", charset="UTF-8"` });
+const invalidClientResponse = (description: string): HttpResponse =>
+  oauthErrorResponse("invalid_client", description, 401, {
+    "WWW-Authenticate": `Basic realm="${REALM}", charset="UTF-8"`,
+  });
 
 function formDecode(text: string): string | undefined {
   try {
@@ -28,28 +31,28 @@ function formDecode(text: string): string | undefined {
   }
 }
 
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+const sha256Digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 /** As it was sent or form-decoded (RFC 6749, 2.3.1, asks for encoding; many clients do not encode). */
-function isSame(sent: string, expected: string): boolean {
-  const wanted = digest(expected);
-  const raw = timingSafeEqual(digest(sent), wanted);
-  const decoded = timingSafeEqual(digest(formDecode(sent) ?? ""), wanted);
+function matchesCredential(sent: string, expected: string): boolean {
+  const expectedDigest = sha256Digest(expected);
+  const raw = timingSafeEqual(sha256Digest(sent), expectedDigest);
+  const decoded = timingSafeEqual(sha256Digest(formDecode(sent) ?? ""), expectedDigest);
   return raw || decoded;
 }
 
 /** Whose credentials these are; every client is compared. */
-function clientOf(authorization: string, clients: readonly Client[]): Client | undefined {
+function findClient(authorization: string, clients: readonly Client[]): Client | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1];
   if (encoded === undefined) return undefined;
   const pair = Buffer.from(encoded, "base64").toString("utf8");
   const colon = pair.indexOf(":");
   if (colon < 0) return undefined;
-  const [fitting] = clients.filter(({ credentials }) => {
-    const idFits = isSame(pair.slice(0, colon), credentials.clientId);
-    return isSame(pair.slice(colon + 1), credentials.clientSecret) && idFits;
+  const [match] = clients.filter(({ credentials }) => {
+    const idMatches = matchesCredential(pair.slice(0, colon), credentials.clientId);
+    return matchesCredential(pair.slice(colon + 1), credentials.clientSecret) && idMatches;
   });
-  return fitting;
+  return match;
 }
 
 /** The form's parameters; undefined when an escape is malformed or one is repeated (RFC 6749, 3.2). */
@@ -72,31 +75,36 @@ function readScopes(text: string): readonly string[] | undefined {
   return scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) ? scopes : undefined;
 }
 
-export function answerTokenRequest(request: HttpRequest, clients: readonly Client[], tokens: IssuedTokens): Answer {
+export function handleTokenRequest(
+  request: HttpRequest,
+  clients: readonly Client[],
+  tokens: IssuedTokens,
+): HttpResponse {
   if (request.target.query === undefined || request.target.query.length > 0)
-    return invalidRequest("Parameters are sent in the body, not in the URI.");
+    return invalidRequestResponse("Parameters are sent in the body, not in the URI.");
   const [contentType = "", secondType] = request.header("content-type");
-  if (secondType !== undefined || !isMediaType(contentType, FORM))
-    return invalidRequest(`Content-Type must be ${FORM}.`);
-  if (request.body === "too large") return oauthError("invalid_request", "The body is larger than 1 MiB.", 413);
+  if (secondType !== undefined || !isMediaType(contentType, FORM_MEDIA_TYPE))
+    return invalidRequestResponse(`Content-Type must be ${FORM_MEDIA_TYPE}.`);
+  if (request.body === "too large") return oauthErrorResponse("invalid_request", "The body is larger than 1 MiB.", 413);
   const form = readForm(request.body);
-  if (form === undefined) return invalidRequest("The form is malformed or repeats a parameter.");
+  if (form === undefined) return invalidRequestResponse("The form is malformed or repeats a parameter.");
 
   const [authorization, second] = request.header("authorization");
-  if (authorization === undefined) return invalidClient("Authenticate with HTTP Basic.");
+  if (authorization === undefined) return invalidClientResponse("Authenticate with HTTP Basic.");
   if (second !== undefined || form.has("client_secret"))
-    return invalidRequest("Authenticate once, with HTTP Basic alone.");
-  const client = clientOf(authorization, clients);
-  if (client === undefined) return invalidClient("The client id or the client secret is wrong.");
+    return invalidRequestResponse("Authenticate once, with HTTP Basic alone.");
+  const client = findClient(authorization, clients);
+  if (client === undefined) return invalidClientResponse("The client id or the client secret is wrong.");
 
   const grantType = form.get("grant_type");
-  if (grantType === undefined || grantType === "") return invalidRequest("grant_type is required.");
+  if (grantType === undefined || grantType === "") return invalidRequestResponse("grant_type is required.");
   if (grantType !== "client_credentials")
-    return oauthError("unsupported_grant_type", "grant_type must be client_credentials.");
+    return oauthErrorResponse("unsupported_grant_type", "grant_type must be client_credentials.");
   const scopes = readScopes(form.get("scope") ?? "");
-  if (scopes === undefined) return oauthError("invalid_scope", "scope is required: scopes with one space between two.");
+  if (scopes === undefined)
+    return oauthErrorResponse("invalid_scope", "scope is required: scopes with one space between two.");
   if (!scopes.every((scope) => KNOWN_SCOPES.has(scope)))
-    return oauthError("invalid_scope", "A requested scope is unknown or not granted to this client.");
+    return oauthErrorResponse("invalid_scope", "A requested scope is unknown or not granted to this client.");
 
   const granted = new Set(scopes);
   const body = {
@@ -105,5 +113,5 @@ export function answerTokenRequest(request: HttpRequest, clients: readonly Clien
     expires_in: TOKEN_LIFETIME_SECONDS,
     scope: [...granted].join(" "),
   };
-  return jsonAnswer(200, body, { Pragma: "no-cache" });
+  return jsonResponse(200, body, { Pragma: "no-cache" });
 }

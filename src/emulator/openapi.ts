@@ -12,23 +12,23 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   [playground.getPlaygroundOpenApi.id]: "This document",
 };
 
-const MEANINGS = {
+const ERROR_DESCRIPTIONS = {
   400: "The query or body is not supported",
   403: "The public route policy denied the request",
   429: "A request limit was exceeded",
   502: "Transport failure or invalid catalogue response",
 } as const;
 
-type ErrorStatus = keyof typeof MEANINGS;
+type ErrorStatus = keyof typeof ERROR_DESCRIPTIONS;
 
 /** {base_url}, from where this document lies: under any path that a proxy gives it. */
-const SERVER = playground.getPlaygroundOpenApi.path.split("/").slice(2).fill("..").join("/");
+const SERVER_URL = playground.getPlaygroundOpenApi.path.split("/").slice(2).fill("..").join("/");
 
-const json = (schema: JsonSchema): JsonSchema => ({ "application/json": { schema } });
+const jsonContent = (schema: JsonSchema): JsonSchema => ({ "application/json": { schema } });
 
 /** Section 7.1: an object with exactly one field, constant for each HTTP status. */
-const errorBody = (status: ErrorStatus): JsonSchema =>
-  json({
+const errorContent = (status: ErrorStatus): JsonSchema =>
+  jsonContent({
     type: "object",
     properties: { status: { type: "string", const: PLAYGROUND_STATUS[status] } },
     required: ["status"],
@@ -46,24 +46,24 @@ const errorResponse = (status: ErrorStatus, description: string): JsonSchema => 
       },
     },
   }),
-  content: errorBody(status),
+  content: errorContent(status),
 });
 
-function responses(endpoint: Endpoint, body: z.ZodType): JsonSchema {
+function describeResponses(endpoint: Endpoint, body: z.ZodType): JsonSchema {
   const all: Record<string, JsonSchema> = {
-    "200": { description: "Success", content: json(toJsonSchema(body, "output")) },
+    "200": { description: "Success", content: jsonContent(toJsonSchema(body, "output")) },
   };
-  for (const status of [400, 403, 429] as const) all[status] = errorResponse(status, MEANINGS[status]);
+  for (const status of [400, 403, 429] as const) all[status] = errorResponse(status, ERROR_DESCRIPTIONS[status]);
   // Section 4.1, rule 2: the OpenAPI endpoint has no upstream that could fail.
   if (endpoint.id !== playground.getPlaygroundOpenApi.id) {
-    all["502"] = errorResponse(502, MEANINGS[502]);
+    all["502"] = errorResponse(502, ERROR_DESCRIPTIONS[502]);
     all["default"] = errorResponse(502, "Upstream failure: the upstream's HTTP error status is preserved");
   }
   return all;
 }
 
 /** The playground has one parameter only: `state` of the districts. */
-const parameters = (endpoint: Endpoint): readonly JsonSchema[] =>
+const describeParameters = (endpoint: Endpoint): readonly JsonSchema[] =>
   Object.keys(endpoint.query.shape).map((name) => ({
     name,
     in: "query",
@@ -72,7 +72,7 @@ const parameters = (endpoint: Endpoint): readonly JsonSchema[] =>
     schema: toJsonSchema(playground.stateCode, "input"),
   }));
 
-export function makeOpenApiDocument(): JsonSchema {
+export function createOpenApiDocument(): JsonSchema {
   const paths: Record<string, JsonSchema> = {};
   for (const endpoint of endpoints) {
     if (endpoint.api !== "playground" || endpoint.success.body === "binary") continue;
@@ -81,8 +81,8 @@ export function makeOpenApiDocument(): JsonSchema {
         operationId: endpoint.id,
         summary: SUMMARIES[endpoint.id] ?? endpoint.id,
         security: [],
-        parameters: parameters(endpoint),
-        responses: responses(endpoint, endpoint.success.body),
+        parameters: describeParameters(endpoint),
+        responses: describeResponses(endpoint, endpoint.success.body),
       },
     };
   }
@@ -95,7 +95,7 @@ export function makeOpenApiDocument(): JsonSchema {
         "Anonymous, read-only metadata about Indian states, union territories and their districts. " +
         "Counts and lists may change as the catalogue is updated.",
     },
-    servers: [{ url: SERVER }],
+    servers: [{ url: SERVER_URL }],
     security: [],
     paths,
   };

@@ -10,25 +10,27 @@ import {
   StatesResponse,
 } from "../contract/playground.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
-import { MAX_KEPT, PLAYGROUND_WINDOW_MS, REQUESTS_PER_REPORTED_ADDRESS } from "./assumptions.ts";
+import { MAX_ENTRIES, PLAYGROUND_WINDOW_MS, REQUESTS_PER_REPORTED_ADDRESS } from "./assumptions.ts";
 import { type Clock, SECOND } from "./clock.ts";
-import { makeCatalogue } from "./geography/catalogue.ts";
-import { type Answer, jsonAnswer } from "./http/answer.ts";
+import { createCatalogue } from "./geography/catalogue.ts";
 import type { HttpRequest } from "./http/request.ts";
-import { makeOpenApiDocument } from "./openapi.ts";
+import { type HttpResponse, jsonResponse } from "./http/response.ts";
+import { createOpenApiDocument } from "./openapi.ts";
 
 /** Replaces parts of the answers on request, for tests: other names, codes and vintages, states that fail. */
-const Failing = z.strictObject({
+const DistrictsFailure = z.strictObject({
   status: z.int().min(400).max(599),
   retryAfterSeconds: z.int().min(1).max(86_400).optional(),
 });
-type Failing = z.infer<typeof Failing>;
+type DistrictsFailure = z.infer<typeof DistrictsFailure>;
 
 /** Each part replaces its own; what is left out stays as it is. */
 export const GeographyVariant = z.strictObject({
   states: StatesResponse.optional(),
   /** By state code: an answer of its own, a failure every time, or null for a code that is known no longer. */
-  districts: z.record(z.string().regex(/^[A-Z]{2}$/), z.union([DistrictsResponse, Failing, z.null()])).optional(),
+  districts: z
+    .record(z.string().regex(/^[A-Z]{2}$/), z.union([DistrictsResponse, DistrictsFailure, z.null()]))
+    .optional(),
   /** How a well-formed code of no state is answered; not shown in the contract (doubt 9). */
   unknownState: z.enum(["refused", "empty"]).optional(),
 });
@@ -39,31 +41,31 @@ type ErrorValue = PlaygroundError["status"];
 const ERROR_VALUES: Readonly<Record<number, ErrorValue>> = PLAYGROUND_STATUS;
 
 /** An error with the contract's value for its status; any other is an upstream's, preserved (7.1). */
-export const playgroundError = (status: number, headers: Readonly<Record<string, string>> = {}): Answer =>
-  jsonAnswer(status, { status: ERROR_VALUES[status] ?? PLAYGROUND_STATUS[502] } satisfies PlaygroundError, headers);
+export const playgroundErrorResponse = (status: number, headers: Readonly<Record<string, string>> = {}): HttpResponse =>
+  jsonResponse(status, { status: ERROR_VALUES[status] ?? PLAYGROUND_STATUS[502] } satisfies PlaygroundError, headers);
 
 /** A request that this playground itself refuses is an invalid one, for any reason (choices.ts), if it may come in. */
-export const playgroundRefusal = (status: number): Answer =>
-  playgroundError(status === 403 ? 403 : status < 500 ? 400 : 502);
+export const playgroundRejection = (status: number): HttpResponse =>
+  playgroundErrorResponse(status === 403 ? 403 : status < 500 ? 400 : 502);
 
 export interface Playground {
   /** A 429 when a limit is exceeded; counts the request otherwise. */
-  limit(request: HttpRequest): Answer | undefined;
-  answer(operationId: string, request: HttpRequest): Answer;
+  checkRateLimit(request: HttpRequest): HttpResponse | undefined;
+  handle(operationId: string, request: HttpRequest): HttpResponse;
   /** Answers otherwise from now on; without a variant as at the start. */
-  vary(variant?: GeographyVariant): void;
+  setVariant(variant?: GeographyVariant): void;
 }
 
-const invalid = (): Answer => playgroundError(400);
+const invalidResponse = (): HttpResponse => playgroundErrorResponse(400);
 
-const emptyList = (): Answer =>
-  jsonAnswer(200, { contract: PLAYGROUND_CONTRACT, state: "", districts: [] } satisfies DistrictsResponse);
+const emptyListResponse = (): HttpResponse =>
+  jsonResponse(200, { contract: PLAYGROUND_CONTRACT, state: "", districts: [] } satisfies DistrictsResponse);
 
-const failing = ({ status, retryAfterSeconds }: Failing): Answer =>
-  playgroundError(status, retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) });
+const failureResponse = ({ status, retryAfterSeconds }: DistrictsFailure): HttpResponse =>
+  playgroundErrorResponse(status, retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) });
 
 /** The query as an object; undefined when a parameter is repeated or cannot be read. */
-function queryOf({ target }: HttpRequest): Readonly<Record<string, string>> | undefined {
+function toQueryObject({ target }: HttpRequest): Readonly<Record<string, string>> | undefined {
   if (target.query === undefined) return undefined;
   const query = new Map(target.query);
   return query.size === target.query.length ? Object.fromEntries(query) : undefined;
@@ -84,7 +86,7 @@ interface Limit {
 
 class RateLimit {
   /** The times of the admitted requests within the window, oldest first, by limit and address. */
-  readonly #admitted = new BoundedMap<string, readonly number[]>(MAX_KEPT.peers);
+  readonly #admitted = new BoundedMap<string, readonly number[]>(MAX_ENTRIES.peers);
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -116,54 +118,60 @@ interface PlaygroundLimits {
   readonly requestsPerPeer: number;
 }
 
-export function makePlayground(clock: Clock, { trustReportedAddress, requestsPerPeer }: PlaygroundLimits): Playground {
-  const catalogue = makeCatalogue();
+export function createPlayground(
+  clock: Clock,
+  { trustReportedAddress, requestsPerPeer }: PlaygroundLimits,
+): Playground {
+  const catalogue = createCatalogue();
   const limits = new RateLimit(clock);
-  const ownStates = jsonAnswer(200, catalogue.states);
-  const ownDistricts = new Map([...catalogue.districts].map(([code, response]) => [code, jsonAnswer(200, response)]));
-  let states = ownStates;
-  let districts = new Map(ownDistricts);
-  let unknownState = invalid;
-  let document: Answer | undefined;
+  const defaultStates = jsonResponse(200, catalogue.states);
+  const defaultDistricts = new Map(
+    [...catalogue.districts].map(([code, response]) => [code, jsonResponse(200, response)]),
+  );
+  let states = defaultStates;
+  let districts = new Map(defaultDistricts);
+  let respondToUnknownState = invalidResponse;
+  let document: HttpResponse | undefined;
 
-  const districtsAnswer = (query: Readonly<Record<string, string>>): Answer => {
+  const respondWithDistricts = (query: Readonly<Record<string, string>>): HttpResponse => {
     const parsed = z.safeParse(endpoints.listPlaygroundDistricts.query, query);
-    if (!parsed.success) return invalid();
-    return districts.get(parsed.data.state) ?? unknownState();
+    if (!parsed.success) return invalidResponse();
+    return districts.get(parsed.data.state) ?? respondToUnknownState();
   };
 
   return {
-    limit(request) {
-      const both: readonly Limit[] = [
+    checkRateLimit(request) {
+      const applicableLimits: readonly Limit[] = [
         { address: request.peer, max: requestsPerPeer },
         {
           address: trustReportedAddress ? reportedAddress(request) : undefined,
           max: REQUESTS_PER_REPORTED_ADDRESS,
         },
       ];
-      const refused = limits.admit(both);
-      return refused && playgroundError(429, { "Retry-After": String(refused.retryAfterSeconds) });
+      const exceeded = limits.admit(applicableLimits);
+      return exceeded && playgroundErrorResponse(429, { "Retry-After": String(exceeded.retryAfterSeconds) });
     },
-    answer(operationId, request) {
-      const query = queryOf(request);
-      if (query === undefined || request.body.length > 0) return invalid();
-      if (operationId === endpoints.listPlaygroundDistricts.id) return districtsAnswer(query);
-      if (Object.keys(query).length > 0) return invalid();
+    handle(operationId, request) {
+      const query = toQueryObject(request);
+      if (query === undefined || request.body.length > 0) return invalidResponse();
+      if (operationId === endpoints.listPlaygroundDistricts.id) return respondWithDistricts(query);
+      if (Object.keys(query).length > 0) return invalidResponse();
       if (operationId === endpoints.listPlaygroundStates.id) return states;
-      document ??= jsonAnswer(200, makeOpenApiDocument());
+      document ??= jsonResponse(200, createOpenApiDocument());
       return document;
     },
-    vary(variant) {
+    setVariant(variant) {
       if (variant === undefined) {
-        states = ownStates;
-        districts = new Map(ownDistricts);
-        unknownState = invalid;
+        states = defaultStates;
+        districts = new Map(defaultDistricts);
+        respondToUnknownState = invalidResponse;
       }
-      if (variant?.states !== undefined) states = jsonAnswer(200, variant.states);
-      if (variant?.unknownState !== undefined) unknownState = variant.unknownState === "empty" ? emptyList : invalid;
+      if (variant?.states !== undefined) states = jsonResponse(200, variant.states);
+      if (variant?.unknownState !== undefined)
+        respondToUnknownState = variant.unknownState === "empty" ? emptyListResponse : invalidResponse;
       for (const [code, entry] of Object.entries(variant?.districts ?? {})) {
         if (entry === null) districts.delete(code);
-        else districts.set(code, "status" in entry ? failing(entry) : jsonAnswer(200, entry));
+        else districts.set(code, "status" in entry ? failureResponse(entry) : jsonResponse(200, entry));
       }
     },
   };

@@ -6,20 +6,20 @@ const MAX_FIELD_ERRORS = 100;
 const MAX_POINTER = 512;
 const MAX_MESSAGE = 1000;
 
-export interface RefusalDetails {
+export interface ProblemErrorOptions {
   readonly fieldErrors?: readonly FieldError[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Nothing was done. */
-export class Refusal extends Error {
+export class ProblemError extends Error {
   override readonly name = "Refusal";
   readonly code: ProblemCode;
   readonly status: number;
   readonly fieldErrors: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ProblemCode, details: RefusalDetails = {}) {
+  constructor(code: ProblemCode, details: ProblemErrorOptions = {}) {
     super(PROBLEMS[code].title);
     this.code = code;
     this.status = PROBLEMS[code].status;
@@ -29,26 +29,26 @@ export class Refusal extends Error {
 }
 
 /** A refusal that concerns one field. */
-export const refuseField = (
+export const createFieldProblem = (
   code: ProblemCode,
   pointer: string,
   message: string,
   headers: Readonly<Record<string, string>> = {},
-): Refusal => new Refusal(code, { fieldErrors: [{ pointer, code, message }], headers });
+): ProblemError => new ProblemError(code, { fieldErrors: [{ pointer, code, message }], headers });
 
-const cut = (text: string, max: number): string => {
+const truncate = (text: string, max: number): string => {
   const points = [...text];
   return points.length <= max ? text : `${points.slice(0, max - 1).join("")}…`;
 };
 
 /** Held to the bounds of section 2.2: a pointer too long to give is cut back to its parent. */
-function withinBounds({ pointer, code, message }: FieldError): FieldError {
-  let kept = pointer;
-  while ([...kept].length > MAX_POINTER) kept = kept.slice(0, kept.lastIndexOf("/"));
-  return { pointer: kept, code, message: cut(message, MAX_MESSAGE) };
+function limitFieldError({ pointer, code, message }: FieldError): FieldError {
+  let shortened = pointer;
+  while ([...shortened].length > MAX_POINTER) shortened = shortened.slice(0, shortened.lastIndexOf("/"));
+  return { pointer: shortened, code, message: truncate(message, MAX_MESSAGE) };
 }
 
-export const makeProblem = (
+export const createProblem = (
   { status, title, retryable }: { status: number; title: string; retryable: boolean },
   code: string,
   requestId: string,
@@ -60,8 +60,8 @@ export const makeProblem = (
   code,
   requestId,
   retryable,
-  fieldErrors: fieldErrors.slice(0, MAX_FIELD_ERRORS).map(withinBounds),
+  fieldErrors: fieldErrors.slice(0, MAX_FIELD_ERRORS).map(limitFieldError),
 });
 
-export const problemOf = (refusal: Refusal, requestId: string): Problem =>
-  makeProblem(PROBLEMS[refusal.code], refusal.code, requestId, refusal.fieldErrors);
+export const toProblem = (refusal: ProblemError, requestId: string): Problem =>
+  createProblem(PROBLEMS[refusal.code], refusal.code, requestId, refusal.fieldErrors);

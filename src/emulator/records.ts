@@ -1,6 +1,6 @@
 // What the emulator saw and did: the oracle that tests ask.
 import { BoundedMap } from "../core/bounded-map.ts";
-import { type Clock, instant } from "./clock.ts";
+import { type Clock, toInstant } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { sha256 } from "./ids.ts";
 
@@ -27,23 +27,23 @@ interface Execution {
   readonly executions: number;
 }
 
-interface Keeping {
-  readonly requestsKept: number;
-  readonly executionsKept: number;
+interface RecordOptions {
+  readonly maxRequestRecords: number;
+  readonly maxExecutionRecords: number;
   /** Where there are several. */
-  readonly namesClients: boolean;
+  readonly includesClientIds: boolean;
 }
 
 export class Records {
   readonly #requests: RequestRecord[] = [];
   readonly #executions: BoundedMap<string, Execution>;
   readonly #clock: Clock;
-  readonly #keeping: Keeping;
+  readonly #options: RecordOptions;
 
-  constructor(clock: Clock, keeping: Keeping) {
+  constructor(clock: Clock, options: RecordOptions) {
     this.#clock = clock;
-    this.#keeping = keeping;
-    this.#executions = new BoundedMap(keeping.executionsKept);
+    this.#options = options;
+    this.#executions = new BoundedMap(options.maxExecutionRecords);
   }
 
   get requests(): readonly RequestRecord[] {
@@ -55,38 +55,38 @@ export class Records {
   }
 
   /** Records a request; who sent it and the status are not known yet. */
-  request(operationId: string | null, url: string, request: HttpRequest): RequestRecord {
+  recordRequest(operationId: string | null, url: string, request: HttpRequest): RequestRecord {
     const [idempotencyKey] = request.header("idempotency-key");
     const record: RequestRecord = {
       operationId,
       method: request.method,
       path: url,
-      headers: redacted(request.headers),
+      headers: redactHeaders(request.headers),
       bodySha256: sha256(request.body === "too large" ? "" : request.body),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       status: null,
-      at: instant(this.#clock.now()),
+      at: toInstant(this.#clock.now()),
     };
     this.#requests.push(record);
-    if (this.#requests.length > this.#keeping.requestsKept) this.#requests.shift();
+    if (this.#requests.length > this.#options.maxRequestRecords) this.#requests.shift();
     return record;
   }
 
   /** Records the client of a request, if there are several clients. */
-  client(record: RequestRecord, clientId: string): void {
-    if (this.#keeping.namesClients) record.clientId = clientId;
+  recordClient(record: RequestRecord, clientId: string): void {
+    if (this.#options.includesClientIds) record.clientId = clientId;
   }
 
-  execution(clientId: string, operationId: string, idempotencyKey: string): void {
+  recordExecution(clientId: string, operationId: string, idempotencyKey: string): void {
     const name = `${clientId}\n${operationId}\n${idempotencyKey}`;
     const executions = (this.#executions.get(name)?.executions ?? 0) + 1;
-    const whose = this.#keeping.namesClients ? { clientId } : {};
-    this.#executions.set(name, { ...whose, operationId, idempotencyKey, executions });
+    const clientField = this.#options.includesClientIds ? { clientId } : {};
+    this.#executions.set(name, { ...clientField, operationId, idempotencyKey, executions });
   }
 }
 
 /** One value for each name; only the scheme of Authorization. */
-const redacted = (headers: HttpRequest["headers"]): Readonly<Record<string, string>> =>
+const redactHeaders = (headers: HttpRequest["headers"]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     [...headers].map(([name, values]) => {
       const isSecret = name === "authorization" || name === "proxy-authorization";

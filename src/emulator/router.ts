@@ -7,7 +7,7 @@ import { PLAYGROUND_ROOT } from "./assumptions.ts";
 export const TOKEN_OPERATION = "token";
 
 /** Which of the service's APIs a path belongs to: each has its own error bodies. */
-export type Area = "playground" | "token" | "job-processing";
+export type ApiName = "playground" | "token" | "job-processing";
 
 interface Route {
   readonly operationId: string;
@@ -15,40 +15,40 @@ interface Route {
   readonly segments: readonly string[];
 }
 
-export interface Match {
+export interface RouteMatch {
   readonly operationId: string;
   /** Path parameters, percent-decoded. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-export type Routed = Match | { readonly allow: string } | "unknown path";
+export type RouteResult = RouteMatch | { readonly allow: string } | "unknown path";
 
-const split = (path: string): readonly string[] => path.slice(1).split("/");
+const splitPath = (path: string): readonly string[] => path.slice(1).split("/");
 
 const ROUTES: readonly Route[] = [
-  { operationId: TOKEN_OPERATION, method: "POST", segments: split(TOKEN_PATH) },
+  { operationId: TOKEN_OPERATION, method: "POST", segments: splitPath(TOKEN_PATH) },
   ...endpoints.map(({ id, api, method, path }) => ({
     operationId: id,
     method,
-    segments: split(API_PREFIX[api] + path),
+    segments: splitPath(API_PREFIX[api] + path),
   })),
 ];
 
-const PLAYGROUND_SEGMENTS = split(PLAYGROUND_ROOT);
-const TOKEN_SEGMENTS = split(TOKEN_PATH);
+const PLAYGROUND_SEGMENTS = splitPath(PLAYGROUND_ROOT);
+const TOKEN_SEGMENTS = splitPath(TOKEN_PATH);
 
 const startsWith = (segments: readonly string[], start: readonly string[]): boolean =>
   start.every((segment, index) => segments[index] === segment);
 
 /** By the segments where they could be read, else by the path as it was sent. */
-export function areaOf(segments: readonly string[]): Area {
+export function apiOfPath(segments: readonly string[]): ApiName {
   if (startsWith(segments, PLAYGROUND_SEGMENTS)) return "playground";
   return startsWith(segments, TOKEN_SEGMENTS) ? "token" : "job-processing";
 }
 
 const parameterName = (segment: string): string | undefined => /^\{(.+)\}$/.exec(segment)?.[1];
 
-function match(route: Route, segments: readonly string[]): Match | undefined {
+function matchSegments(route: Route, segments: readonly string[]): RouteMatch | undefined {
   if (segments.length !== route.segments.length) return undefined;
   const parameters: Record<string, string> = {};
   for (const [index, expected] of route.segments.entries()) {
@@ -61,13 +61,13 @@ function match(route: Route, segments: readonly string[]): Match | undefined {
 }
 
 /** HEAD goes where GET goes (RFC 9110, 9.3.2). */
-export function route(method: string, segments: readonly string[]): Routed {
-  const asked = method === "HEAD" ? "GET" : method;
+export function matchRoute(method: string, segments: readonly string[]): RouteResult {
+  const requestedMethod = method === "HEAD" ? "GET" : method;
   const allowed: string[] = [];
   for (const candidate of ROUTES) {
-    const found = match(candidate, segments);
+    const found = matchSegments(candidate, segments);
     if (found === undefined) continue;
-    if (candidate.method === asked) return found;
+    if (candidate.method === requestedMethod) return found;
     allowed.push(...(candidate.method === "GET" ? ["GET", "HEAD"] : [candidate.method]));
   }
   return allowed.length === 0 ? "unknown path" : { allow: allowed.join(", ") };

@@ -49,7 +49,7 @@ for (const [clientId, clientSecret] of [
   ["client", `'"\\<>{}[]|^\`;,?@#$*()`],
 ] as const)
   covers("5/token-basic", `the emulator gives ${clientId} a token for ${clientSecret}`, async () => {
-    const { baseUrl } = await emulatorForTest({ secrets: { clientId, clientSecret } });
+    const { baseUrl } = await emulatorForTest({ credentials: { clientId, clientSecret } });
     const { tokens } = clientForTest(baseUrl, { credentials: { clientId, clientSecret } });
     expect(await tokens.get(["mic.jobs:read"], within(5000))).toMatch(/\S+/);
   });

@@ -85,7 +85,7 @@ test("a single client is named in no record", async () => {
 });
 
 test("it tells as many of the latest requests and executions as it was asked to keep", async () => {
-  const service = await serviceForTest({ requestsKept: 2, executionsKept: 1 });
+  const service = await serviceForTest({ maxRequestRecords: 2, maxExecutionRecords: 1 });
   for (const key of ["key-number-1", "key-number-2", "key-number-3"])
     await service.ok(operations.createMicPublicInput, register(service, key));
   const requests = Counted.parse(await service.admin("GET", "requests"));

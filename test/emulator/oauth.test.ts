@@ -186,13 +186,13 @@ test("an independent OAuth client gets a token and uses it", async () => {
 });
 
 covers("5/token-basic", "credentials of odd characters work as they stand and form-encoded", async () => {
-  const secrets = { clientId: "client-id_1.2~x", clientSecret: "s3:cr/et+=~! %41-_" };
-  const own = await serviceForTest({ secrets });
-  expect([own.emulator.clientId, own.emulator.clientSecret]).toEqual([secrets.clientId, secrets.clientSecret]);
+  const credentials = { clientId: "client-id_1.2~x", clientSecret: "s3:cr/et+=~! %41-_" };
+  const own = await serviceForTest({ credentials });
+  expect([own.emulator.clientId, own.emulator.clientSecret]).toEqual([credentials.clientId, credentials.clientSecret]);
   const encode = (text: string) => new URLSearchParams([["", text]]).toString().slice(1);
   for (const authorization of [
-    basic(secrets.clientId, secrets.clientSecret),
-    basic(encode(secrets.clientId), encode(secrets.clientSecret)),
+    basic(credentials.clientId, credentials.clientSecret),
+    basic(encode(credentials.clientId), encode(credentials.clientSecret)),
   ])
     expect((await own.requestToken(form("mic.usage:read"), { authorization })).status).toBe(200);
 });

@@ -90,7 +90,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
         : undefined;
     const databaseUrl = options.databaseUrl ?? (await postgres?.database()) ?? "";
     const emulator = undone(
-      await startEmulator({ clients: options.teams, executionsKept: EXECUTIONS, ...options.emulator }),
+      await startEmulator({ clients: options.teams, maxExecutionRecords: EXECUTIONS, ...options.emulator }),
       (it) => it.close(),
     );
     const provider = undone(await startIdentityProvider(options.provider), (it) => it.stop());

@@ -31,7 +31,7 @@ describeWithPostgres("isolation", (postgres) => {
   /** Ann has worked; bob is of her team, cid of another. */
   async function scene() {
     const clock = manualClock();
-    const emulator = await emulatorForTest({ clients: 2, clock, requestsKept: 100_000 });
+    const emulator = await emulatorForTest({ clients: 2, clock, maxRequestRecords: 100_000 });
     const [red, blue] = emulator.clients;
     if (!red || !blue) throw new Error("two clients were asked for");
     const place = { url: await postgres().database(), keys: keyLine("one"), emulator };

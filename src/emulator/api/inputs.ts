@@ -6,22 +6,22 @@ import {
 } from "../../contract/endpoints/job-processing.ts";
 import { assetHeaders, ID_PREFIX, INPUT_LIFETIME_MS, NO_STORE } from "../assumptions.ts";
 import { sha256 } from "../ids.ts";
-import { Refusal, refuseField } from "../problems.ts";
-import { type InputRecord, inputAt, inputOfFile } from "../world/inputs.ts";
+import { createFieldProblem, ProblemError } from "../problems.ts";
+import { createFileInput, type InputRecord, inputAt } from "../world/inputs.ts";
 import type { World } from "../world/world.ts";
 import {
   type ActionRequest,
-  act,
   checkWorkspace,
-  enveloped,
-  found,
-  location,
+  defineAction,
+  defineRead,
+  envelopeResponse,
+  locationHeader,
   type OperationHandler,
-  read,
+  requireResource,
 } from "./operation.ts";
 
 /** What a referenceId of this kind names; undefined when the workspace owns no such thing. */
-function makeInput(
+function createInputRecord(
   { inputKind, referenceId }: ActionRequest<typeof createMicPublicInput>["body"],
   world: World,
   now: number,
@@ -29,20 +29,20 @@ function makeInput(
   const identity = { id: world.ids.next(ID_PREFIX.input), createdAt: now, inputKind, referenceId };
   if (inputKind === "M4_FILE") {
     const file = world.files.find(({ id }) => id === referenceId);
-    return file && inputOfFile(file, identity);
+    return file && createFileInput(file, identity);
   }
-  const earlier = world.inputs.seeded.find(
+  const existing = world.inputs.seeded.find(
     (input) => input.inputKind === inputKind && input.referenceId === referenceId,
   );
-  if (earlier !== undefined)
-    return { ...earlier, ...identity, expiresAt: earlier.expiresAt === null ? null : now + INPUT_LIFETIME_MS };
-  return inputKind === "DATASET_VERSION" ? datasetInput(identity, world, now) : undefined;
+  if (existing !== undefined)
+    return { ...existing, ...identity, expiresAt: existing.expiresAt === null ? null : now + INPUT_LIFETIME_MS };
+  return inputKind === "DATASET_VERSION" ? createDatasetInput(identity, world, now) : undefined;
 }
 
 type InputIdentity = Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">;
 
 /** The output of a job that has succeeded. Its bytes are kept elsewhere: size 0 is below every limit. */
-function datasetInput(identity: InputIdentity, world: World, now: number): InputRecord | undefined {
+function createDatasetInput(identity: InputIdentity, world: World, now: number): InputRecord | undefined {
   if (!world.jobs.hasOutput(identity.referenceId, now)) return undefined;
   return {
     ...identity,
@@ -56,13 +56,13 @@ function datasetInput(identity: InputIdentity, world: World, now: number): Input
   };
 }
 
-const createInput = act(createMicPublicInput, ({ body }, context) => {
+const createInput = defineAction(createMicPublicInput, ({ body }, context) => {
   checkWorkspace(body.workspaceId, context, "/workspaceId");
   const { world } = context;
   const now = world.clock.now();
-  const record = makeInput(body, world, now);
+  const record = createInputRecord(body, world, now);
   if (record === undefined)
-    throw refuseField(
+    throw createFieldProblem(
       "REFERENCE_NOT_FOUND",
       "/referenceId",
       body.inputKind === "M4_FILE"
@@ -71,22 +71,27 @@ const createInput = act(createMicPublicInput, ({ body }, context) => {
     );
   world.inputs.add(record);
   world.usage.count("INPUTS_REGISTERED", now);
-  return enveloped(201, inputAt(record, world.workspaceId, now), context, location(`/inputs/${record.id}`));
+  return envelopeResponse(
+    201,
+    inputAt(record, world.workspaceId, now),
+    context,
+    locationHeader(`/inputs/${record.id}`),
+  );
 });
 
-const getInput = read(getMicPublicInput, ({ path }, context) => {
+const getInput = defineRead(getMicPublicInput, ({ path }, context) => {
   const { world } = context;
-  const record = found(world.inputs.find(path.inputId), "inputId", "input");
-  return enveloped(200, inputAt(record, world.workspaceId, world.clock.now()), context);
+  const record = requireResource(world.inputs.find(path.inputId), "inputId", "input");
+  return envelopeResponse(200, inputAt(record, world.workspaceId, world.clock.now()), context);
 });
 
-const assetContent = read(getMicPublicAssetContent, ({ path }, { world, isHead }) => {
-  const file = found(
+const getAssetContent = defineRead(getMicPublicAssetContent, ({ path }, { world, isHead }) => {
+  const file = requireResource(
     world.files.find(({ id }) => id === path.assetId),
     "assetId",
     "asset",
   );
-  if (file.scan !== "clean") throw new Refusal("CONTENT_WITHHELD");
+  if (file.scan !== "clean") throw new ProblemError("CONTENT_WITHHELD");
   if (!isHead) {
     world.usage.count("ASSET_DOWNLOADS", world.clock.now());
     world.usage.count("ASSET_BYTES", world.clock.now(), file.bytes.length);
@@ -94,4 +99,4 @@ const assetContent = read(getMicPublicAssetContent, ({ path }, { world, isHead }
   return { status: 200, headers: { ...assetHeaders(file), "Cache-Control": NO_STORE }, body: file.bytes };
 });
 
-export const inputOperations: readonly OperationHandler[] = [createInput, getInput, assetContent];
+export const inputOperations: readonly OperationHandler[] = [createInput, getInput, getAssetContent];

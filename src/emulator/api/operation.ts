@@ -3,25 +3,25 @@
 import type * as z from "zod/v4";
 import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
-import { type Answer, jsonAnswer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/request.ts";
+import { type HttpResponse, jsonResponse } from "../http/response.ts";
 import type { Command } from "../idempotency.ts";
 import { sha256 } from "../ids.ts";
-import { refuseField } from "../problems.ts";
+import { createFieldProblem } from "../problems.ts";
 import type { World } from "../world/world.ts";
-import { readBody, readIdempotencyKey, readIfMatch, readPath, readQuery, refuseBody } from "./validate.ts";
+import { checkNoBody, readBody, readIdempotencyKey, readIfMatch, readPath, readQuery } from "./validate.ts";
 
 /** What an execution has at hand. */
-export interface Context {
+export interface OperationContext {
   readonly world: World;
   readonly requestId: string;
   /** HEAD reads without being counted. */
   readonly isHead: boolean;
 }
 
-export interface PreparedAnswer {
+export interface PreparedOperation {
   /** Throws a Refusal when the world does not allow it; then nothing was done. */
-  execute(): Answer;
+  execute(): HttpResponse;
   /** On a POST: what must happen at most once. */
   readonly command?: Command;
 }
@@ -29,7 +29,7 @@ export interface PreparedAnswer {
 export interface OperationHandler {
   readonly endpoint: Endpoint;
   /** Throws a Refusal when the request breaks a rule of the contract. */
-  prepare(request: HttpRequest, path: Readonly<Record<string, string>>, context: Context): PreparedAnswer;
+  prepare(request: HttpRequest, path: Readonly<Record<string, string>>, context: OperationContext): PreparedOperation;
 }
 
 type Path<E extends Endpoint> = z.output<E["pathParameters"]>;
@@ -40,22 +40,22 @@ export interface ReadRequest<E extends Endpoint> {
 }
 
 /** A GET. */
-export const read = <E extends Endpoint>(
+export const defineRead = <E extends Endpoint>(
   endpoint: E,
-  answer: (reading: ReadRequest<E>, context: Context) => Answer,
+  respond: (reading: ReadRequest<E>, context: OperationContext) => HttpResponse,
 ): OperationHandler => ({
   endpoint,
   prepare(request, parameters, context) {
     const path = readPath<E["pathParameters"]>(endpoint.pathParameters, parameters);
     const query = readQuery<E["query"]>(endpoint.query, request);
-    refuseBody(endpoint, request);
-    return { execute: () => answer({ path, query }, context) };
+    checkNoBody(endpoint, request);
+    return { execute: () => respond({ path, query }, context) };
   },
 });
 
-type Acting = Endpoint & { readonly body: z.ZodType; readonly idempotencyKey: KeyGrammar };
+type ActionEndpoint = Endpoint & { readonly body: z.ZodType; readonly idempotencyKey: KeyGrammar };
 
-export interface ActionRequest<E extends Acting> {
+export interface ActionRequest<E extends ActionEndpoint> {
   readonly path: Path<E>;
   readonly body: z.output<E["body"]>;
   /** The version that If-Match quotes, where the endpoint takes it. */
@@ -63,9 +63,9 @@ export interface ActionRequest<E extends Acting> {
 }
 
 /** A POST: one command for each Idempotency-Key. */
-export const act = <E extends Acting>(
+export const defineAction = <E extends ActionEndpoint>(
   endpoint: E,
-  execute: (order: ActionRequest<E>, context: Context) => Answer,
+  execute: (order: ActionRequest<E>, context: OperationContext) => HttpResponse,
 ): OperationHandler => ({
   endpoint,
   prepare(request, parameters, context) {
@@ -75,14 +75,18 @@ export const act = <E extends Acting>(
     const ifMatch = endpoint.ifMatch ? readIfMatch(request) : undefined;
     const body = readBody<E["body"]>(endpoint.body, request);
     return {
-      command: { operationId: endpoint.id, key, fingerprint: fingerprint(endpoint, parameters, ifMatch, request) },
+      command: {
+        operationId: endpoint.id,
+        key,
+        fingerprint: computeFingerprint(endpoint, parameters, ifMatch, request),
+      },
       execute: () => execute({ path, body, ifMatch }, context),
     };
   },
 });
 
 /** Method, path, If-Match and the body's very bytes. */
-function fingerprint(
+function computeFingerprint(
   { method, path }: Endpoint,
   parameters: Readonly<Record<string, string>>,
   ifMatch: number | undefined,
@@ -92,31 +96,33 @@ function fingerprint(
   return sha256(`${head}\n${sha256(body)}`);
 }
 
-export const enveloped = (
+export const envelopeResponse = (
   status: 200 | 201 | 202,
   data: unknown,
-  { requestId }: Context,
+  { requestId }: OperationContext,
   headers: Readonly<Record<string, string>> = {},
-): Answer => jsonAnswer(status, { data, meta: { requestId } }, headers);
+): HttpResponse => jsonResponse(status, { data, meta: { requestId } }, headers);
 
 /** A single job carries its ETag (doubts.md 3). */
-export const jobAnswer = (
+export const jobResponse = (
   status: 200 | 202,
   job: Job,
-  context: Context,
+  context: OperationContext,
   headers: Readonly<Record<string, string>> = {},
-): Answer => enveloped(status, job, context, { ETag: jobETag(job.resourceVersion), ...headers });
+): HttpResponse => envelopeResponse(status, job, context, { ETag: jobETag(job.resourceVersion), ...headers });
 
-export const location = (path: string): Readonly<Record<string, string>> => ({ Location: `/sandbox/v1/mic${path}` });
+export const locationHeader = (path: string): Readonly<Record<string, string>> => ({
+  Location: `/sandbox/v1/mic${path}`,
+});
 
 /** The application has one workspace. */
-export function checkWorkspace(workspaceId: string, { world }: Context, pointer: string): void {
+export function checkWorkspace(workspaceId: string, { world }: OperationContext, pointer: string): void {
   if (workspaceId !== world.workspaceId)
-    throw refuseField("WORKSPACE_FORBIDDEN", pointer, "This application has no access to this workspace.");
+    throw createFieldProblem("WORKSPACE_FORBIDDEN", pointer, "This application has no access to this workspace.");
 }
 
 /** The resource, or a refusal that names the path parameter. */
-export function found<T>(resource: T | undefined, name: string, what: string): T {
-  if (resource === undefined) throw refuseField("NOT_FOUND", `/path/${name}`, `There is no such ${what}.`);
+export function requireResource<T>(resource: T | undefined, name: string, kind: string): T {
+  if (resource === undefined) throw createFieldProblem("NOT_FOUND", `/path/${name}`, `There is no such ${kind}.`);
   return resource;
 }

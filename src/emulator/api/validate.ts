@@ -5,10 +5,10 @@ import { JobETag } from "../../contract/jobs.ts";
 import { jsonPointer } from "../../contract/json-pointer.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import { inputKey, processingKey, textKey } from "../../contract/text.ts";
-import { type HttpRequest, isMediaType, JsonError, readJson } from "../http/request.ts";
-import { Refusal, refuseField } from "../problems.ts";
+import { type HttpRequest, isMediaType, JsonError, parseJson } from "../http/request.ts";
+import { createFieldProblem, ProblemError } from "../problems.ts";
 
-const CODES: Readonly<Partial<Record<z.core.$ZodIssue["code"], string>>> = {
+const FIELD_ERROR_CODES: Readonly<Partial<Record<z.core.$ZodIssue["code"], string>>> = {
   invalid_type: "WRONG_TYPE",
   too_small: "OUT_OF_BOUNDS",
   too_big: "OUT_OF_BOUNDS",
@@ -26,7 +26,7 @@ function isPresent(value: unknown, path: readonly PropertyKey[]): boolean {
   return part !== undefined;
 }
 
-function fieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): readonly FieldError[] {
+function toFieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): readonly FieldError[] {
   const pointer = base + jsonPointer(issue.path);
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({
@@ -35,62 +35,72 @@ function fieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): rea
       message: "This name is not in the contract.",
     }));
   if (!isPresent(value, issue.path)) return [{ pointer, code: "REQUIRED", message: "This is required." }];
-  return [{ pointer, code: CODES[issue.code] ?? "INVALID_VALUE", message: issue.message || "This breaks a rule." }];
+  return [
+    {
+      pointer,
+      code: FIELD_ERROR_CODES[issue.code] ?? "INVALID_VALUE",
+      message: issue.message || "This breaks a rule.",
+    },
+  ];
 }
 
 /** The value as the schema has it. Throws a Refusal with a pointer for each broken rule. */
-function expected<S extends z.ZodType>(schema: S, value: unknown, base: string): z.output<S> {
+function parsePart<S extends z.ZodType>(schema: S, value: unknown, base: string): z.output<S> {
   const parsed = z.safeParse(schema, value);
   if (parsed.success) return parsed.data;
-  throw new Refusal("INVALID_REQUEST", {
-    fieldErrors: parsed.error.issues.flatMap((issue) => fieldErrors(base, value, issue)),
+  throw new ProblemError("INVALID_REQUEST", {
+    fieldErrors: parsed.error.issues.flatMap((issue) => toFieldErrors(base, value, issue)),
   });
 }
 
 export const readPath = <S extends z.ZodType>(schema: S, parameters: Readonly<Record<string, string>>): z.output<S> =>
-  expected(schema, parameters, "/path");
+  parsePart(schema, parameters, "/path");
 
 const DIGITS = /^(0|[1-9][0-9]{0,15})$/;
 
 /** Each parameter at most once; `limit` is the one that is a number. */
 export function readQuery<S extends z.ZodType>(schema: S, { target }: HttpRequest): z.output<S> {
   if (target.query === undefined)
-    throw refuseField("MALFORMED_REQUEST", "/query", "Percent-encode the query as UTF-8 (RFC 3986, section 2).");
+    throw createFieldProblem("MALFORMED_REQUEST", "/query", "Percent-encode the query as UTF-8 (RFC 3986, section 2).");
   const query = new Map<string, string | number>();
   for (const [name, value] of target.query) {
     if (query.has(name))
-      throw refuseField("INVALID_REQUEST", `/query${jsonPointer([name])}`, "Send each query parameter once.");
+      throw createFieldProblem("INVALID_REQUEST", `/query${jsonPointer([name])}`, "Send each query parameter once.");
     query.set(name, name === "limit" && DIGITS.test(value) ? Number(value) : value);
   }
-  return expected(schema, Object.fromEntries(query), "/query");
+  return parsePart(schema, Object.fromEntries(query), "/query");
 }
 
 /** The one value of a header; undefined when it is absent. */
-function single(request: HttpRequest, name: string): string | undefined {
+function readSingleHeader(request: HttpRequest, name: string): string | undefined {
   const [value, second] = request.header(name.toLowerCase());
-  if (second !== undefined) throw refuseField("INVALID_REQUEST", `/header/${name}`, "Send this header once.");
+  if (second !== undefined) throw createFieldProblem("INVALID_REQUEST", `/header/${name}`, "Send this header once.");
   return value;
 }
 
-const GRAMMARS = { text: textKey, input: inputKey, processing: processingKey } as const satisfies Record<
+const KEY_SCHEMAS = { text: textKey, input: inputKey, processing: processingKey } as const satisfies Record<
   KeyGrammar,
   z.ZodType<string>
 >;
 
 export const readIdempotencyKey = (grammar: KeyGrammar, request: HttpRequest): string =>
-  expected(
-    z.strictObject({ "Idempotency-Key": GRAMMARS[grammar] }),
-    { "Idempotency-Key": single(request, "Idempotency-Key") },
+  parsePart(
+    z.strictObject({ "Idempotency-Key": KEY_SCHEMAS[grammar] }),
+    { "Idempotency-Key": readSingleHeader(request, "Idempotency-Key") },
     "/header",
   )["Idempotency-Key"];
 
 /** The job version that If-Match quotes. */
 export function readIfMatch(request: HttpRequest): number {
-  const value = single(request, "If-Match");
+  const value = readSingleHeader(request, "If-Match");
   if (value === undefined)
-    throw refuseField("IF_MATCH_REQUIRED", "/header/If-Match", 'Quote the job\'s current resourceVersion, as "7".');
+    throw createFieldProblem(
+      "IF_MATCH_REQUIRED",
+      "/header/If-Match",
+      'Quote the job\'s current resourceVersion, as "7".',
+    );
   if (!JobETag.safeParse(value).success)
-    throw refuseField(
+    throw createFieldProblem(
       "INVALID_REQUEST",
       "/header/If-Match",
       "This must be one strong ETag: the job's resourceVersion in double quotes.",
@@ -100,22 +110,23 @@ export function readIfMatch(request: HttpRequest): number {
 
 /** The body's bytes, when they may be read as JSON at all. */
 export function readBody<S extends z.ZodType>(schema: S, request: HttpRequest): z.output<S> {
-  const contentType = single(request, "Content-Type") ?? "";
-  const encoding = single(request, "Content-Encoding")?.toLowerCase() ?? "identity";
+  const contentType = readSingleHeader(request, "Content-Type") ?? "";
+  const encoding = readSingleHeader(request, "Content-Encoding")?.toLowerCase() ?? "identity";
   if (!isMediaType(contentType, "application/json"))
-    throw refuseField("UNSUPPORTED_MEDIA_TYPE", "/header/Content-Type", "Send Content-Type: application/json.");
+    throw createFieldProblem("UNSUPPORTED_MEDIA_TYPE", "/header/Content-Type", "Send Content-Type: application/json.");
   if (encoding !== "identity")
-    throw refuseField("UNSUPPORTED_MEDIA_TYPE", "/header/Content-Encoding", "Send the body without a coding.");
-  if (request.body === "too large") throw new Refusal("BODY_TOO_LARGE");
+    throw createFieldProblem("UNSUPPORTED_MEDIA_TYPE", "/header/Content-Encoding", "Send the body without a coding.");
+  if (request.body === "too large") throw new ProblemError("BODY_TOO_LARGE");
   try {
-    return expected(schema, readJson(request.body), "");
+    return parsePart(schema, parseJson(request.body), "");
   } catch (error) {
-    if (error instanceof JsonError) throw refuseField("MALFORMED_JSON", "", `The body is refused: ${error.message}.`);
+    if (error instanceof JsonError)
+      throw createFieldProblem("MALFORMED_JSON", "", `The body is refused: ${error.message}.`);
     throw error;
   }
 }
 
 /** A GET has no body in this contract. */
-export function refuseBody({ id }: Endpoint, { body }: HttpRequest): void {
-  if (body.length > 0) throw refuseField("INVALID_REQUEST", "", `${id} takes no body.`);
+export function checkNoBody({ id }: Endpoint, { body }: HttpRequest): void {
+  if (body.length > 0) throw createFieldProblem("INVALID_REQUEST", "", `${id} takes no body.`);
 }

@@ -7,22 +7,23 @@ import {
 } from "../../contract/endpoints/job-processing.ts";
 import type { CapabilitySet } from "../../contract/usage.ts";
 import { DEFAULT_RECIPE_PAGE, ID_PREFIX } from "../assumptions.ts";
-import { jsonAnswer } from "../http/answer.ts";
-import { refuseField } from "../problems.ts";
+import { jsonResponse } from "../http/response.ts";
+import { createFieldProblem } from "../problems.ts";
 import { CAPABILITIES } from "../world/capabilities.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
-import { checkWorkspace, enveloped, found, type OperationHandler, read } from "./operation.ts";
+import { checkWorkspace, defineRead, envelopeResponse, type OperationHandler, requireResource } from "./operation.ts";
 
-const versionIdOf = ({ definition }: Recipe): string => definition.versionId;
+const getVersionId = ({ definition }: Recipe): string => definition.versionId;
 
-export const offeredRecipe = ({ recipes, clock }: World, versionId: string): Recipe | undefined =>
-  recipes.find((recipe) => versionIdOf(recipe) === versionId && recipe.isOfferedAt(clock.now()));
+export const findOfferedRecipe = ({ recipes, clock }: World, versionId: string): Recipe | undefined =>
+  recipes.find((recipe) => getVersionId(recipe) === versionId && recipe.isOfferedAt(clock.now()));
 
 /** A cursor's position: the 16 bytes of the last versionId's hex32. */
-const position = (versionId: string): Buffer => Buffer.from(versionId.slice(ID_PREFIX.recipeVersion.length), "hex");
+const encodePosition = (versionId: string): Buffer =>
+  Buffer.from(versionId.slice(ID_PREFIX.recipeVersion.length), "hex");
 
-const listRecipes = read(listMicExecutableRecipes, ({ query }, context) => {
+const listRecipes = defineRead(listMicExecutableRecipes, ({ query }, context) => {
   checkWorkspace(query.workspaceId, context, "/query/workspaceId");
   const { world, requestId } = context;
   const { limit = DEFAULT_RECIPE_PAGE, cursor } = query;
@@ -30,26 +31,31 @@ const listRecipes = read(listMicExecutableRecipes, ({ query }, context) => {
   const list = `recipes of ${world.workspaceId} by versionId`;
   const after =
     cursor === undefined ? "" : ID_PREFIX.recipeVersion + world.cursors.decode(list, cursor).toString("hex");
-  const rest = world.recipes
-    .filter((recipe) => recipe.isOfferedAt(world.clock.now()) && versionIdOf(recipe) > after)
-    .sort((a, b) => (versionIdOf(a) < versionIdOf(b) ? -1 : 1));
-  const page = rest.slice(0, limit);
+  const remaining = world.recipes
+    .filter((recipe) => recipe.isOfferedAt(world.clock.now()) && getVersionId(recipe) > after)
+    .sort((a, b) => (getVersionId(a) < getVersionId(b) ? -1 : 1));
+  const page = remaining.slice(0, limit);
   const last = page.at(-1);
-  const hasMore = rest.length > page.length;
-  const nextCursor = hasMore && last !== undefined ? world.cursors.encode(list, position(versionIdOf(last))) : null;
-  return jsonAnswer(200, {
+  const hasMore = remaining.length > page.length;
+  const nextCursor =
+    hasMore && last !== undefined ? world.cursors.encode(list, encodePosition(getVersionId(last))) : null;
+  return jsonResponse(200, {
     data: page.map(({ offer }) => offer),
     page: { limit, nextCursor, hasMore },
     meta: { requestId },
   });
 });
 
-const getRecipe = read(getMicExecutableRecipe, ({ path }, context) => {
-  const recipe = found(offeredRecipe(context.world, path.versionId), "versionId", "offered recipe version");
-  return enveloped(200, recipe.offer, context);
+const getRecipe = defineRead(getMicExecutableRecipe, ({ path }, context) => {
+  const recipe = requireResource(
+    findOfferedRecipe(context.world, path.versionId),
+    "versionId",
+    "offered recipe version",
+  );
+  return envelopeResponse(200, recipe.offer, context);
 });
 
-const capabilities = read(getMicPublicCapabilities, ({ query }, context) => {
+const getCapabilities = defineRead(getMicPublicCapabilities, ({ query }, context) => {
   checkWorkspace(query.workspaceId, context, "/query/workspaceId");
   const { world } = context;
   const set: CapabilitySet = {
@@ -61,15 +67,15 @@ const capabilities = read(getMicPublicCapabilities, ({ query }, context) => {
     })),
     limits: [...world.usage.quotas(world.clock.now())],
   };
-  return enveloped(200, set, context);
+  return envelopeResponse(200, set, context);
 });
 
-const usage = read(getMicPublicUsage, ({ query }, context) => {
+const getUsage = defineRead(getMicPublicUsage, ({ query }, context) => {
   checkWorkspace(query.workspaceId, context, "/query/workspaceId");
   const { world } = context;
   if (query.window === "MONTH")
-    throw refuseField("WINDOW_NOT_AVAILABLE", "/query/window", "Ask for the window DAY or ENTITLEMENT.");
-  return enveloped(200, world.usage.summary(world.workspaceId, query.window, world.clock.now()), context);
+    throw createFieldProblem("WINDOW_NOT_AVAILABLE", "/query/window", "Ask for the window DAY or ENTITLEMENT.");
+  return envelopeResponse(200, world.usage.summary(world.workspaceId, query.window, world.clock.now()), context);
 });
 
-export const workspaceOperations: readonly OperationHandler[] = [capabilities, usage, listRecipes, getRecipe];
+export const workspaceOperations: readonly OperationHandler[] = [getCapabilities, getUsage, listRecipes, getRecipe];

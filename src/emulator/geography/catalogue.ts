@@ -55,7 +55,7 @@ export interface Catalogue {
   readonly districts: ReadonlyMap<string, DistrictsResponse>;
 }
 
-export function makeCatalogue(): Catalogue {
+export function createCatalogue(): Catalogue {
   const states = readStates();
   const allDistricts = readDistricts();
   const districts = new Map<string, DistrictsResponse>();
@@ -71,9 +71,9 @@ export function makeCatalogue(): Catalogue {
     states: {
       ...METADATA,
       states: states.map(({ code, lgdCode, name }) => {
-        const own = districts.get(code)?.districts ?? [];
-        const mandalCount = own.reduce((sum, district) => sum + district.mandalCount, 0);
-        return { code, lgdCode, name, districtCount: own.length, mandalCount };
+        const ownDistricts = districts.get(code)?.districts ?? [];
+        const mandalCount = ownDistricts.reduce((sum, district) => sum + district.mandalCount, 0);
+        return { code, lgdCode, name, districtCount: ownDistricts.length, mandalCount };
       }),
     },
     districts,

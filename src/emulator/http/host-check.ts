@@ -29,7 +29,7 @@ const LOCAL_NAME = /^[a-z0-9_-]+$|\.(?:localhost|local|internal|home\.arpa)$/;
 /** Of an address as a socket has it: one that takes both families writes an IPv4 address as an IPv6 one. */
 export const isThisMachine = (address: string): boolean => isLoopback(address.replace(/^::ffff:/, ""));
 
-function readHost(text: string) {
+function parseHost(text: string) {
   const { name = "", port } = HOST.exec(text.toLowerCase())?.groups ?? {};
   return { name, port: port === undefined ? undefined : Number(port) };
 }
@@ -43,7 +43,7 @@ export function createHostCheck({ host: requestedHost, address, port }: HostChec
   const isLocal = isThisMachine(address);
 
   function isOwnHost(text: string): boolean {
-    const requested = readHost(text);
+    const requested = parseHost(text);
     if (isLocal) return ownNames.has(requested.name) && (requested.port === undefined || requested.port === port);
     const isAddress = isIP(requested.name.replace(/^\[(.*)\]$/, "$1")) !== 0;
     return isAddress || ownNames.has(requested.name) || LOCAL_NAME.test(requested.name);
@@ -58,7 +58,7 @@ export function createHostCheck({ host: requestedHost, address, port }: HostChec
       };
     const isLocalOrigin = (origin: string): boolean => {
       const host = ORIGIN.exec(origin.toLowerCase())?.groups?.["host"] ?? "";
-      return hosts.some((each) => each.toLowerCase() === host) || LOOPBACK_NAMES.includes(readHost(host).name);
+      return hosts.some((each) => each.toLowerCase() === host) || LOOPBACK_NAMES.includes(parseHost(host).name);
     };
     if (!origins.every(isLocalOrigin))
       return { header: "Origin", reason: "Origin must be absent, or name this machine." };

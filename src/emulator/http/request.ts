@@ -24,14 +24,14 @@ function percentDecode(text: string): string | undefined {
 
 const hasNoUndefined = <T>(list: readonly (T | undefined)[]): list is readonly T[] => !list.includes(undefined);
 
-function splitPath(rawPath: string): readonly string[] | undefined {
+function decodePath(rawPath: string): readonly string[] | undefined {
   const segments = rawPath.slice(1).split("/").map(percentDecode);
   return hasNoUndefined(segments) && !segments.some((segment) => segment === "." || segment === "..")
     ? segments
     : undefined;
 }
 
-function splitQuery(raw: string): readonly (readonly [string, string])[] | undefined {
+function parseQuery(raw: string): readonly (readonly [string, string])[] | undefined {
   const pairs: (readonly [string, string])[] = [];
   for (const part of raw.split("&")) {
     if (part === "") continue;
@@ -49,15 +49,15 @@ const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 /** What a request target may hold (RFC 3986, 3.3 and 3.4), and the few more characters that clients send unescaped. */
 const TARGET_CHARACTERS = /^[\x21-\x7e]*$/;
 
-export function readTarget(url: string): RequestTarget {
+export function parseTarget(url: string): RequestTarget {
   const target = url.replace(ABSOLUTE_FORM, "");
-  const mark = target.indexOf("?");
-  const rawPath = (mark < 0 ? target : target.slice(0, mark)) || "/";
-  const readable = TARGET_CHARACTERS.test(target) && !target.includes("#");
+  const queryStart = target.indexOf("?");
+  const rawPath = (queryStart < 0 ? target : target.slice(0, queryStart)) || "/";
+  const isReadable = TARGET_CHARACTERS.test(target) && !target.includes("#");
   return {
     rawPath,
-    segments: readable ? splitPath(rawPath) : undefined,
-    query: readable ? splitQuery(mark < 0 ? "" : target.slice(mark + 1)) : undefined,
+    segments: isReadable ? decodePath(rawPath) : undefined,
+    query: isReadable ? parseQuery(queryStart < 0 ? "" : target.slice(queryStart + 1)) : undefined,
   };
 }
 
@@ -77,7 +77,7 @@ export interface HttpRequest {
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Node gives a header's bytes as Latin-1; what is UTF-8 is read as that (RFC 9110, 5.5, leaves it to the recipient). */
-function headerText(latin1: string): string {
+function decodeHeader(latin1: string): string {
   if (!/[\x80-\xff]/.test(latin1)) return latin1;
   try {
     return utf8.decode(Buffer.from(latin1, "latin1"));
@@ -91,7 +91,7 @@ function readHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, readonl
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]?.toLowerCase() ?? "";
     const values = headers.get(name) ?? [];
-    values.push(headerText(rawHeaders[index + 1] ?? ""));
+    values.push(decodeHeader(rawHeaders[index + 1] ?? ""));
     headers.set(name, values);
   }
   return headers;
@@ -103,17 +103,17 @@ function readBody(incoming: IncomingMessage): Promise<Uint8Array | "too large" |
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const take = (chunk: Buffer): void => {
+    const onData = (chunk: Buffer): void => {
       size += chunk.length;
       if (size <= MAX_BODY_BYTES) {
         chunks.push(chunk);
         return;
       }
-      incoming.off("data", take);
+      incoming.off("data", onData);
       incoming.pause();
       resolve("too large");
     };
-    incoming.on("data", take);
+    incoming.on("data", onData);
     incoming.once("end", () => resolve(Buffer.concat(chunks)));
     incoming.once("close", () => resolve(undefined));
     incoming.once("error", () => resolve(undefined));
@@ -126,7 +126,7 @@ export async function readRequest(incoming: IncomingMessage): Promise<HttpReques
   if (body === undefined) return undefined;
   return {
     method: incoming.method ?? "",
-    target: readTarget(incoming.url ?? "/"),
+    target: parseTarget(incoming.url ?? "/"),
     header: (name) => headers.get(name) ?? [],
     headers,
     body,
@@ -142,14 +142,14 @@ export class JsonError extends Error {
 /** Keeps a byte order mark, which is no JSON. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function finiteNumber(digits: string): number {
+function parseFiniteNumber(digits: string): number {
   const value = Number(digits);
   if (!Number.isFinite(value)) throw new JsonError("a number is too large");
   return value;
 }
 
 /** The value a body holds; throws JsonError. The bytes must be UTF-8 without a byte order mark. */
-export function readJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -157,7 +157,7 @@ export function readJson(bytes: Uint8Array): unknown {
     throw new JsonError("the bytes are not UTF-8");
   }
   try {
-    return parse(text, null, finiteNumber);
+    return parse(text, null, parseFiniteNumber);
   } catch (error) {
     // A RangeError: no stack is deep enough for it.
     throw new JsonError(

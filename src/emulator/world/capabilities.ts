@@ -1,6 +1,6 @@
 // What the workspace can do, and the limits that bite when a job binds an input (docs/contract.md, 2.2, 8).
 import type { Capability } from "../../contract/usage.ts";
-import { Refusal, refuseField } from "../problems.ts";
+import { createFieldProblem, ProblemError } from "../problems.ts";
 import type { InputRecord } from "./inputs.ts";
 
 /** A capability that is enabled and needs nothing else. */
@@ -43,7 +43,7 @@ export type CapabilityName = keyof typeof CAPABILITIES;
 export function checkCapability(name: CapabilityName, bound: readonly { pointer: string; input: InputRecord }[]): void {
   const { enabled, kind, operation, prerequisite, maxInputBytes, maxRows }: Capability = CAPABILITIES[name];
   if (!enabled)
-    throw refuseField(
+    throw createFieldProblem(
       "CAPABILITY_DISABLED",
       "/recipeVersionId",
       `${kind} ${operation}: ${prerequisite ?? "not enabled"}`,
@@ -60,5 +60,5 @@ export function checkCapability(name: CapabilityName, bound: readonly { pointer:
       code,
       message: `The input has ${actual} ${what}, ${what} are limited to ${max}.`,
     }));
-  if (fieldErrors.length > 0) throw new Refusal(code, { fieldErrors });
+  if (fieldErrors.length > 0) throw new ProblemError(code, { fieldErrors });
 }

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { ID_PREFIX } from "../assumptions.ts";
 import { readDistricts, readStates } from "../geography/catalogue.ts";
-import { bytesOf } from "../http/answer.ts";
-import { type Ids, sha256 } from "../ids.ts";
+import { encodeUtf8 } from "../http/response.ts";
+import { type IdGenerator, sha256 } from "../ids.ts";
 
 /** What becomes of a job that reads this file. */
 export type JobOutcome = "succeeds" | "fails at CHURN, retryably" | "fails at SIFT" | "waits for review" | "pauses";
@@ -24,13 +24,13 @@ export interface StoredFile {
 
 type Cells = readonly (readonly (string | number)[])[];
 
-const csvField = (value: string | number): string => {
+const quoteCsvField = (value: string | number): string => {
   const text = String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
 /** RFC 4180. */
-const csv = (rows: Cells): string => rows.map((row) => `${row.map(csvField).join(",")}\r\n`).join("");
+const toCsv = (rows: Cells): string => rows.map((row) => `${row.map(quoteCsvField).join(",")}\r\n`).join("");
 
 const DISTRICTS_FILE = "lgd-districts.csv";
 const districtCells = (): Cells => [
@@ -46,13 +46,13 @@ const stateCells = (): Cells => [
 const BINARY_BYTES = 300 * 1024;
 
 /** Bytes that nothing compresses and the seed alone decides. */
-const noise = (seed: string): Uint8Array =>
+const createIncompressibleBytes = (seed: string): Uint8Array =>
   createHash("shake256", { outputLength: BINARY_BYTES }).update(seed).digest();
 
 type FileRow = readonly [name: string, outcome: JobOutcome, scan: StoredFile["scan"], content: Cells | Uint8Array];
 
 /** In the order of `fileIds`: the first seven have the outcomes that the emulator promises. */
-const rows = (ids: Ids): readonly FileRow[] => [
+const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
   [DISTRICTS_FILE, "succeeds", "clean", districtCells()],
   [
     "survey-overloaded.csv",
@@ -106,13 +106,13 @@ const rows = (ids: Ids): readonly FileRow[] => [
   ],
   ["upload-infected.csv", "succeeds", "infected", [["stands for an infected file"]]],
   ["lgd-states.csv", "succeeds", "clean", stateCells()],
-  ["signed-archive.bin", "succeeds", "clean", noise(ids.named("archive"))],
+  ["signed-archive.bin", "succeeds", "clean", createIncompressibleBytes(ids.hashFor("archive"))],
 ];
 
-export const makeFiles = (ids: Ids): readonly StoredFile[] =>
-  rows(ids).map(([name, outcome, scan, content]) => {
+export const createFiles = (ids: IdGenerator): readonly StoredFile[] =>
+  createFileRows(ids).map(([name, outcome, scan, content]) => {
     const isText = !(content instanceof Uint8Array);
-    const bytes = isText ? bytesOf(csv(content)) : content;
+    const bytes = isText ? encodeUtf8(toCsv(content)) : content;
     return {
       name,
       outcome,

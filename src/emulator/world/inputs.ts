@@ -1,7 +1,7 @@
 // Inputs: what a workspace registered. An input's state is a function of its record and the time.
 import type { Input } from "../../contract/inputs.ts";
 import { INPUT_LIFETIME_MS, SCAN_MS } from "../assumptions.ts";
-import { instant } from "../clock.ts";
+import { toInstant } from "../clock.ts";
 import type { JobOutcome, StoredFile } from "./files.ts";
 
 export interface InputRecord {
@@ -20,7 +20,7 @@ export interface InputRecord {
 }
 
 /** An M4_FILE input of this file, or an acquisition that fetched the same bytes. */
-export const inputOfFile = (
+export const createFileInput = (
   file: StoredFile,
   { id, createdAt, inputKind, referenceId }: Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">,
 ): InputRecord => ({
@@ -39,7 +39,7 @@ export const inputOfFile = (
 
 type InputChange = Pick<Input, "state" | "scanState"> & { readonly at: number };
 
-const REGISTERED = {
+const INITIAL_STATES = {
   pending: { state: "WAITING_SCAN", scanState: "PENDING" },
   infected: { state: "QUARANTINED", scanState: "INFECTED" },
   clean: { state: "READY", scanState: "CLEAN" },
@@ -47,9 +47,14 @@ const REGISTERED = {
 } as const;
 
 /** All changes of the input, in order. */
-function changes({ createdAt, scan, expiresAt, withdrawnAt }: InputRecord): readonly [InputChange, ...InputChange[]] {
-  const first = { at: createdAt, ...REGISTERED[scan] };
-  const scanned = scan === "pending" ? [{ at: createdAt + SCAN_MS, ...REGISTERED.clean }] : [];
+function inputChanges({
+  createdAt,
+  scan,
+  expiresAt,
+  withdrawnAt,
+}: InputRecord): readonly [InputChange, ...InputChange[]] {
+  const first = { at: createdAt, ...INITIAL_STATES[scan] };
+  const scanned = scan === "pending" ? [{ at: createdAt + SCAN_MS, ...INITIAL_STATES.clean }] : [];
   const { scanState } = scanned[0] ?? first;
   if (withdrawnAt !== undefined) return [first, ...scanned, { at: withdrawnAt, state: "WITHDRAWN", scanState }];
   if (expiresAt === null) return [first, ...scanned];
@@ -58,7 +63,7 @@ function changes({ createdAt, scan, expiresAt, withdrawnAt }: InputRecord): read
 }
 
 export function inputAt(record: InputRecord, workspaceId: string, now: number): Input {
-  const all = changes(record);
+  const all = inputChanges(record);
   const past = all.filter(({ at }) => at <= now);
   const latest = past.at(-1) ?? all[0];
   return {
@@ -67,14 +72,14 @@ export function inputAt(record: InputRecord, workspaceId: string, now: number): 
     environment: "SANDBOX",
     state: latest.state,
     resourceVersion: String(Math.max(1, past.length)),
-    createdAt: instant(record.createdAt),
-    updatedAt: instant(latest.at),
+    createdAt: toInstant(record.createdAt),
+    updatedAt: toInstant(latest.at),
     inputKind: record.inputKind,
     referenceId: record.referenceId,
     sha256: record.sha256,
     scanState: latest.scanState,
     classification: record.classification,
-    expiresAt: record.expiresAt === null ? null : instant(record.expiresAt),
+    expiresAt: record.expiresAt === null ? null : toInstant(record.expiresAt),
   };
 }
 

@@ -2,9 +2,9 @@
 import { cancelMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
-import { CANCELLATION_TYPE, MAX_KEPT } from "../assumptions.ts";
-import { instant } from "../clock.ts";
-import { type Cancellation, isTerminal, jobAt, type Plan } from "./lifecycle.ts";
+import { CANCELLATION_TYPE, MAX_ENTRIES } from "../assumptions.ts";
+import { toInstant } from "../clock.ts";
+import { type Cancellation, isTerminal, type JobPlan, jobAt } from "./lifecycle.ts";
 import type { Recipe } from "./recipes.ts";
 
 export interface JobRecord {
@@ -12,10 +12,10 @@ export interface JobRecord {
   readonly sequence: number;
   readonly initial: Job;
   /** Absent on seeded jobs that do not move. */
-  readonly plan: Plan | undefined;
+  readonly plan: JobPlan | undefined;
   readonly recipe: Recipe;
   /** What the next attempt does, should this job be retried. */
-  readonly outcomeOfRetry: Plan["outcome"];
+  readonly retryOutcome: JobPlan["outcome"];
   cancellation?: Cancellation;
   latestRetry?: JobRecord;
 }
@@ -31,7 +31,7 @@ export class Jobs {
     this.#nextSequence += 1;
     this.#list.push(record);
     this.#byId.set(record.initial.id, record);
-    if (this.#list.length > MAX_KEPT.jobs * 1.1) this.#forgetOldest();
+    if (this.#list.length > MAX_ENTRIES.jobs * 1.1) this.#evictOldest();
     return record;
   }
 
@@ -40,13 +40,13 @@ export class Jobs {
   }
 
   /** Newest first, below this sequence number. */
-  page(below: number, limit: number): readonly JobRecord[] {
+  page(beforeSequence: number, limit: number): readonly JobRecord[] {
     const oldest = this.#list[0]?.sequence ?? 0;
-    const end = Math.max(0, Math.min(below - oldest, this.#list.length));
+    const end = Math.max(0, Math.min(beforeSequence - oldest, this.#list.length));
     return this.#list.slice(Math.max(0, end - limit), end).reverse();
   }
 
-  at(record: JobRecord, now: number): Job {
+  jobAt(record: JobRecord, now: number): Job {
     return jobAt(record.initial, record.plan, record.cancellation, now);
   }
 
@@ -55,23 +55,23 @@ export class Jobs {
   }
 
   /** Whether a retry of this job is under way or has succeeded. */
-  hasLivingRetry(record: JobRecord, now: number): boolean {
+  hasActiveRetry(record: JobRecord, now: number): boolean {
     if (record.latestRetry === undefined) return false;
-    const { state } = this.at(record.latestRetry, now);
+    const { state } = this.jobAt(record.latestRetry, now);
     return !isTerminal(state) || state === "SUCCEEDED";
   }
 
   /** Whether a job has put out this dataset version. */
   hasOutput(datasetVersionId: string, now: number): boolean {
-    const made = this.#list.find(
+    const producer = this.#list.find(
       ({ initial, plan }) => (plan?.outputDatasetVersionId ?? initial.outputDatasetVersionId) === datasetVersionId,
     );
-    return made !== undefined && this.at(made, now).outputDatasetVersionId === datasetVersionId;
+    return producer !== undefined && this.jobAt(producer, now).outputDatasetVersionId === datasetVersionId;
   }
 
-  #forgetOldest(): void {
-    const kept = this.#list.slice(-MAX_KEPT.jobs);
-    for (const { initial } of this.#list.slice(0, -MAX_KEPT.jobs)) this.#byId.delete(initial.id);
+  #evictOldest(): void {
+    const kept = this.#list.slice(-MAX_ENTRIES.jobs);
+    for (const { initial } of this.#list.slice(0, -MAX_ENTRIES.jobs)) this.#byId.delete(initial.id);
     this.#list = kept;
   }
 }
@@ -88,21 +88,21 @@ export function operationAt(
   now: number,
 ): Operation {
   const runsAt = Math.round((requestedAt + doneAt) / 2);
-  const reached = [
+  const transitions = [
     { at: requestedAt, state: "QUEUED" },
     { at: runsAt, state: "RUNNING" },
     { at: doneAt, state: "SUCCEEDED" },
   ] as const satisfies readonly { at: number; state: Operation["state"] }[];
-  const past = reached.filter(({ at }) => at <= now);
-  const latest = past.at(-1) ?? reached[0];
+  const past = transitions.filter(({ at }) => at <= now);
+  const latest = past.at(-1) ?? transitions[0];
   return {
     id,
     workspaceId,
     environment: "SANDBOX",
     state: latest.state,
     resourceVersion: Math.max(1, past.length),
-    createdAt: instant(requestedAt),
-    updatedAt: instant(latest.at),
+    createdAt: toInstant(requestedAt),
+    updatedAt: toInstant(latest.at),
     originatingResourceId: jobId,
     operationType: CANCELLATION_TYPE,
     requiredScopes: [cancelMicJob.scope],

@@ -2,7 +2,7 @@
 import { parseDateTime } from "../../contract/instants.ts";
 import type { ProcessingRequest, ReasonCode } from "../../contract/processing-requests.ts";
 import { DECIDED_AFTER_MS, REVIEWABLE_AFTER_MS } from "../assumptions.ts";
-import { instant } from "../clock.ts";
+import { toInstant } from "../clock.ts";
 import { sha256 } from "../ids.ts";
 import { type InputRecord, inputAt, inputEndsAt } from "./inputs.ts";
 
@@ -20,15 +20,15 @@ export interface ProcessingRequestRecord {
 }
 
 /** Milliseconds of a UTC instant; a part of a millisecond counts as a whole one. */
-export const millisecondsOf = (text: string): number => Math.ceil(Number(parseDateTime(text) ?? 0n) / 1000);
+export const toMilliseconds = (text: string): number => Math.ceil(Number(parseDateTime(text) ?? 0n) / 1000);
 
-interface Step {
+interface ReviewStep {
   readonly at: number;
   readonly state: ProcessingRequest["state"];
   readonly reasonCode: ReasonCode | null;
 }
 
-function decide({ purpose, input }: ProcessingRequestRecord, workspaceId: string, at: number): Step {
+function decide({ purpose, input }: ProcessingRequestRecord, workspaceId: string, at: number): ReviewStep {
   if (/marketing/i.test(purpose)) return { at, state: "REJECTED", reasonCode: "PURPOSE_NOT_ALLOWED" };
   if (inputAt(input, workspaceId, at).state !== "READY")
     return { at, state: "REJECTED", reasonCode: "SOURCE_NOT_ELIGIBLE" };
@@ -36,20 +36,20 @@ function decide({ purpose, input }: ProcessingRequestRecord, workspaceId: string
 }
 
 /** All that becomes of the request. It ends with its expiry or its input, whichever is first. */
-function steps(record: ProcessingRequestRecord, workspaceId: string): readonly Step[] {
+function reviewSteps(record: ProcessingRequestRecord, workspaceId: string): readonly ReviewStep[] {
   const { createdAt, expiresAt, input } = record;
-  const endsAt = Math.min(millisecondsOf(expiresAt), inputEndsAt(input) ?? Number.POSITIVE_INFINITY);
+  const endsAt = Math.min(toMilliseconds(expiresAt), inputEndsAt(input) ?? Number.POSITIVE_INFINITY);
   const decision = decide(record, workspaceId, createdAt + DECIDED_AFTER_MS);
-  const reached: readonly Step[] = [
+  const stepsUntilDecision: readonly ReviewStep[] = [
     { at: createdAt, state: "SUBMITTED", reasonCode: null },
     { at: createdAt + REVIEWABLE_AFTER_MS, state: "REVIEWABLE", reasonCode: null },
     decision,
   ];
-  if (decision.state === "REJECTED") return reached;
+  if (decision.state === "REJECTED") return stepsUntilDecision;
   // An input that has ended before now is for the review to judge, not a permission to revoke.
-  if (endsAt <= createdAt) return reached;
-  const alive = reached.filter(({ at }) => at < endsAt);
-  return [...alive, { at: endsAt, state: "REVOKED", reasonCode: "ACCESS_NO_LONGER_REQUIRED" }];
+  if (endsAt <= createdAt) return stepsUntilDecision;
+  const stepsBeforeEnd = stepsUntilDecision.filter(({ at }) => at < endsAt);
+  return [...stepsBeforeEnd, { at: endsAt, state: "REVOKED", reasonCode: "ACCESS_NO_LONGER_REQUIRED" }];
 }
 
 export function processingRequestAt(
@@ -57,7 +57,7 @@ export function processingRequestAt(
   workspaceId: string,
   now: number,
 ): ProcessingRequest {
-  const past = steps(record, workspaceId).filter(({ at }) => at <= now);
+  const past = reviewSteps(record, workspaceId).filter(({ at }) => at <= now);
   const latest = past.at(-1) ?? { state: "SUBMITTED", reasonCode: null };
   const { state, reasonCode, revision } = record.fixed ?? { ...latest, revision: Math.max(1, past.length) };
   const wasReviewed = state !== "SUBMITTED" && state !== "REVIEWABLE" && reasonCode !== null;
@@ -72,7 +72,7 @@ export function processingRequestAt(
     requestHash: record.requestHash,
     reviewHash: wasReviewed ? sha256(`${record.requestHash}\n${state}\n${reasonCode}`) : null,
     reasonCode,
-    createdAt: instant(record.createdAt),
+    createdAt: toInstant(record.createdAt),
     expiresAt: record.expiresAt,
   };
 }

@@ -4,10 +4,10 @@ import { jsonPointer } from "../../contract/json-pointer.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import { ID_PREFIX } from "../assumptions.ts";
-import { DAY, instant } from "../clock.ts";
-import { type Ids, sha256 } from "../ids.ts";
+import { DAY, toInstant } from "../clock.ts";
+import { type IdGenerator, sha256 } from "../ids.ts";
 import type { CapabilityName } from "./capabilities.ts";
-import { RECIPE_TEXTS, type RecipeText } from "./recipe-texts.ts";
+import { RECIPE_FIXTURES, type RecipeFixture } from "./recipe-fixtures.ts";
 
 const OFFER_LIFETIME_MS = 365 * DAY;
 
@@ -37,48 +37,57 @@ export class Recipe {
 
   /** Where the values differ from the published schema. No default is filled in, no type coerced, nothing fetched. */
   parameterErrors(values: unknown): readonly FieldError[] {
-    this.#validate ??= compile(this.definition.parameters);
-    return this.#validate(values) ? [] : (this.#validate.errors ?? []).map(fieldError);
+    this.#validate ??= compileParameters(this.definition.parameters);
+    return this.#validate(values) ? [] : (this.#validate.errors ?? []).map(toFieldError);
   }
 }
 
 /** `{"$ref": "<key>"}` finds the reference of that key: it is known to ajv by the key as its address. */
-function compile({ definition, references }: RecipeParameters): ValidateFunction {
+function compileParameters({ definition, references }: RecipeParameters): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true, logger: false });
   for (const [key, schema] of Object.entries(references)) ajv.addSchema(schema, key);
   return ajv.compile(definition);
 }
 
 /** An error at a property that is missing or not allowed points at that property. */
-function fieldError({ instancePath, keyword, message, params }: ErrorObject): FieldError {
-  const named: unknown = params["missingProperty"] ?? params["additionalProperty"];
-  const pointer = `/parameterValues${instancePath}${typeof named === "string" ? jsonPointer([named]) : ""}`;
+function toFieldError({ instancePath, keyword, message, params }: ErrorObject): FieldError {
+  const property: unknown = params["missingProperty"] ?? params["additionalProperty"];
+  const pointer = `/parameterValues${instancePath}${typeof property === "string" ? jsonPointer([property]) : ""}`;
   const code = keyword.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
   const allowed: unknown = params["allowedValues"];
   const hint = Array.isArray(allowed) ? `: ${allowed.join(", ")}` : "";
   return { pointer, code, message: `${message ?? "does not match the schema"}${hint}` };
 }
 
-function parameters(versionId: string, { definition, references = {} }: RecipeText["parameters"]): RecipeParameters {
+function toRecipeParameters(
+  versionId: string,
+  { definition, references = {} }: RecipeFixture["parameters"],
+): RecipeParameters {
   return { versionId, contentHash: sha256(JSON.stringify({ definition, references })), definition, references };
 }
 
-function makeOffer(ids: Ids, workspaceId: string, text: RecipeText, index: number, startedAt: number): RecipeOffer {
+function createOffer(
+  ids: IdGenerator,
+  workspaceId: string,
+  fixture: RecipeFixture,
+  index: number,
+  startedAt: number,
+): RecipeOffer {
   const unhashed = {
     recipeId: ids.next(ID_PREFIX.recipe),
     versionId: ids.next(ID_PREFIX.recipeVersion),
-    name: text.name,
-    inputs: text.inputs.map(({ name, valueState, schema }) => ({
+    name: fixture.name,
+    inputs: fixture.inputs.map(({ name, valueState, schema }) => ({
       name,
       schemaVersionId: `schema:${name}:${index + 1}`,
       valueState,
-      schema: parameters(`schema:${name}:${index + 1}`, schema),
+      schema: toRecipeParameters(`schema:${name}:${index + 1}`, schema),
     })),
-    parameters: parameters(`parameters:${index + 1}`, text.parameters),
-    requiredPermissions: [...text.requiredPermissions],
-    stopAfterStage: text.stopAfterStage,
+    parameters: toRecipeParameters(`parameters:${index + 1}`, fixture.parameters),
+    requiredPermissions: [...fixture.requiredPermissions],
+    stopAfterStage: fixture.stopAfterStage,
   } satisfies Omit<RecipeDefinition, "versionHash">;
-  const approvedAt = startedAt - (text.isExpired ? 400 : 60 + index) * DAY;
+  const approvedAt = startedAt - (fixture.isExpired ? 400 : 60 + index) * DAY;
   return {
     id: ids.next(ID_PREFIX.offer),
     workspaceId,
@@ -87,11 +96,13 @@ function makeOffer(ids: Ids, workspaceId: string, text: RecipeText, index: numbe
     recipe: { ...unhashed, versionHash: sha256(JSON.stringify(unhashed)) },
     availability: "REVIEWED_REFERENCE",
     executionAvailable: false,
-    approvedAt: instant(approvedAt),
-    expiresAt: instant(approvedAt + OFFER_LIFETIME_MS),
+    approvedAt: toInstant(approvedAt),
+    expiresAt: toInstant(approvedAt + OFFER_LIFETIME_MS),
   };
 }
 
 /** In the order of the texts. */
-export const makeRecipes = (ids: Ids, workspaceId: string, startedAt: number): readonly Recipe[] =>
-  RECIPE_TEXTS.map((text, index) => new Recipe(makeOffer(ids, workspaceId, text, index, startedAt), text.capability));
+export const createRecipes = (ids: IdGenerator, workspaceId: string, startedAt: number): readonly Recipe[] =>
+  RECIPE_FIXTURES.map(
+    (text, index) => new Recipe(createOffer(ids, workspaceId, text, index, startedAt), text.capability),
+  );

@@ -2,11 +2,11 @@
 import type { Input } from "../../contract/inputs.ts";
 import { MAX_INT64 } from "../../contract/numbers.ts";
 import { ID_PREFIX } from "../assumptions.ts";
-import { DAY, HOUR, instant, MINUTE } from "../clock.ts";
+import { DAY, HOUR, MINUTE, toInstant } from "../clock.ts";
 import { sha256 } from "../ids.ts";
-import { type InputRecord, inputOfFile } from "./inputs.ts";
+import { createFileInput, type InputRecord } from "./inputs.ts";
 import type { JobRecord } from "./jobs.ts";
-import { jobAt, newJob, type Plan, stageIndex } from "./lifecycle.ts";
+import { type JobPlan, jobAt, planJob, stageIndex } from "./lifecycle.ts";
 import type { ProcessingRequestRecord } from "./processing-requests.ts";
 import type { Recipe } from "./recipes.ts";
 import type { World } from "./world.ts";
@@ -23,21 +23,25 @@ function seedInputs(world: World): void {
   for (const file of files) {
     // A file still being scanned was uploaded just now.
     const createdAt = file.scan === "pending" ? startedAt : startedAt - 2 * DAY;
-    inputs.seed(inputOfFile(file, { id: id(), createdAt, inputKind: "M4_FILE", referenceId: file.id }));
+    inputs.seed(createFileInput(file, { id: id(), createdAt, inputKind: "M4_FILE", referenceId: file.id }));
   }
   const [districts, , , , , , , states] = files;
   if (districts === undefined || states === undefined) throw new Error("the LGD files are missing");
-  const of = (file: typeof states, inputKind: Input["inputKind"], referenceId: string, ageMs: number): InputRecord =>
-    inputOfFile(file, { id: id(), createdAt: startedAt - ageMs, inputKind, referenceId });
-  inputs.seed(of(states, "ACQUISITION", ids.next(ID_PREFIX.acquisition), DAY));
-  const dataset = of(states, "DATASET_VERSION", ids.next(ID_PREFIX.datasetVersion), DAY);
+  const createInput = (
+    file: typeof states,
+    inputKind: Input["inputKind"],
+    referenceId: string,
+    ageMs: number,
+  ): InputRecord => createFileInput(file, { id: id(), createdAt: startedAt - ageMs, inputKind, referenceId });
+  inputs.seed(createInput(states, "ACQUISITION", ids.next(ID_PREFIX.acquisition), DAY));
+  const dataset = createInput(states, "DATASET_VERSION", ids.next(ID_PREFIX.datasetVersion), DAY);
   inputs.seed({ ...dataset, scan: "not applicable", classification: "DATASET", expiresAt: null });
-  inputs.seed(of(districts, "M4_FILE", districts.id, 100 * DAY));
-  inputs.seed({ ...of(districts, "M4_FILE", districts.id, 5 * DAY), withdrawnAt: startedAt - DAY });
+  inputs.seed(createInput(districts, "M4_FILE", districts.id, 100 * DAY));
+  inputs.seed({ ...createInput(districts, "M4_FILE", districts.id, 5 * DAY), withdrawnAt: startedAt - DAY });
 }
 
 /** How each kind of seeded job runs, and after how many stages' time it stops changing. */
-const KINDS: Readonly<Record<string, readonly [outcome: Plan["outcome"], stages: number]>> = {
+const JOB_KINDS: Readonly<Record<string, readonly [outcome: JobPlan["outcome"], stages: number]>> = {
   preparing: ["succeeds", 0],
   queued: ["succeeds", 0.5],
   waiting: ["waits for review", 2 + stageIndex("TASTE")],
@@ -56,18 +60,23 @@ const EARLIER =
     " ",
   );
 
-function makeJob(world: World, kind: string, recipe: Recipe, createdAt: number): Pick<JobRecord, "initial" | "plan"> {
-  const [outcome, stages] = KINDS[kind] ?? ["succeeds", Number.POSITIVE_INFINITY];
+function createSeededJob(
+  world: World,
+  kind: string,
+  recipe: Recipe,
+  createdAt: number,
+): Pick<JobRecord, "initial" | "plan"> {
+  const [outcome, stages] = JOB_KINDS[kind] ?? ["succeeds", Number.POSITIVE_INFINITY];
   const requestId = world.ids.next(ID_PREFIX.request);
   const facts = { recipe: recipe.definition, createdAt, stageMs: SEEDED_STAGE_MS, outcome, requestId };
-  const { initial, plan } = newJob(world, facts);
+  const { initial, plan } = planJob(world, facts);
   // Continues from REFINE, slowly: only these seeded jobs change.
   if (kind === "running") return { initial, plan: { ...plan, startsAt: world.clock.now() - 3.5 * SEEDED_STAGE_MS } };
   const requestedAt = createdAt + 3.4 * SEEDED_STAGE_MS;
   const cancellation = kind === "cancelled" ? { requestedAt, doneAt: requestedAt + MINUTE } : undefined;
   const job = jobAt(initial, plan, cancellation, createdAt + stages * SEEDED_STAGE_MS);
   if (kind !== "withdrawn") return { initial: job, plan: undefined };
-  const updatedAt = instant(createdAt + 10 * HOUR);
+  const updatedAt = toInstant(createdAt + 10 * HOUR);
   const resourceVersion = job.resourceVersion + 1;
   return { initial: { ...job, publicationState: "WITHDRAWN", resourceVersion, updatedAt }, plan: undefined };
 }
@@ -80,11 +89,11 @@ function seedJobs(world: World): void {
   for (let age = JOB_COUNT - 1; age >= 0; age -= 1) {
     const kind = NEWEST[age] ?? EARLIER[age % EARLIER.length] ?? "succeeded";
     // Not evenly, but in order: up to an hour off.
-    const jitter = (Number.parseInt(ids.named(`job ${age}`).slice(0, 6), 16) / 0xffffff) * HOUR;
+    const jitter = (Number.parseInt(ids.hashFor(`job ${age}`).slice(0, 6), 16) / 0xffffff) * HOUR;
     const createdAt = Math.round(startedAt - (age + 2) * (JOBS_SPAN_MS / (JOB_COUNT + 2)) + jitter);
     // Withdrawal needs a publication, and that a recipe that freezes.
     const recipe = kind === "withdrawn" || age % 3 !== 0 ? flat : nested;
-    jobs.add({ ...makeJob(world, kind, recipe, createdAt), recipe, outcomeOfRetry: "succeeds" });
+    jobs.add({ ...createSeededJob(world, kind, recipe, createdAt), recipe, retryOutcome: "succeeds" });
   }
 }
 
@@ -97,25 +106,25 @@ function seedProcessingRequests(world: World): void {
   const profile = recipes[3];
   if (withdrawnInput === undefined || archive === undefined || profile === undefined)
     throw new Error("the seeded inputs or recipes are missing");
-  const of = (
+  const createRequest = (
     input: InputRecord,
     purpose: string,
     createdAt: number,
     fixed?: ProcessingRequestRecord["fixed"],
   ): ProcessingRequestRecord => {
     const id = ids.next(ID_PREFIX.processingRequest);
-    const expiresAt = instant(createdAt + 20 * DAY);
+    const expiresAt = toInstant(createdAt + 20 * DAY);
     const recipeVersionId = profile.definition.versionId;
     const requestHash = sha256(`${id} ${purpose}`);
     return { id, createdAt, expiresAt, input, recipeVersionId, requestHash, purpose, ...(fixed && { fixed }) };
   };
-  const approved = of(archive, "Profile the signed archive", startedAt - DAY);
+  const approved = createRequest(archive, "Profile the signed archive", startedAt - DAY);
   permissions.set(`${archive.id} ${profile.definition.versionId}`, approved);
   const requests = [
     approved,
-    of(withdrawnInput, "Compare with last year", startedAt - 4 * DAY),
-    of(withdrawnInput, "Prepare a marketing campaign", startedAt - 4 * DAY),
-    of(withdrawnInput, "Long-running review", startedAt - 9 * DAY, {
+    createRequest(withdrawnInput, "Compare with last year", startedAt - 4 * DAY),
+    createRequest(withdrawnInput, "Prepare a marketing campaign", startedAt - 4 * DAY),
+    createRequest(withdrawnInput, "Long-running review", startedAt - 9 * DAY, {
       state: "REVOKED",
       revision: MAX_INT64,
       reasonCode: "SECURITY_REVOKED",
@@ -124,7 +133,7 @@ function seedProcessingRequests(world: World): void {
   for (const request of requests) processingRequests.seed(request);
 }
 
-export function seed(world: World): void {
+export function seedWorld(world: World): void {
   seedInputs(world);
   seedJobs(world);
   seedProcessingRequests(world);

@@ -1,6 +1,6 @@
 // Usage: seeded figures plus what was done in this process, per UTC day and over the entitlement.
 import type { QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
-import { DAY, instant } from "../clock.ts";
+import { DAY, toInstant } from "../clock.ts";
 
 interface Metric {
   readonly unit: UsageBucket["unit"];
@@ -11,7 +11,13 @@ interface Metric {
   readonly seeded: bigint;
 }
 
-const metric = (unit: Metric["unit"], grantedPerDay: bigint, granted: bigint, seededDay: bigint, seeded: bigint) => ({
+const defineMetric = (
+  unit: Metric["unit"],
+  grantedPerDay: bigint,
+  granted: bigint,
+  seededDay: bigint,
+  seeded: bigint,
+) => ({
   unit,
   grantedPerDay,
   granted,
@@ -20,20 +26,20 @@ const metric = (unit: Metric["unit"], grantedPerDay: bigint, granted: bigint, se
 });
 
 const METRICS = {
-  JOBS_SUBMITTED: metric("COUNT", 1_000_000n, 100_000_000n, 4n, 130n),
-  JOBS_RETRIED: metric("COUNT", 1_000_000n, 100_000_000n, 1n, 9n),
-  JOBS_CANCELLED: metric("COUNT", 1_000_000n, 100_000_000n, 0n, 12n),
-  INPUTS_REGISTERED: metric("COUNT", 1_000_000n, 100_000_000n, 2n, 13n),
-  PROCESSING_REQUESTS: metric("COUNT", 1_000_000n, 100_000_000n, 1n, 4n),
-  ASSET_DOWNLOADS: metric("COUNT", 10_000_000n, 1_000_000_000n, 3n, 57n),
-  ASSET_BYTES: metric("BYTE", 1_099_511_627_776n, 9_223_372_036_854_775_807n, 45_210n, 9_007_199_254_740_993n),
+  JOBS_SUBMITTED: defineMetric("COUNT", 1_000_000n, 100_000_000n, 4n, 130n),
+  JOBS_RETRIED: defineMetric("COUNT", 1_000_000n, 100_000_000n, 1n, 9n),
+  JOBS_CANCELLED: defineMetric("COUNT", 1_000_000n, 100_000_000n, 0n, 12n),
+  INPUTS_REGISTERED: defineMetric("COUNT", 1_000_000n, 100_000_000n, 2n, 13n),
+  PROCESSING_REQUESTS: defineMetric("COUNT", 1_000_000n, 100_000_000n, 1n, 4n),
+  ASSET_DOWNLOADS: defineMetric("COUNT", 10_000_000n, 1_000_000_000n, 3n, 57n),
+  ASSET_BYTES: defineMetric("BYTE", 1_099_511_627_776n, 9_223_372_036_854_775_807n, 45_210n, 9_007_199_254_740_993n),
   // The contract between the parties has not defined a compute unit yet.
-  COMPUTE_UNITS: metric(null, 0n, 0n, 0n, 0n),
+  COMPUTE_UNITS: defineMetric(null, 0n, 0n, 0n, 0n),
 } as const satisfies Record<string, Metric>;
 
 export type MetricName = keyof typeof METRICS;
 
-const noCounts = (): Map<string, bigint> => new Map();
+const createCounts = (): Map<string, bigint> => new Map();
 const startOfDay = (now: number): number => Math.floor(now / DAY) * DAY;
 
 export class Usage {
@@ -41,8 +47,8 @@ export class Usage {
   readonly expiresAt: number;
   readonly #firstDay: number;
   #day: number;
-  #today = noCounts();
-  readonly #total = noCounts();
+  #today = createCounts();
+  readonly #total = createCounts();
 
   constructor(startedAt: number) {
     this.activatedAt = startOfDay(startedAt) - 60 * DAY;
@@ -59,7 +65,7 @@ export class Usage {
   /** Whether today's grant of this metric is used up. */
   isExhausted(name: MetricName, now: number): boolean {
     this.#startNewDay(now);
-    return METRICS[name].grantedPerDay <= this.#used(name, METRICS[name], "DAY");
+    return METRICS[name].grantedPerDay <= this.#usedAmount(name, METRICS[name], "DAY");
   }
 
   secondsToReset(now: number): number {
@@ -71,13 +77,13 @@ export class Usage {
       workspaceId,
       environment: "SANDBOX",
       window,
-      observedAt: instant(now),
+      observedAt: toInstant(now),
       quotaScope: "ORGANIZATION_SHARED",
       entitlementState: "ACTIVE",
       resetTimezone: "UTC",
-      activatedAt: instant(this.activatedAt),
-      expiresAt: instant(this.expiresAt),
-      buckets: this.#figures(window, now).map(({ metric, unit, bounds, granted, used, remaining }) => ({
+      activatedAt: toInstant(this.activatedAt),
+      expiresAt: toInstant(this.expiresAt),
+      buckets: this.#computeBuckets(window, now).map(({ metric, unit, bounds, granted, used, remaining }) => ({
         metric,
         unit,
         unitDefinitionState: unit === null ? "NOT_CONFIGURED" : "DEFINED",
@@ -88,14 +94,14 @@ export class Usage {
         reserved: "0",
         remaining: String(remaining),
         resetAt: window === "DAY" ? bounds.windowEnd : null,
-        expiresAt: instant(this.expiresAt),
+        expiresAt: toInstant(this.expiresAt),
       })),
     };
   }
 
   /** The day's quotas as the capabilities show them: of the metrics whose unit is defined. */
   quotas(now: number): readonly QuotaBucket[] {
-    return this.#figures("DAY", now)
+    return this.#computeBuckets("DAY", now)
       .filter(({ unit }) => unit !== null)
       .map(({ metric, bounds, granted, used, remaining }) => ({
         unit: metric,
@@ -105,22 +111,22 @@ export class Usage {
         reserved: 0,
         remaining: Number(remaining),
         resetAt: bounds.windowEnd,
-        expiresAt: instant(this.expiresAt),
+        expiresAt: toInstant(this.expiresAt),
       }));
   }
 
-  #figures(window: UsageSummary["window"], now: number) {
+  #computeBuckets(window: UsageSummary["window"], now: number) {
     this.#startNewDay(now);
     const [start, end] = window === "DAY" ? [this.#day, this.#day + DAY] : [this.activatedAt, this.expiresAt];
-    const bounds = { windowStart: instant(start), windowEnd: instant(end) };
-    return Object.entries<Metric>(METRICS).map(([metric, facts]) => {
-      const granted = window === "DAY" ? facts.grantedPerDay : facts.granted;
-      const used = this.#used(metric, facts, window);
-      return { metric, unit: facts.unit, bounds, granted, used, remaining: granted > used ? granted - used : 0n };
+    const bounds = { windowStart: toInstant(start), windowEnd: toInstant(end) };
+    return Object.entries<Metric>(METRICS).map(([metric, definition]) => {
+      const granted = window === "DAY" ? definition.grantedPerDay : definition.granted;
+      const used = this.#usedAmount(metric, definition, window);
+      return { metric, unit: definition.unit, bounds, granted, used, remaining: granted > used ? granted - used : 0n };
     });
   }
 
-  #used(name: string, { seededDay, seeded }: Metric, window: UsageSummary["window"]): bigint {
+  #usedAmount(name: string, { seededDay, seeded }: Metric, window: UsageSummary["window"]): bigint {
     if (window === "ENTITLEMENT") return seeded + (this.#total.get(name) ?? 0n);
     return (this.#day === this.#firstDay ? seededDay : 0n) + (this.#today.get(name) ?? 0n);
   }
@@ -129,6 +135,6 @@ export class Usage {
   #startNewDay(now: number): void {
     if (startOfDay(now) === this.#day) return;
     this.#day = startOfDay(now);
-    this.#today = noCounts();
+    this.#today = createCounts();
   }
 }

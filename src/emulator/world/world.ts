@@ -1,20 +1,20 @@
 // The one workspace and all it holds.
 import { BoundedMap } from "../../core/bounded-map.ts";
-import { ID_PREFIX, MAX_KEPT } from "../assumptions.ts";
+import { ID_PREFIX, MAX_ENTRIES } from "../assumptions.ts";
 import type { Clock } from "../clock.ts";
-import { type Cursors, makeCursors } from "../cursors.ts";
-import type { Ids } from "../ids.ts";
-import { makeFiles, type StoredFile } from "./files.ts";
+import { type Cursors, createCursors } from "../cursors.ts";
+import type { IdGenerator } from "../ids.ts";
+import { createFiles, type StoredFile } from "./files.ts";
 import type { InputRecord } from "./inputs.ts";
 import { Jobs, type OperationRecord } from "./jobs.ts";
 import type { ProcessingRequestRecord } from "./processing-requests.ts";
-import { makeRecipes, type Recipe } from "./recipes.ts";
+import { createRecipes, type Recipe } from "./recipes.ts";
 import { Usage } from "./usage.ts";
 
 /** Resources by id: seeded ones stay, later ones are forgotten beyond a number. */
 export class Collection<T extends { readonly id: string }> {
   readonly #seeded = new Map<string, T>();
-  readonly #made = new BoundedMap<string, T>(MAX_KEPT.others);
+  readonly #added = new BoundedMap<string, T>(MAX_ENTRIES.others);
 
   seed(record: T): T {
     this.#seeded.set(record.id, record);
@@ -22,12 +22,12 @@ export class Collection<T extends { readonly id: string }> {
   }
 
   add(record: T): T {
-    this.#made.set(record.id, record);
+    this.#added.set(record.id, record);
     return record;
   }
 
   find(id: string): T | undefined {
-    return this.#seeded.get(id) ?? this.#made.get(id);
+    return this.#seeded.get(id) ?? this.#added.get(id);
   }
 
   get seeded(): readonly T[] {
@@ -37,7 +37,7 @@ export class Collection<T extends { readonly id: string }> {
 
 export interface World {
   readonly clock: Clock;
-  readonly ids: Ids;
+  readonly ids: IdGenerator;
   readonly cursors: Cursors;
   readonly stageMs: number;
   readonly workspaceId: string;
@@ -54,22 +54,22 @@ export interface World {
 }
 
 /** A world without inputs, jobs and requests yet. */
-export function makeWorld(clock: Clock, ids: Ids, stageMs: number): World {
+export function createWorld(clock: Clock, ids: IdGenerator, stageMs: number): World {
   const startedAt = clock.now();
   const workspaceId = ids.next(ID_PREFIX.workspace);
   return {
     clock,
     ids,
-    cursors: makeCursors(),
+    cursors: createCursors(),
     stageMs,
     workspaceId,
-    files: makeFiles(ids),
-    recipes: makeRecipes(ids, workspaceId, startedAt),
+    files: createFiles(ids),
+    recipes: createRecipes(ids, workspaceId, startedAt),
     inputs: new Collection(),
     jobs: new Jobs(),
     operations: new Collection(),
     processingRequests: new Collection(),
-    permissions: new BoundedMap(MAX_KEPT.others),
+    permissions: new BoundedMap(MAX_ENTRIES.others),
     usage: new Usage(startedAt),
   };
 }

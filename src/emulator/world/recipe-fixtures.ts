@@ -3,18 +3,18 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeDefinition } from "../../contract/recipes.ts";
 import type { CapabilityName } from "./capabilities.ts";
 
-interface SchemaText {
+interface SchemaFixture {
   readonly definition: JsonObject;
   /** A definition refers to one of these as {"$ref": "<key>"}. */
   readonly references?: Readonly<Record<string, JsonObject>>;
 }
 
-export interface RecipeText {
+export interface RecipeFixture {
   readonly name: string;
   readonly inputs: readonly (Pick<RecipeDefinition["inputs"][number], "name" | "valueState"> & {
-    readonly schema: SchemaText;
+    readonly schema: SchemaFixture;
   })[];
-  readonly parameters: SchemaText;
+  readonly parameters: SchemaFixture;
   readonly requiredPermissions: readonly string[];
   readonly stopAfterStage: RecipeDefinition["stopAfterStage"];
   readonly capability: CapabilityName;
@@ -22,25 +22,27 @@ export interface RecipeText {
   readonly isExpired?: true;
 }
 
-const closed = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
+const closedObject = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
   type: "object",
   properties,
   required,
   additionalProperties: false,
 });
 const oneOf = (...values: string[]) => ({ type: "string", enum: values });
-const matching = (pattern: string) => ({ type: "string", pattern });
+const textMatching = (pattern: string) => ({ type: "string", pattern });
 const text = (bounds: JsonObject = {}) => ({ type: "string", minLength: 1, ...bounds });
 const integer = (minimum: number, bounds: JsonObject = {}) => ({ type: "integer", minimum, ...bounds });
 const list = (items: JsonObject, maxItems: number) => ({ type: "array", items, minItems: 1, maxItems });
 const reference = (key: string) => ({ $ref: key });
 
-const rowsOf = (properties: JsonObject): SchemaText => ({ definition: { type: "array", items: closed(properties) } });
-const divisions = rowsOf({ code: text(), name: text(), mandalCount: integer(0) });
-const anyTable = rowsOf({});
-const raw = (name: string, schema: SchemaText) => ({ name, valueState: "RAW", schema }) as const;
+const rowsSchema = (properties: JsonObject): SchemaFixture => ({
+  definition: { type: "array", items: closedObject(properties) },
+});
+const divisions = rowsSchema({ code: text(), name: text(), mandalCount: integer(0) });
+const anyTable = rowsSchema({});
+const rawInput = (name: string, schema: SchemaFixture) => ({ name, valueState: "RAW", schema }) as const;
 
-const matchRule = closed(
+const matchRule = closedObject(
   {
     field: oneOf("code", "name"),
     method: oneOf("EXACT", "FOLDED", "SIMILAR"),
@@ -48,22 +50,22 @@ const matchRule = closed(
   },
   ["field", "method"],
 );
-const columnMap = closed({
+const columnMap = closedObject({
   source: text({ maxLength: 80 }),
-  target: matching("^[a-z][A-Za-z0-9]{0,39}$"),
+  target: textMatching("^[a-z][A-Za-z0-9]{0,39}$"),
   rules: list(reference("match-rule"), 5),
 });
 
 /** In the order of `recipeVersionIds`; the expired one is not among them. */
-export const RECIPE_TEXTS: readonly RecipeText[] = [
+export const RECIPE_FIXTURES: readonly RecipeFixture[] = [
   {
     name: "Normalize administrative divisions",
-    inputs: [raw("divisions", divisions)],
+    inputs: [rawInput("divisions", divisions)],
     parameters: {
-      definition: closed(
+      definition: closedObject(
         {
           level: { ...oneOf("STATE", "DISTRICT"), description: "Which level the rows are on." },
-          vintage: { ...matching("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), description: "Date of the facts." },
+          vintage: { ...textMatching("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), description: "Date of the facts." },
           dropEmptyRows: { type: "boolean" },
         },
         ["level", "vintage"],
@@ -75,12 +77,14 @@ export const RECIPE_TEXTS: readonly RecipeText[] = [
   },
   {
     name: "Match divisions by mapped columns",
-    inputs: [raw("divisions", divisions)],
+    inputs: [rawInput("divisions", divisions)],
     parameters: {
-      definition: closed(
+      definition: closedObject(
         {
           columns: list(reference("column-map"), 20),
-          fallback: closed({ rule: reference("match-rule"), maxCandidates: integer(1, { maximum: 50 }) }, ["rule"]),
+          fallback: closedObject({ rule: reference("match-rule"), maxCandidates: integer(1, { maximum: 50 }) }, [
+            "rule",
+          ]),
           unmatched: oneOf("KEEP", "DROP", "FAIL"),
         },
         ["columns", "unmatched"],
@@ -93,32 +97,32 @@ export const RECIPE_TEXTS: readonly RecipeText[] = [
   },
   {
     name: "Blend a table with a normalized dataset",
-    inputs: [raw("table", anyTable), { name: "reference", valueState: "NORMALIZED", schema: divisions }],
-    parameters: { definition: closed({ joinOn: { ...list(text(), 3), uniqueItems: true } }) },
+    inputs: [rawInput("table", anyTable), { name: "reference", valueState: "NORMALIZED", schema: divisions }],
+    parameters: { definition: closedObject({ joinOn: { ...list(text(), 3), uniqueItems: true } }) },
     requiredPermissions: ["files:read", "datasets:read"],
     stopAfterStage: "FREEZE",
     capability: "table",
   },
   {
     name: "Profile a sample of a table",
-    inputs: [raw("table", anyTable)],
-    parameters: { definition: closed({}) },
+    inputs: [rawInput("table", anyTable)],
+    parameters: { definition: closedObject({}) },
     requiredPermissions: ["files:read"],
     stopAfterStage: "SIFT",
     capability: "sample",
   },
   {
     name: "Extract text of a document",
-    inputs: [raw("document", { definition: { type: "string" } })],
-    parameters: { definition: closed({ language: oneOf("en", "hi") }) },
+    inputs: [rawInput("document", { definition: { type: "string" } })],
+    parameters: { definition: closedObject({ language: oneOf("en", "hi") }) },
     requiredPermissions: ["files:read", "documents:read"],
     stopAfterStage: "CHURN",
     capability: "document",
   },
   {
     name: "Normalize administrative divisions (2025 rules)",
-    inputs: [raw("divisions", divisions)],
-    parameters: { definition: closed({}) },
+    inputs: [rawInput("divisions", divisions)],
+    parameters: { definition: closedObject({}) },
     requiredPermissions: ["files:read"],
     stopAfterStage: "FREEZE",
     capability: "divisions",

@@ -2,7 +2,7 @@
 import { stringify } from "lossless-json";
 import { NO_STORE } from "../assumptions.ts";
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
@@ -10,7 +10,7 @@ export interface Answer {
 
 const encoder = new TextEncoder();
 
-export const bytesOf = (text: string): Uint8Array => encoder.encode(text);
+export const encodeUtf8 = (text: string): Uint8Array => encoder.encode(text);
 
 /** Compact JSON. JSON.stringify throws at a bigint, which lossless-json, several times slower, writes as its digits. */
 export function toJson(value: unknown): string {
@@ -21,18 +21,18 @@ export function toJson(value: unknown): string {
   }
 }
 
-export const jsonAnswer = (
+export const jsonResponse = (
   status: number,
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
   contentType = "application/json",
-): Answer => ({
+): HttpResponse => ({
   status,
   headers: { "Content-Type": contentType, "Cache-Control": NO_STORE, ...headers },
-  body: bytesOf(toJson(value)),
+  body: encodeUtf8(toJson(value)),
 });
 
-export const withHeaders = (answer: Answer, headers: Readonly<Record<string, string>>): Answer => ({
-  ...answer,
-  headers: { ...answer.headers, ...headers },
+export const withHeaders = (response: HttpResponse, headers: Readonly<Record<string, string>>): HttpResponse => ({
+  ...response,
+  headers: { ...response.headers, ...headers },
 });
