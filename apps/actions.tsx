@@ -1,12 +1,12 @@
 // The view of show_actions lists the journal's actions. Its button asks the agent to call resolve_actions for an unresolved one.
 import { useState } from "preact/hooks";
-import { askAgent, type Outcome } from "./act.ts";
-import { type ActionShown, actionsOf, inOrder, isResolved } from "./actions/model.ts";
+import { type ActionShown, actionsOf, isResolved, sortActions } from "./actions/model.ts";
 import type { Bridge } from "./bridge.ts";
-import { timeOf } from "./dress.ts";
+import { askAgent, type Outcome } from "./calls.ts";
+import { formatTime } from "./host-context.ts";
 import "./actions.css";
 import { reasonOf } from "./values.ts";
-import { mount, Problem, type Shown } from "./view.tsx";
+import { mount, Problem, type ViewProps } from "./view.tsx";
 
 const TONES: ReadonlyMap<string, string> = new Map([
   ["unknown", "bad"],
@@ -42,14 +42,14 @@ function Resolve({
 }
 
 function Action({ action, host }: { readonly action: ActionShown; readonly host: Bridge | undefined }) {
-  const { tool, key, state, about, made, code, attempts, updatedAt, note } = action;
+  const { tool, key, state, about, resourceId, code, attempts, updatedAt, note } = action;
   return (
     <li class={isResolved(action) ? "action" : "action unresolved"}>
       <p class="line">
         <b class={TONES.get(state) ?? "muted"}>{state.replace("_", " ")}</b>
         <code>{tool}</code>
         {code !== "" && <code class="muted">{code}</code>}
-        <span class="muted when">{timeOf(updatedAt)}</span>
+        <span class="muted when">{formatTime(updatedAt)}</span>
       </p>
       <dl>
         {about !== "" && (
@@ -58,10 +58,10 @@ function Action({ action, host }: { readonly action: ActionShown; readonly host:
             <dd>{about}</dd>
           </>
         )}
-        {made !== "" && (
+        {resourceId !== "" && (
           <>
             <dt>made</dt>
-            <dd>{made}</dd>
+            <dd>{resourceId}</dd>
           </>
         )}
         <dt>key</dt>
@@ -84,7 +84,7 @@ function Action({ action, host }: { readonly action: ActionShown; readonly host:
   );
 }
 
-function ActionsView({ result, args, host, refresh }: Shown) {
+function ActionsView({ result, args, host, refresh }: ViewProps) {
   const [problem, setProblem] = useState<string>();
   const actions = actionsOf(result);
   if (actions === undefined) return <Problem text="These are no actions: the host has handed over something else." />;
@@ -109,7 +109,7 @@ function ActionsView({ result, args, host, refresh }: Shown) {
       </header>
       {actions.length === 0 && <p class="muted">This journal contains no action yet.</p>}
       <ol class="actions">
-        {inOrder(actions).map((action) => (
+        {sortActions(actions).map((action) => (
           <Action key={`${action.tool} ${action.key}`} action={action} host={host} />
         ))}
       </ol>
@@ -125,4 +125,4 @@ function ActionsView({ result, args, host, refresh }: Shown) {
   );
 }
 
-mount({ tool: "show_actions", what: "the actions", Body: ActionsView });
+mount({ tool: "show_actions", label: "the actions", Body: ActionsView });

@@ -2,11 +2,11 @@
 import { type Fields, fieldsOf, textOf } from "./values.ts";
 
 const PROTOCOL = "2026-01-26";
-const HELLO_MS = 15_000;
-const REQUEST_MS = 60_000;
+const INITIALIZE_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 60_000;
 /** A person may be asked meanwhile. */
-const TOOL_MS = 120_000;
-const SIZE_MS = 100;
+const TOOL_TIMEOUT_MS = 120_000;
+const SIZE_DEBOUNCE_MS = 100;
 
 export interface HostEventHandlers {
   input(args: Fields): void;
@@ -27,7 +27,7 @@ export interface Bridge {
   /** Asks the agent, in the person's name. */
   sendMessage(text: string): Promise<unknown>;
   /** Tells the agent; it hears of it with the person's next words. */
-  inform(text: string): Promise<unknown>;
+  updateModelContext(text: string): Promise<unknown>;
   download(file: string, mimeType: string, text: string): Promise<unknown>;
 }
 
@@ -35,7 +35,7 @@ interface PendingRequest {
   resolve(message: Fields): void;
 }
 
-const block = (text: string) => [{ type: "text", text }];
+const toTextContent = (text: string) => [{ type: "text", text }];
 
 export function connect(name: string, version: string, handlers: HostEventHandlers): Bridge {
   const pendingRequests = new Map<number, PendingRequest>();
@@ -45,7 +45,7 @@ export function connect(name: string, version: string, handlers: HostEventHandle
 
   const post = (message: Fields): void => window.parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
 
-  function request(method: string, params: Fields, limitMs = REQUEST_MS): Promise<unknown> {
+  function request(method: string, params: Fields, limitMs = REQUEST_TIMEOUT_MS): Promise<unknown> {
     lastId += 1;
     const id = lastId;
     return new Promise((resolve, reject) => {
@@ -64,16 +64,16 @@ export function connect(name: string, version: string, handlers: HostEventHandle
     });
   }
 
-  function merge(more: unknown): void {
+  function mergeContext(more: unknown): void {
     context = { ...context, ...fieldsOf(more) };
     handlers.context(context);
   }
 
   function resolveRequest(message: Fields): void {
     const { id } = message;
-    const asked = typeof id === "number" ? pendingRequests.get(id) : undefined;
+    const pendingRequest = typeof id === "number" ? pendingRequests.get(id) : undefined;
     if (typeof id === "number") pendingRequests.delete(id);
-    asked?.resolve(message);
+    pendingRequest?.resolve(message);
   }
 
   function handleMessage(message: Fields): void {
@@ -93,7 +93,7 @@ export function connect(name: string, version: string, handlers: HostEventHandle
         handlers.cancelled(textOf(params["reason"]));
         break;
       case "ui/notifications/host-context-changed":
-        merge(params);
+        mergeContext(params);
         break;
       case "ui/resource-teardown":
         handlers.teardown();
@@ -113,41 +113,41 @@ export function connect(name: string, version: string, handlers: HostEventHandle
     if (source === window.parent && message["jsonrpc"] === "2.0") handleMessage(message);
   });
 
-  function followSize(): void {
+  function observeSize(): void {
     let last = 0;
-    let isPlanned = false;
+    let isScheduled = false;
     const reportSize = () => {
-      isPlanned = false;
+      isScheduled = false;
       const { width, height } = document.documentElement.getBoundingClientRect();
       if (Math.ceil(height) === last) return;
       last = Math.ceil(height);
       post({ method: "ui/notifications/size-changed", params: { width: Math.ceil(width), height: last } });
     };
     new ResizeObserver(() => {
-      if (!isPlanned) setTimeout(reportSize, SIZE_MS);
-      isPlanned = true;
+      if (!isScheduled) setTimeout(reportSize, SIZE_DEBOUNCE_MS);
+      isScheduled = true;
     }).observe(document.documentElement);
   }
 
-  async function greet(): Promise<void> {
+  async function initialize(): Promise<void> {
     const params = {
       protocolVersion: PROTOCOL,
       appInfo: { name, version },
       appCapabilities: { availableDisplayModes: ["inline"] },
     };
-    const { hostCapabilities, hostContext } = fieldsOf(await request("ui/initialize", params, HELLO_MS));
+    const { hostCapabilities, hostContext } = fieldsOf(await request("ui/initialize", params, INITIALIZE_TIMEOUT_MS));
     capabilities = fieldsOf(hostCapabilities);
-    merge(hostContext);
+    mergeContext(hostContext);
     post({ method: "ui/notifications/initialized", params: {} });
-    followSize();
+    observeSize();
   }
 
   return {
-    ready: greet(),
+    ready: initialize(),
     can: (what) => capabilities[what] !== undefined,
-    callTool: (tool, args) => request("tools/call", { name: tool, arguments: args }, TOOL_MS),
-    sendMessage: (text) => request("ui/message", { role: "user", content: block(text) }),
-    inform: (text) => request("ui/update-model-context", { content: block(text) }),
+    callTool: (tool, args) => request("tools/call", { name: tool, arguments: args }, TOOL_TIMEOUT_MS),
+    sendMessage: (text) => request("ui/message", { role: "user", content: toTextContent(text) }),
+    updateModelContext: (text) => request("ui/update-model-context", { content: toTextContent(text) }),
     download: (file, mimeType, text) =>
       request("ui/download-file", {
         contents: [{ type: "resource", resource: { uri: `file:///${file}`, mimeType, text } }],

@@ -1,14 +1,21 @@
 // The view of show_divisions: states or districts as a table, bars and tiles, with coverage and vintage always in sight.
 import { useState } from "preact/hooks";
-import { csvOf } from "./divisions/csv.ts";
-import { ExportButton } from "./divisions/export.tsx";
-import { type Column, type Divisions, divisionsOf, type Figure, type Sorting, shownRows } from "./divisions/model.ts";
+import { toCsv } from "./divisions/csv.ts";
+import { ExportButton } from "./divisions/export-button.tsx";
+import {
+  type Column,
+  type Divisions,
+  divisionsOf,
+  type Figure,
+  filterAndSortRows,
+  type SortOrder,
+} from "./divisions/model.ts";
 import { type Heading, Table } from "./divisions/table.tsx";
 import { TileGrid } from "./divisions/tile-grid.tsx";
 import "./divisions.css";
-import { dayOf, figure, timeOf } from "./dress.ts";
+import { formatDay, formatNumber, formatTime } from "./host-context.ts";
 import { type Fields, numberOf, reasonOf } from "./values.ts";
-import { mount, Problem, type Shown } from "./view.tsx";
+import { mount, Problem, type ViewProps } from "./view.tsx";
 
 const HEADINGS: Readonly<Record<Divisions["level"], readonly Heading[]>> = {
   state: [
@@ -24,7 +31,7 @@ const HEADINGS: Readonly<Record<Divisions["level"], readonly Heading[]>> = {
   ],
 };
 
-const FIGURE_WORDS: Readonly<Record<Figure, string>> = {
+const FIGURE_LABELS: Readonly<Record<Figure, string>> = {
   mandalCount: "mandals",
   districtCount: "districts",
   mandalsPerDistrict: "mandals per district",
@@ -52,7 +59,7 @@ function Totals({ totals }: Pick<Divisions, "totals">) {
       {known.map(({ name, text, value }) => (
         <div key={name}>
           <dt>{text}</dt>
-          <dd>{figure(value)}</dd>
+          <dd>{formatNumber(value)}</dd>
         </div>
       ))}
     </dl>
@@ -66,15 +73,15 @@ function Vintage({ divisions }: { readonly divisions: Divisions }) {
       <li class={isComplete ? "" : "wait"}>
         Coverage: {coverage}, {isComplete ? "complete" : "not complete"}
       </li>
-      <li>Source updated {sourceDays.length === 0 ? "at a time not stated" : sourceDays.map(dayOf).join(", ")}</li>
+      <li>Source updated {sourceDays.length === 0 ? "at a time not stated" : sourceDays.map(formatDay).join(", ")}</li>
       {isFallback && <li class="wait">In part from a fallback source</li>}
-      <li>Read {timeOf(readAt)}</li>
+      <li>Read {formatTime(readAt)}</li>
     </ul>
   );
 }
 
 /** Reads what is not read yet: with the longest wait, as the answer itself advises. */
-function ReadOn({ args, refresh }: { readonly args: Fields; readonly refresh: Shown["refresh"] }) {
+function ReadMissing({ args, refresh }: { readonly args: Fields; readonly refresh: ViewProps["refresh"] }) {
   const [state, setState] = useState<"idle" | "reading" | { readonly why: string }>("idle");
   async function read(): Promise<void> {
     setState("reading");
@@ -91,18 +98,18 @@ function ReadOn({ args, refresh }: { readonly args: Fields; readonly refresh: Sh
   );
 }
 
-function DivisionsView({ result, host, refresh }: Shown) {
+function DivisionsView({ result, host, refresh }: ViewProps) {
   const [filter, setFilter] = useState("");
-  const [sorting, setSorting] = useState<Sorting>({ by: "mandalCount", isDescending: true });
+  const [sorting, setSorting] = useState<SortOrder>({ by: "mandalCount", isDescending: true });
   const [barBy, setBarBy] = useState<Figure>("mandalCount");
   const divisions = divisionsOf(result);
   if (divisions === undefined)
     return <Problem text="These are no divisions: the host has handed over something else." />;
   const { level, rows, totalRows, totals, consistency, isComplete, missing } = divisions;
-  const shown = shownRows(rows, filter, sorting);
+  const shown = filterAndSortRows(rows, filter, sorting);
   const headings = HEADINGS[level];
-  const title = `${level === "state" ? "States" : "Districts"} by ${FIGURE_WORDS[barBy]}`;
-  const counted = `${figure(shown.length)} of ${figure(totalRows)}`;
+  const title = `${level === "state" ? "States" : "Districts"} by ${FIGURE_LABELS[barBy]}`;
+  const counted = `${formatNumber(shown.length)} of ${formatNumber(totalRows)}`;
   const { nextStep } = result;
 
   function sortBy(column: Column): void {
@@ -123,7 +130,7 @@ function DivisionsView({ result, host, refresh }: Shown) {
         <div class="missing wait">
           <p>Not read: {missing.join("; ")}</p>
           {host?.can("serverTools") && nextStep?.tool === "show_divisions" && (
-            <ReadOn args={nextStep.arguments} refresh={refresh} />
+            <ReadMissing args={nextStep.arguments} refresh={refresh} />
           )}
         </div>
       )}
@@ -143,7 +150,7 @@ function DivisionsView({ result, host, refresh }: Shown) {
             </label>
             <ExportButton
               csv={() =>
-                csvOf(
+                toCsv(
                   divisions,
                   shown,
                   headings.map(({ column }) => column),
@@ -161,7 +168,7 @@ function DivisionsView({ result, host, refresh }: Shown) {
             </ul>
           )}
         </div>
-        {level === "state" && <TileGrid rows={shown} all={rows} by={barBy} what={FIGURE_WORDS[barBy]} />}
+        {level === "state" && <TileGrid rows={shown} all={rows} by={barBy} figureLabel={FIGURE_LABELS[barBy]} />}
       </div>
       {shown.length === 0 ? (
         <p class="muted">{rows.length === 0 ? "There are none." : "No name fits the filter."}</p>
@@ -180,4 +187,4 @@ function DivisionsView({ result, host, refresh }: Shown) {
   );
 }
 
-mount({ tool: "show_divisions", what: "the divisions", Body: DivisionsView });
+mount({ tool: "show_divisions", label: "the divisions", Body: DivisionsView });

@@ -1,10 +1,10 @@
 // The view of show_usage: what is used, reserved and left of each quota, with the exact figures.
 import { useState } from "preact/hooks";
-import { timeIn, timeOf } from "./dress.ts";
-import { type Bucket, isNothing, percentOf, type Usage, usageOf } from "./usage/model.ts";
+import { formatTime, formatTimeInZone } from "./host-context.ts";
+import { type Bucket, isZero, percentOf, type Usage, usageOf } from "./usage/model.ts";
 import "./usage.css";
 import { reasonOf } from "./values.ts";
-import { mount, Problem, type Shown } from "./view.tsx";
+import { mount, Problem, type ViewProps } from "./view.tsx";
 
 function Figures({ bucket }: { readonly bucket: Bucket }) {
   const rows = [
@@ -31,7 +31,7 @@ function Figures({ bucket }: { readonly bucket: Bucket }) {
 function Quota({ bucket, resetTimezone }: { readonly bucket: Bucket } & Pick<Usage, "resetTimezone">) {
   const { metric, unit, granted, used, reserved, remaining, resetAt } = bucket;
   const usedPercent = percentOf(used, granted);
-  const isUsedUp = isNothing(remaining);
+  const isUsedUp = isZero(remaining);
   return (
     <li class="quota">
       <h2>
@@ -46,12 +46,12 @@ function Quota({ bucket, resetTimezone }: { readonly bucket: Bucket } & Pick<Usa
         />
       </div>
       <Figures bucket={bucket} />
-      {resetAt !== "" && <p class="muted reset">Resets {timeIn(resetAt, resetTimezone)}</p>}
+      {resetAt !== "" && <p class="muted reset">Resets {formatTimeInZone(resetAt, resetTimezone)}</p>}
     </li>
   );
 }
 
-function UsageView({ result, args, host, refresh }: Shown) {
+function UsageView({ result, args, host, refresh }: ViewProps) {
   const [problem, setProblem] = useState<string>();
   const usage = usageOf(result);
   if (usage === undefined) return <Problem text="This is no usage: the host has handed over something else." />;
@@ -86,7 +86,7 @@ function UsageView({ result, args, host, refresh }: Shown) {
       )}
       {problem !== undefined && <Problem text={problem} />}
       <footer>
-        <span>Observed {timeOf(observedAt)}</span>
+        <span>Observed {formatTime(observedAt)}</span>
         {host?.can("serverTools") && (
           <button type="button" onClick={() => void update()}>
             Update now
@@ -97,4 +97,4 @@ function UsageView({ result, args, host, refresh }: Shown) {
   );
 }
 
-mount({ tool: "show_usage", what: "the usage", Body: UsageView });
+mount({ tool: "show_usage", label: "the usage", Body: UsageView });

@@ -5,21 +5,21 @@ import type { JSX } from "preact";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Bridge, connect } from "./bridge.ts";
-import { dress } from "./dress.ts";
+import { applyHostContext } from "./host-context.ts";
 import "./style.css";
 import { type Fields, parseToolResult, reasonOf, type ToolResult } from "./values.ts";
 
 /** Some hosts hand no result to a view: with the arguments it asks by itself. */
-const NO_RESULT_MS = 4_000;
+const RESULT_TIMEOUT_MS = 4_000;
 const VERSION = "1";
 
-export interface Shown {
+export interface ViewProps {
   readonly result: ToolResult;
   readonly args: Fields;
   /** Undefined on a page by itself. */
   readonly host: Bridge | undefined;
   /** Calls the view's own tool. Rejects where the host refuses or does not answer. */
-  ask(args: Fields): Promise<ToolResult>;
+  callTool(args: Fields): Promise<ToolResult>;
   /** The same, and shows what it answers. */
   refresh(args: Fields): Promise<ToolResult>;
 }
@@ -27,11 +27,11 @@ export interface Shown {
 interface View {
   readonly tool: string;
   /** Of what it shows, in lower case. */
-  readonly what: string;
-  readonly Body: (shown: Shown) => JSX.Element;
+  readonly label: string;
+  readonly Body: (shown: ViewProps) => JSX.Element;
 }
 
-interface Given {
+interface ViewState {
   readonly args: Fields | undefined;
   readonly result: ToolResult | undefined;
   /** Why there is nothing to wait for. */
@@ -39,7 +39,7 @@ interface Given {
 }
 
 /** What `mic-mcp show` has put into the page. */
-function dataInPage(): ToolResult | undefined {
+function readEmbeddedResult(): ToolResult | undefined {
   const data = document.getElementById("data")?.textContent;
   return data ? parseToolResult(JSON.parse(data)) : undefined;
 }
@@ -52,31 +52,31 @@ export function Problem({ text }: { readonly text: string }) {
   );
 }
 
-function Framed({ tool, what, Body }: View) {
-  const [given, setGiven] = useState<Given>({ args: undefined, result: undefined, problem: undefined });
+function HostedView({ tool, label, Body }: View) {
+  const [viewState, setViewState] = useState<ViewState>({ args: undefined, result: undefined, problem: undefined });
   const [host, setHost] = useState<Bridge>();
-  const { args, result, problem } = given;
-  const give = (more: Partial<Given>) => setGiven((before) => ({ ...before, ...more }));
+  const { args, result, problem } = viewState;
+  const updateViewState = (more: Partial<ViewState>) => setViewState((before) => ({ ...before, ...more }));
 
   useEffect(() => {
-    const bridge = connect(`mic-mcp ${what}`, VERSION, {
-      input: (input) => give({ args: input }),
-      result: (result) => give({ result: parseToolResult(result) }),
-      cancelled: (why) => give({ problem: `The call was cancelled${why === "" ? "" : `: ${why}`}.` }),
+    const bridge = connect(`mic-mcp ${label}`, VERSION, {
+      input: (input) => updateViewState({ args: input }),
+      result: (result) => updateViewState({ result: parseToolResult(result) }),
+      cancelled: (why) => updateViewState({ problem: `The call was cancelled${why === "" ? "" : `: ${why}`}.` }),
       teardown: () => window.dispatchEvent(new Event("teardown")),
-      context: dress,
+      context: applyHostContext,
     });
     bridge.ready.then(
       () => setHost(bridge),
-      () => give({ problem: `The host does not answer: it cannot show ${what} here.` }),
+      () => updateViewState({ problem: `The host does not answer: it cannot show ${label} here.` }),
     );
   }, []);
 
-  const ask = async (wanted: Fields): Promise<ToolResult> => parseToolResult(await host?.callTool(tool, wanted));
+  const callTool = async (wanted: Fields): Promise<ToolResult> => parseToolResult(await host?.callTool(tool, wanted));
 
   async function refresh(wanted: Fields): Promise<ToolResult> {
-    const answer = await ask(wanted);
-    if (!answer.isError) give({ result: answer });
+    const answer = await callTool(wanted);
+    if (!answer.isError) updateViewState({ result: answer });
     return answer;
   }
 
@@ -84,30 +84,30 @@ function Framed({ tool, what, Body }: View) {
     if (result !== undefined || problem !== undefined || args === undefined || !host?.can("serverTools")) return;
     const timer = setTimeout(() => {
       refresh(args).then(
-        (answer) => answer.isError && give({ result: answer }),
-        (error: unknown) => give({ problem: reasonOf(error) }),
+        (answer) => answer.isError && updateViewState({ result: answer }),
+        (error: unknown) => updateViewState({ problem: reasonOf(error) }),
       );
-    }, NO_RESULT_MS);
+    }, RESULT_TIMEOUT_MS);
     return () => clearTimeout(timer);
   }, [result, problem, args, host]);
 
   if (result?.isError) return <Problem text={result.text || "It failed, without a word why."} />;
-  if (result) return <Body result={result} args={args ?? {}} host={host} ask={ask} refresh={refresh} />;
+  if (result) return <Body result={result} args={args ?? {}} host={host} callTool={callTool} refresh={refresh} />;
   if (problem !== undefined) return <Problem text={problem} />;
   return (
     <p class="waiting" role="status">
-      Waiting for {what} …
+      Waiting for {label} …
     </p>
   );
 }
 
-function ByItself({ result, view: { Body } }: { readonly result: ToolResult; readonly view: View }) {
-  return <Body result={result} args={{}} host={undefined} ask={async () => result} refresh={async () => result} />;
+function StandaloneView({ result, view: { Body } }: { readonly result: ToolResult; readonly view: View }) {
+  return <Body result={result} args={{}} host={undefined} callTool={async () => result} refresh={async () => result} />;
 }
 
 /** Draws the view into the page. */
 export function mount(view: View): void {
   const root = document.getElementById("app");
-  const result = dataInPage();
-  if (root) render(result ? <ByItself result={result} view={view} /> : <Framed {...view} />, root);
+  const result = readEmbeddedResult();
+  if (root) render(result ? <StandaloneView result={result} view={view} /> : <HostedView {...view} />, root);
 }

@@ -1,6 +1,6 @@
 // Actions of the journal as the view lists them: unresolved ones come first.
 
-import type { Call } from "../act.ts";
+import type { Call } from "../calls.ts";
 import { type Fields, fieldsOf, isFields, listOf, numberOf, type ToolResult, textOf } from "../values.ts";
 
 export interface ActionShown {
@@ -8,7 +8,7 @@ export interface ActionShown {
   readonly key: string;
   readonly state: string;
   readonly about: string;
-  readonly made: string;
+  readonly resourceId: string;
   readonly code: string;
   readonly attempts: number;
   readonly updatedAt: string;
@@ -47,7 +47,7 @@ function actionOf(value: unknown): ActionShown {
     key: textOf(idempotencyKey),
     state: textOf(state),
     about: textOf(about),
-    made: textOf(resourceId),
+    resourceId: textOf(resourceId),
     code: textOf(code),
     attempts: numberOf(attempts) ?? 0,
     updatedAt: textOf(updatedAt),
@@ -65,8 +65,8 @@ export function actionsOf({ structured }: ToolResult): readonly ActionShown[] | 
 export const isResolved = ({ state }: ActionShown): boolean => state === "succeeded" || state === "rejected";
 
 const ORDER = ["unknown", "in_progress"];
-const placeOf = ({ state }: ActionShown): number => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
+const rankOf = ({ state }: ActionShown): number => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
 
 /** Unknown outcomes, actions in progress, then the rest; the latest first in each. */
-export const inOrder = (actions: readonly ActionShown[]): readonly ActionShown[] =>
-  [...actions].sort((a, b) => placeOf(a) - placeOf(b) || b.updatedAt.localeCompare(a.updatedAt));
+export const sortActions = (actions: readonly ActionShown[]): readonly ActionShown[] =>
+  [...actions].sort((a, b) => rankOf(a) - rankOf(b) || b.updatedAt.localeCompare(a.updatedAt));

@@ -2,19 +2,19 @@
 import type { Column, Divisions, Row } from "./model.ts";
 
 /** A spreadsheet takes such a text for a formula. */
-const harmless = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+const escapeFormula = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
 
-const cell = (value: string | number): string => {
-  const text = typeof value === "string" ? harmless(value) : String(value);
+const toCell = (value: string | number): string => {
+  const text = typeof value === "string" ? escapeFormula(value) : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-const line = (text: string): string => `# ${text.replace(/[\r\n]+/g, " ")}`;
+const toCommentLine = (text: string): string => `# ${text.replace(/[\r\n]+/g, " ")}`;
 
 const contentOf = (row: Row, column: Column): string | number =>
   column === "name" || column === "stateName" ? row[column] : row.figures[column];
 
-export function csvOf(divisions: Divisions, rows: readonly Row[], columns: readonly Column[]): string {
+export function toCsv(divisions: Divisions, rows: readonly Row[], columns: readonly Column[]): string {
   const { coverage, isComplete, missing, sourceDays, readAt, totalRows } = divisions;
   const notes = [
     `coverage: ${coverage}, ${isComplete ? "complete" : "not complete"}`,
@@ -22,6 +22,6 @@ export function csvOf(divisions: Divisions, rows: readonly Row[], columns: reado
     `source updated: ${sourceDays.join(", ") || "not stated"}; read: ${readAt}`,
     `rows: ${rows.length} of ${totalRows}`,
   ];
-  const table = rows.map((row) => [row.code, ...columns.map((column) => contentOf(row, column))].map(cell).join(","));
-  return [...notes.map(line), ["code", ...columns].join(","), ...table, ""].join("\r\n");
+  const table = rows.map((row) => [row.code, ...columns.map((column) => contentOf(row, column))].map(toCell).join(","));
+  return [...notes.map(toCommentLine), ["code", ...columns].join(","), ...table, ""].join("\r\n");
 }

@@ -68,22 +68,26 @@ export function divisionsOf({ structured }: ToolResult): Divisions | undefined {
   };
 }
 
-export interface Sorting {
+export interface SortOrder {
   readonly by: Column;
   readonly isDescending: boolean;
 }
 
 /** Without case, accents and punctuation. */
-export const folded = (text: string): string =>
+export const foldText = (text: string): string =>
   text
     .normalize("NFKD")
     .replace(/[^\p{L}\p{N} ]/gu, "")
     .toLowerCase();
 
-export function shownRows(rows: readonly Row[], filter: string, { by, isDescending }: Sorting): readonly Row[] {
-  const wanted = folded(filter).trim();
+export function filterAndSortRows(
+  rows: readonly Row[],
+  filter: string,
+  { by, isDescending }: SortOrder,
+): readonly Row[] {
+  const wanted = foldText(filter).trim();
   const fits = ({ name, code, stateName }: Row) =>
-    [name, code, stateName].some((text) => folded(text).includes(wanted));
+    [name, code, stateName].some((text) => foldText(text).includes(wanted));
   const compare = (a: Row, b: Row): number =>
     by === "name" || by === "stateName" ? a[by].localeCompare(b[by]) : a.figures[by] - b.figures[by];
   const sign = isDescending ? -1 : 1;

@@ -1,6 +1,6 @@
 // The rows as a table that sorts by its headings, with a bar for the figure that it is sorted by.
-import { figure } from "../dress.ts";
-import type { Column, Figure, Row, Sorting } from "./model.ts";
+import { formatNumber } from "../host-context.ts";
+import type { Column, Figure, Row, SortOrder } from "./model.ts";
 
 export interface Heading {
   readonly column: Column;
@@ -30,7 +30,7 @@ function Head({ column, text, sorting, onSort }: Heading & Pick<Props, "sorting"
 interface Props {
   readonly headings: readonly Heading[];
   readonly rows: readonly Row[];
-  readonly sorting: Sorting;
+  readonly sorting: SortOrder;
   readonly barBy: Figure;
   /** Of all rows, shown or not. */
   readonly largest: number;
@@ -56,7 +56,7 @@ export function Table({ headings, rows, sorting, barBy, largest, caption, onSort
             {headings.map(({ column }) =>
               isFigure(column) ? (
                 <td key={column} class="figure">
-                  {figure(row.figures[column], column === "mandalsPerDistrict" ? 2 : 0)}
+                  {formatNumber(row.figures[column], column === "mandalsPerDistrict" ? 2 : 0)}
                 </td>
               ) : (
                 <td key={column} class={headings.length === 3 && column === "name" ? "text long" : "text"}>

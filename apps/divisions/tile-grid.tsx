@@ -1,5 +1,5 @@
 // States as tiles, in five shades: as many states in each as can be.
-import { figure } from "../dress.ts";
+import { formatNumber } from "../host-context.ts";
 import { TILES } from "../tiles.ts";
 import type { Figure, Row } from "./model.ts";
 
@@ -26,7 +26,7 @@ function Legend({ shades }: { readonly shades: ReadonlyMap<number, number> }) {
         .map(({ shade, low, high }) => (
           <li key={shade}>
             <span class={`swatch shade-${shade}`} />
-            {low === high ? figure(low) : `${figure(low)}–${figure(high)}`}
+            {low === high ? formatNumber(low) : `${formatNumber(low)}–${formatNumber(high)}`}
           </li>
         ))}
     </ul>
@@ -38,16 +38,20 @@ interface Props {
   /** Of all rows, shown or not: a shade means the same whatever is filtered. */
   readonly all: readonly Row[];
   readonly by: Figure;
-  readonly what: string;
+  readonly figureLabel: string;
 }
 
-export function TileGrid({ rows, all, by, what }: Props) {
+export function TileGrid({ rows, all, by, figureLabel }: Props) {
   const shades = shadesOf(all.map(({ figures }) => figures[by]));
   const placed = rows.filter(({ code }) => TILES.has(code));
   if (all.length < 2 || !all.some(({ code }) => TILES.has(code))) return null;
   return (
     <figure class="tiles">
-      <div class="grid" role="img" aria-label={`States as tiles, shaded by ${what}; the table has the same figures.`}>
+      <div
+        class="grid"
+        role="img"
+        aria-label={`States as tiles, shaded by ${figureLabel}; the table has the same figures.`}
+      >
         {placed.map(({ code, figures }) => {
           const [column = 0, row = 0] = TILES.get(code) ?? [];
           return (
@@ -57,7 +61,7 @@ export function TileGrid({ rows, all, by, what }: Props) {
               style={{ gridColumn: column, gridRow: row + 1 }}
             >
               <b>{code}</b>
-              {figure(figures[by])}
+              {formatNumber(figures[by])}
             </span>
           );
         })}

@@ -1,7 +1,7 @@
 // Retry and cancel. The first press asks, in its place; the second does it, under a key that was made when it was asked.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { act, type Call, inWords, newKey, type Outcome, wayOf } from "../act.ts";
 import type { Bridge } from "../bridge.ts";
+import { type Call, callModeOf, createIdempotencyKey, formatCall, type Outcome, performCall } from "../calls.ts";
 import { type Fields, fieldsOf, type ToolResult, textOf } from "../values.ts";
 import { Problem } from "../view.tsx";
 import { hasEnded, type JobShown } from "./model.ts";
@@ -10,11 +10,11 @@ interface Choice extends Call {
   readonly label: string;
   readonly question: string;
   readonly yes: string;
-  readonly look: "main" | "throws";
+  readonly look: "main" | "destructive";
 }
 
 /** What the tool's answer advises; the view decides nothing. */
-function retryOf({ nextStep }: ToolResult): Choice | undefined {
+function toRetryChoice({ nextStep }: ToolResult): Choice | undefined {
   if (nextStep?.tool !== "retry_job") return undefined;
   const isRestart = nextStep.arguments["retryMode"] === "RESTART";
   return {
@@ -22,11 +22,11 @@ function retryOf({ nextStep }: ToolResult): Choice | undefined {
     label: isRestart ? "Restart the job" : "Retry the job",
     question: isRestart ? "Run it anew? Finished stages are thrown away." : "Run it again? Finished stages are kept.",
     yes: isRestart ? "Yes, restart" : "Yes, retry",
-    look: isRestart ? "throws" : "main",
+    look: isRestart ? "destructive" : "main",
   };
 }
 
-const cancelOf = (job: JobShown): Choice | undefined =>
+const toCancelChoice = (job: JobShown): Choice | undefined =>
   hasEnded(job)
     ? undefined
     : {
@@ -35,17 +35,19 @@ const cancelOf = (job: JobShown): Choice | undefined =>
         label: "Cancel the job",
         question: "Cancel it? What it has done is given up.",
         yes: "Yes, cancel",
-        look: "throws",
+        look: "destructive",
       };
 
-const keyed = (args: Fields): Fields =>
-  typeof args["idempotencyKey"] === "string" ? args : { ...args, idempotencyKey: newKey() };
+const withIdempotencyKey = (args: Fields): Fields =>
+  typeof args["idempotencyKey"] === "string" ? args : { ...args, idempotencyKey: createIdempotencyKey() };
 
 function OutcomeText({ outcome, call }: { readonly outcome: Outcome; readonly call: Call }) {
   switch (outcome.kind) {
     case "done":
       return outcome.agentKnows ? null : (
-        <p class="notice wait">It was done, and the agent could not be told: tell it not to repeat {inWords(call)}.</p>
+        <p class="notice wait">
+          It was done, and the agent could not be told: tell it not to repeat {formatCall(call)}.
+        </p>
       );
     case "failed":
       return <Problem text={outcome.text} />;
@@ -71,57 +73,57 @@ interface Props {
 }
 
 export function Buttons({ job, result, host, onDone }: Props) {
-  const [asked, setAsked] = useState<Choice>();
+  const [pendingChoice, setPendingChoice] = useState<Choice>();
   const [isSending, setSending] = useState(false);
   const [last, setLast] = useState<{ readonly outcome: Outcome; readonly call: Call }>();
   const yes = useRef<HTMLButtonElement>(null);
   const first = useRef<HTMLButtonElement>(null);
-  useEffect(() => yes.current?.focus(), [asked]);
-  if (host === undefined || wayOf(host) === "none") return null;
+  useEffect(() => yes.current?.focus(), [pendingChoice]);
+  if (host === undefined || callModeOf(host) === "none") return null;
   const bridge = host;
-  const choices = [retryOf(result), cancelOf(job)].filter((choice) => choice !== undefined);
+  const choices = [toRetryChoice(result), toCancelChoice(job)].filter((choice) => choice !== undefined);
 
-  function ask(choice: Choice): void {
+  function askConfirmation(choice: Choice): void {
     setLast(undefined);
-    setAsked({ ...choice, arguments: keyed(choice.arguments) });
+    setPendingChoice({ ...choice, arguments: withIdempotencyKey(choice.arguments) });
   }
 
-  function leave(): void {
-    setAsked(undefined);
+  function closeQuestion(): void {
+    setPendingChoice(undefined);
     setTimeout(() => first.current?.focus());
   }
 
-  async function go({ tool, arguments: args }: Choice): Promise<void> {
+  async function sendCall({ tool, arguments: args }: Choice): Promise<void> {
     if (isSending) return;
     setSending(true);
     const call = { tool, arguments: args };
-    const outcome = await act(bridge, call);
+    const outcome = await performCall(bridge, call);
     setSending(false);
     setLast({ outcome, call });
     if (outcome.kind === "unknown") return;
-    leave();
+    closeQuestion();
     if (outcome.kind !== "done") return;
-    const made = textOf(fieldsOf(outcome.result.structured["data"])["id"]);
-    onDone(tool === "retry_job" && made !== "" ? made : undefined);
+    const newJobId = textOf(fieldsOf(outcome.result.structured["data"])["id"]);
+    onDone(tool === "retry_job" && newJobId !== "" ? newJobId : undefined);
   }
 
   return (
     <section class="buttons" aria-label="Actions">
-      {asked ? (
+      {pendingChoice ? (
         <p class="question">
-          <span id="question">{asked.question}</span>
+          <span id="question">{pendingChoice.question}</span>
           <button
             ref={yes}
             type="button"
-            class={asked.look}
+            class={pendingChoice.look}
             aria-describedby="question"
             aria-disabled={isSending}
-            onClick={() => void go(asked)}
+            onClick={() => void sendCall(pendingChoice)}
           >
-            {isSending ? "Sending …" : last?.outcome.kind === "unknown" ? "Try again" : asked.yes}
+            {isSending ? "Sending …" : last?.outcome.kind === "unknown" ? "Try again" : pendingChoice.yes}
           </button>
           {!isSending && (
-            <button type="button" onClick={leave}>
+            <button type="button" onClick={closeQuestion}>
               No
             </button>
           )}
@@ -133,7 +135,7 @@ export function Buttons({ job, result, host, onDone }: Props) {
             ref={at === 0 ? first : null}
             type="button"
             class={choice.look}
-            onClick={() => ask(choice)}
+            onClick={() => askConfirmation(choice)}
           >
             {choice.label}
           </button>

@@ -74,32 +74,33 @@ export function jobOf({ structured }: ToolResult): JobShown | undefined {
   };
 }
 
-interface StateWord {
-  readonly word: string;
+interface StateLabel {
+  readonly label: string;
   readonly tone: Tone;
 }
 
-const STATES: ReadonlyMap<string, StateWord> = new Map([
-  ["PREPARING", { word: "preparing", tone: "work" }],
-  ["QUEUED", { word: "queued", tone: "work" }],
-  ["RUNNING", { word: "running", tone: "work" }],
-  ["WAITING_REVIEW", { word: "in review", tone: "wait" }],
-  ["PAUSED", { word: "paused", tone: "wait" }],
-  ["SUCCEEDED", { word: "done", tone: "good" }],
-  ["FAILED", { word: "failed", tone: "bad" }],
-  ["CANCELLED", { word: "cancelled", tone: "muted" }],
-  ["PENDING", { word: "pending", tone: "muted" }],
-  ["NOT_REQUIRED", { word: "not needed", tone: "muted" }],
+const STATES: ReadonlyMap<string, StateLabel> = new Map([
+  ["PREPARING", { label: "preparing", tone: "work" }],
+  ["QUEUED", { label: "queued", tone: "work" }],
+  ["RUNNING", { label: "running", tone: "work" }],
+  ["WAITING_REVIEW", { label: "in review", tone: "wait" }],
+  ["PAUSED", { label: "paused", tone: "wait" }],
+  ["SUCCEEDED", { label: "done", tone: "good" }],
+  ["FAILED", { label: "failed", tone: "bad" }],
+  ["CANCELLED", { label: "cancelled", tone: "muted" }],
+  ["PENDING", { label: "pending", tone: "muted" }],
+  ["NOT_REQUIRED", { label: "not needed", tone: "muted" }],
 ]);
 
-export const wordOf = (state: string): StateWord => STATES.get(state) ?? { word: state, tone: "wait" };
+export const stateLabelOf = (state: string): StateLabel => STATES.get(state) ?? { label: state, tone: "wait" };
 
 const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"]);
 export const hasEnded = ({ state }: JobShown): boolean => ENDED.has(state);
 
-const isBehind = ({ state }: StageShown): boolean => state === "SUCCEEDED" || state === "NOT_REQUIRED";
-export const stagesBehind = ({ stages }: JobShown): number => stages.filter(isBehind).length;
-export const currentStage = ({ stages }: JobShown): StageShown | undefined => stages.find((stage) => !isBehind(stage));
+const isStageFinished = ({ state }: StageShown): boolean => state === "SUCCEEDED" || state === "NOT_REQUIRED";
+export const countFinishedStages = ({ stages }: JobShown): number => stages.filter(isStageFinished).length;
+export const currentStage = ({ stages }: JobShown): StageShown | undefined =>
+  stages.find((stage) => !isStageFinished(stage));
 
 /** The first and last letters of an id: enough to tell two apart, and the whole is in its title. */
 export const shortId = (id: string): string => (id.length <= 16 ? id : `${id.slice(0, 10)}…${id.slice(-4)}`);

@@ -1,8 +1,8 @@
 // The nine stages: in a row where there is room, in three, or one below the other.
-import { type StageShown, type Tone, wordOf } from "./model.ts";
+import { type StageShown, stateLabelOf, type Tone } from "./model.ts";
 
 /** Drawn on 12 by 12. */
-const SIGNS: Readonly<Record<string, string>> = {
+const STATE_ICONS: Readonly<Record<string, string>> = {
   SUCCEEDED: "M1.5 6.5 4.5 9.5 10.5 2.5",
   RUNNING: "M3 2 9.5 6 3 10Z",
   FAILED: "M2.5 2.5 9.5 9.5M9.5 2.5 2.5 9.5",
@@ -12,10 +12,10 @@ const SIGNS: Readonly<Record<string, string>> = {
   NOT_REQUIRED: "M2 6H10",
 };
 
-function Sign({ state }: { readonly state: string }) {
+function StateIcon({ state }: { readonly state: string }) {
   return (
-    <svg class="sign" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
-      <path d={SIGNS[state] ?? "M5 6H7"} />
+    <svg class="state-icon" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+      <path d={STATE_ICONS[state] ?? "M5 6H7"} />
     </svg>
   );
 }
@@ -23,17 +23,17 @@ function Sign({ state }: { readonly state: string }) {
 const isStarted = ({ done, state }: StageShown): boolean =>
   done > 0 || (state !== "PENDING" && state !== "NOT_REQUIRED");
 
-const share = ({ done, total }: StageShown): number =>
+const percentDone = ({ done, total }: StageShown): number =>
   total === undefined || total <= 0 ? 0 : Math.min(100, (100 * done) / total);
 
 function Stage({ stage }: { readonly stage: StageShown }) {
   const { name, state, attempts, done, total } = stage;
-  const { word, tone } = wordOf(state);
+  const { label, tone } = stateLabelOf(state);
   return (
     <li class={`stage ${tone satisfies Tone}`}>
       <span class="name">{name}</span>
       <span class="state">
-        <Sign state={state} /> {word}
+        <StateIcon state={state} /> {label}
       </span>
       <span class="units">
         {isStarted(stage) && (total === undefined ? `${done} units` : `${done}/${total} units`)}
@@ -41,7 +41,7 @@ function Stage({ stage }: { readonly stage: StageShown }) {
       </span>
       {state === "RUNNING" && total !== undefined && (
         <span class="track" aria-hidden="true">
-          <span class="fill" style={{ width: `${share(stage)}%` }} />
+          <span class="fill" style={{ width: `${percentDone(stage)}%` }} />
         </span>
       )}
     </li>

@@ -51,17 +51,17 @@ export function usageOf({ structured }: ToolResult): Usage | undefined {
 const DECIMALS = 30;
 
 /** In units of the last decimal; zero of what is no amount. */
-function scaled(amount: string): bigint {
-  const [, whole = "0", decimals = ""] = /^(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
-  return BigInt(whole + decimals.slice(0, DECIMALS).padEnd(DECIMALS, "0"));
+function toScaledInteger(amount: string): bigint {
+  const [, integerPart = "0", decimals = ""] = /^(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
+  return BigInt(integerPart + decimals.slice(0, DECIMALS).padEnd(DECIMALS, "0"));
 }
 
 /** In hundredths of a percent exact, and never more than the whole. */
-export function percentOf(part: string, whole: string): number {
-  const of = scaled(whole);
-  if (of === 0n) return 0;
-  const share = Number((scaled(part) * 10_000n) / of) / 100;
+export function percentOf(part: string, total: string): number {
+  const scaledTotal = toScaledInteger(total);
+  if (scaledTotal === 0n) return 0;
+  const share = Number((toScaledInteger(part) * 10_000n) / scaledTotal) / 100;
   return Math.min(100, share);
 }
 
-export const isNothing = (amount: string): boolean => scaled(amount) === 0n;
+export const isZero = (amount: string): boolean => toScaledInteger(amount) === 0n;

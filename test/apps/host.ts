@@ -129,9 +129,9 @@ export async function draw(pages: Pages, options: HostOptions): Promise<Host> {
   const hostContext = { theme: colorScheme, ...context };
   const setting = JSON.stringify({ capabilities, context: hostContext, html, sandboxUrl: pages.sandboxUrl });
   await page.evaluate(`window.draw(${setting.replaceAll("\u2028", "\\u2028")})`);
-  await page.evaluate(`window.tell.sendToolInput({ arguments: ${JSON.stringify(args)} })`);
+  await page.evaluate(`window.bridge.sendToolInput({ arguments: ${JSON.stringify(args)} })`);
   const result = options.result ? options.result.value : JSON.parse((await connection.callTool(tool, args)).raw);
-  if (result !== undefined) await page.evaluate(`window.tell.sendToolResult(${JSON.stringify(result)})`);
+  if (result !== undefined) await page.evaluate(`window.bridge.sendToolResult(${JSON.stringify(result)})`);
   return host;
 }
 
@@ -161,7 +161,7 @@ const THEMES = { light: 320, dark: 1100 };
 export async function findProblems(host: Host): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const [theme, axeWidth] of Object.entries(THEMES)) {
-    await host.page.evaluate(`window.tell.setHostContext({ theme: "${theme}" })`);
+    await host.page.evaluate(`window.bridge.setHostContext({ theme: "${theme}" })`);
     for (const width of [320, 380, 760, 1100]) {
       await host.page.setViewportSize({ width, height: 900 });
       const overflow = await overflowOf(host);

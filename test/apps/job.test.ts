@@ -127,7 +127,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     const failed = await draw("show_job", { jobId: missing });
     await expectShown(failed, (await connection.callTool("show_job", { jobId: missing })).text.split("\n")[0] ?? "");
     const cancelled = await draw("show_job", {}, { result: { value: undefined } });
-    await cancelled.page.evaluate(`window.tell.sendToolCancelled({ reason: "the person stopped it" })`);
+    await cancelled.page.evaluate(`window.bridge.sendToolCancelled({ reason: "the person stopped it" })`);
     await expectShown(cancelled, "The call was cancelled: the person stopped it.");
   });
 
@@ -182,7 +182,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
 
     const other = await draw("show_job", { jobId: (await runningJob(service)).id });
     await expectShown(other, "Updates by itself");
-    await other.page.evaluate("window.tell.teardownResource({})");
+    await other.page.evaluate("window.bridge.teardownResource({})");
     const callCount = other.calls.length;
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(other.calls.length).toBe(callCount);
@@ -239,7 +239,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     const host = await draw("show_job", { jobId: job.id }, { context, capabilities: EVERYTHING });
     await expectShown(host, /Changed \d\d\.\d\d\.\d{4}/);
     expect(await host.frame.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(1, 2, 3)");
-    await host.page.evaluate(`window.tell.setHostContext({ theme: "light" })`);
+    await host.page.evaluate(`window.bridge.setHostContext({ theme: "light" })`);
     await expect.poll(() => host.frame.evaluate("document.documentElement.style.colorScheme")).toBe("light");
   });
 });

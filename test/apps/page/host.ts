@@ -14,7 +14,7 @@ declare global {
     /** The test's own, put here by it. */
     answer(kind: string, params: unknown): Promise<never>;
     draw(setting: Setting): Promise<void>;
-    tell: Pick<
+    bridge: Pick<
       AppBridge,
       "sendToolInput" | "sendToolResult" | "sendToolCancelled" | "teardownResource" | "setHostContext"
     >;
@@ -27,7 +27,7 @@ window.draw = async ({ capabilities, context, html, sandboxUrl }) => {
   bridge.onmessage = (params) => window.answer("message", params);
   bridge.onupdatemodelcontext = (params) => window.answer("context", params);
   bridge.ondownloadfile = (params) => window.answer("download", params);
-  window.tell = bridge;
+  window.bridge = bridge;
   const frame = document.createElement("iframe");
   frame.style.cssText = "width:100%;border:0;display:block;height:200px";
   bridge.addEventListener("sizechange", ({ height }) => {

@@ -1,14 +1,14 @@
 // Puts the host's theme, colors, fonts and safe areas on the page, and tells times as its person has them.
 import { type Fields, fieldsOf, isFields, numberOf, textOf } from "./values.ts";
 
-interface Clock {
+interface LocaleSettings {
   readonly locale: string | undefined;
   readonly timeZone: string | undefined;
 }
 
-let clock: Clock = { locale: undefined, timeZone: undefined };
+let localeSettings: LocaleSettings = { locale: undefined, timeZone: undefined };
 
-function fonts(css: string): void {
+function applyFonts(css: string): void {
   if (css === "" || document.getElementById("fonts")) return;
   const style = document.createElement("style");
   style.id = "fonts";
@@ -16,25 +16,32 @@ function fonts(css: string): void {
   document.head.append(style);
 }
 
-const known = (text: string): string | undefined => (text === "" ? undefined : text);
+const undefinedIfEmpty = (text: string): string | undefined => (text === "" ? undefined : text);
 
-export function dress(context: Fields): void {
+export function applyHostContext(context: Fields): void {
   const root = document.documentElement;
   const theme = textOf(context["theme"]);
   if (theme === "light" || theme === "dark") root.style.colorScheme = theme;
   const { variables, css } = fieldsOf(context["styles"]);
   for (const [name, value] of Object.entries(fieldsOf(variables)))
     if (name.startsWith("--") && typeof value === "string") root.style.setProperty(name, value);
-  fonts(textOf(fieldsOf(css)["fonts"]));
+  applyFonts(textOf(fieldsOf(css)["fonts"]));
   const insets = context["safeAreaInsets"];
   if (isFields(insets))
     for (const side of ["top", "right", "bottom", "left"])
       root.style.setProperty(`--safe-${side}`, `${numberOf(insets[side]) ?? 0}px`);
-  clock = { locale: known(textOf(context["locale"])), timeZone: known(textOf(context["timeZone"])) };
+  localeSettings = {
+    locale: undefinedIfEmpty(textOf(context["locale"])),
+    timeZone: undefinedIfEmpty(textOf(context["timeZone"])),
+  };
 }
 
 /** A host may name a language or a zone that this browser does not know. */
-function inWords(instant: string, options: Intl.DateTimeFormatOptions, { locale, timeZone }: Clock): string {
+function formatInstant(
+  instant: string,
+  options: Intl.DateTimeFormatOptions,
+  { locale, timeZone }: LocaleSettings,
+): string {
   const at = new Date(instant);
   if (Number.isNaN(at.getTime())) return instant;
   try {
@@ -44,9 +51,9 @@ function inWords(instant: string, options: Intl.DateTimeFormatOptions, { locale,
   }
 }
 
-export const timeOf = (instant: string): string =>
-  inWords(instant, { dateStyle: "medium", timeStyle: "medium" }, clock);
-export const dayOf = (instant: string): string => inWords(instant, { dateStyle: "medium" }, clock);
+export const formatTime = (instant: string): string =>
+  formatInstant(instant, { dateStyle: "medium", timeStyle: "medium" }, localeSettings);
+export const formatDay = (instant: string): string => formatInstant(instant, { dateStyle: "medium" }, localeSettings);
 const IN_ZONE = {
   year: "numeric",
   month: "short",
@@ -57,12 +64,13 @@ const IN_ZONE = {
 } as const;
 
 /** In a zone that the data names. */
-export const timeIn = (instant: string, timeZone: string): string => inWords(instant, IN_ZONE, { ...clock, timeZone });
+export const formatTimeInZone = (instant: string, timeZone: string): string =>
+  formatInstant(instant, IN_ZONE, { ...localeSettings, timeZone });
 /** Figures as the person's language groups them; those of a column have the same decimals. */
-export function figure(value: number, decimals?: number): string {
+export function formatNumber(value: number, decimals?: number): string {
   const options = decimals === undefined ? {} : { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   try {
-    return value.toLocaleString(clock.locale, options);
+    return value.toLocaleString(localeSettings.locale, options);
   } catch {
     return value.toLocaleString("en", options);
   }

@@ -1,27 +1,30 @@
 // The tries before this one: a retry is a new job, which names the job that it retries.
 import { useEffect, useState } from "preact/hooks";
 import type { ToolResult } from "../values.ts";
-import { currentStage, type JobShown, jobOf, shortId, wordOf } from "./model.ts";
+import { currentStage, type JobShown, jobOf, shortId, stateLabelOf } from "./model.ts";
 
-const MAX_BACK = 5;
+const MAX_EARLIER_JOBS = 5;
 
 /** The jobs before, the oldest first; as many as can be read. */
-async function triesBefore(job: JobShown, read: (jobId: string) => Promise<ToolResult>): Promise<readonly JobShown[]> {
-  const tries: JobShown[] = [];
-  for (let id = job.retryOf; id !== undefined && tries.length < MAX_BACK; id = tries[0]?.retryOf) {
+async function readEarlierJobs(
+  job: JobShown,
+  read: (jobId: string) => Promise<ToolResult>,
+): Promise<readonly JobShown[]> {
+  const earlierJobs: JobShown[] = [];
+  for (let id = job.retryOf; id !== undefined && earlierJobs.length < MAX_EARLIER_JOBS; id = earlierJobs[0]?.retryOf) {
     const before = await read(id).then(jobOf, () => undefined);
-    if (before === undefined) return tries;
-    tries.unshift(before);
+    if (before === undefined) return earlierJobs;
+    earlierJobs.unshift(before);
   }
-  return tries;
+  return earlierJobs;
 }
 
-function Try({ job, isThis }: { readonly job: JobShown; readonly isThis: boolean }) {
-  const { word, tone } = wordOf(job.state);
+function RetryEntry({ job, isCurrent }: { readonly job: JobShown; readonly isCurrent: boolean }) {
+  const { label, tone } = stateLabelOf(job.state);
   const at = job.state === "FAILED" ? currentStage(job)?.name : undefined;
   return (
     <li>
-      <span class={tone}>{word}</span>
+      <span class={tone}>{label}</span>
       {at !== undefined && ` at ${at}`}
       {job.failure && (
         <>
@@ -30,7 +33,7 @@ function Try({ job, isThis }: { readonly job: JobShown; readonly isThis: boolean
         </>
       )}{" "}
       <code title={job.id}>{shortId(job.id)}</code>
-      {isThis && ", this one"}
+      {isCurrent && ", this one"}
     </li>
   );
 }
@@ -40,33 +43,33 @@ interface Props {
   readonly read: ((jobId: string) => Promise<ToolResult>) | undefined;
 }
 
-export function Tries({ job, read }: Props) {
-  const [before, setBefore] = useState<readonly JobShown[]>([]);
+export function RetryHistory({ job, read }: Props) {
+  const [earlierJobs, setEarlierJobs] = useState<readonly JobShown[]>([]);
   useEffect(() => {
-    let isOld = false;
+    let isStale = false;
     if (read)
-      void triesBefore(job, read).then((tries) => {
-        if (!isOld) setBefore(tries);
+      void readEarlierJobs(job, read).then((tries) => {
+        if (!isStale) setEarlierJobs(tries);
       });
     return () => {
-      isOld = true;
+      isStale = true;
     };
   }, [job.id, read === undefined]);
   if (job.retryOf === undefined) return null;
-  const [oldest] = before;
+  const [oldest] = earlierJobs;
   return (
     <section aria-label="Tries">
       <h2>Tries</h2>
-      <ol class="tries">
+      <ol class="retry-history">
         {(oldest === undefined || oldest.retryOf !== undefined) && (
           <li>
             earlier: <code title={oldest?.retryOf ?? job.retryOf}>{shortId(oldest?.retryOf ?? job.retryOf)}</code>
           </li>
         )}
-        {before.map((each) => (
-          <Try key={each.id} job={each} isThis={false} />
+        {earlierJobs.map((each) => (
+          <RetryEntry key={each.id} job={each} isCurrent={false} />
         ))}
-        <Try job={job} isThis />
+        <RetryEntry job={job} isCurrent />
       </ol>
     </section>
   );

@@ -13,7 +13,7 @@ function download(csv: string, file: string): string {
   return `Saved as ${file}.`;
 }
 
-async function hand(csv: string, file: string, host: Bridge | undefined): Promise<string> {
+async function exportCsv(csv: string, file: string, host: Bridge | undefined): Promise<string> {
   if (host === undefined) return download(csv, file);
   try {
     if (host.can("downloadFile")) {
@@ -37,10 +37,10 @@ export function ExportButton({ csv, file, host }: Props) {
   const [statusText, setStatusText] = useState("");
   return (
     <>
-      <button type="button" onClick={() => void hand(csv(), file, host).then(setStatusText)}>
+      <button type="button" onClick={() => void exportCsv(csv(), file, host).then(setStatusText)}>
         Export CSV
       </button>
-      <span class="said" role="status">
+      <span class="status" role="status">
         {statusText}
       </span>
     </>
