@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import LongestFirst from "./test/support/longest-first.ts";
-import { trialProjects } from "./test/teams/trials/projects.ts";
+import { createChaosProjects } from "./test/teams/chaos/projects.ts";
 
 /** "small" or "whole": the chaos tests, one after the other, instead of all others (`npm run test:chaos`). */
 const { CHAOS } = process.env;
@@ -20,7 +20,7 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000 } },
     projects:
       CHAOS !== undefined
-        ? trialProjects(CHAOS)
+        ? createChaosProjects(CHAOS)
         : [
             { extends: true, test: { name: "structure", include: ["test/*.test.ts"] } },
             // Starting a worker for each file would cost more than the tests: none of them keeps state in a module.

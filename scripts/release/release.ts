@@ -27,7 +27,8 @@ await writeContainer(RELEASE, unpacked);
 const bundle = await packBundle(RELEASE, unpacked, ICON);
 await writeJson(join(RELEASE, "server.json"), await serverJson(bundle));
 await writeText(join(RELEASE, "links.md"), linksPage());
-for (const paper of ["licenses.txt", "sbom.cdx.json"]) await cp(join(unpacked, "dist", paper), join(RELEASE, paper));
+for (const documentFile of ["licenses.txt", "sbom.cdx.json"])
+  await cp(join(unpacked, "dist", documentFile), join(RELEASE, documentFile));
 await rm(unpacked, { recursive: true });
 await writeText(join(RELEASE, "SHA256SUMS"), await checksums());
 const files = await filesBelow(RELEASE);

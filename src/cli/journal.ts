@@ -42,11 +42,11 @@ export function locateJournal({ journalUrl, stateDir }: Pick<Config, "journalUrl
 
 /** Opens a journal and closes it again. Throws Failure if that is not possible. */
 async function tryToOpen(config: JournalConfig, migrates: boolean): Promise<void> {
-  const trial = createConfiguredJournal(config, migrates);
+  const journal = createConfiguredJournal(config, migrates);
   try {
-    await trial.open();
+    await journal.open();
   } finally {
-    await trial.close();
+    await journal.close();
   }
 }
 

@@ -22,8 +22,8 @@ const tsx = (...args: readonly string[]) => node("node_modules/tsx/dist/cli.mjs"
 
 /** The files of the list, with the new tool's name. */
 async function listed(): Promise<readonly string[]> {
-  const paper = await readFile(join(root, "docs/add-a-tool.md"), "utf8");
-  return [...paper.matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(([, file = ""]) => file.replace("<name>", "star-job"));
+  const guide = await readFile(join(root, "docs/add-a-tool.md"), "utf8");
+  return [...guide.matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(([, file = ""]) => file.replace("<name>", "star-job"));
 }
 
 /** Puts `added` before the one place where `anchor` stands. */
@@ -207,7 +207,7 @@ test.skipIf(!isThorough)(
   "the compiler and the tests of all tools pass (needs MIC_TEST_ALL=1)",
   async () => {
     await node("node_modules/typescript/bin/tsc");
-    await vitest("--update", "test/golden/golden.test.ts", "test/mcp/tools/offered-tools.test.ts");
+    await vitest("--update", "test/snapshots/snapshots.test.ts", "test/mcp/tools/offered-tools.test.ts");
     await vitest(
       ...["test/contract/fields.test.ts", "test/emulator/fields.test.ts", "test/tools/success.test.ts"],
       ...["test/injection/hostile-answers.test.ts", "test/mcp/configuration.test.ts"],

@@ -47,16 +47,16 @@ const packageFile = (...path: string[]): string => join(installed, "mic-mcp", ..
 const command = (): string => join(installed, ".bin", "mic-mcp");
 
 test("holds the program, its papers and nothing else", () => {
-  const papers = ["LICENSE", "README.md", "manifest.json", "package.json"];
+  const documents = ["LICENSE", "README.md", "manifest.json", "package.json"];
   const other = packed.filter(
     (path) =>
-      !papers.includes(path) &&
+      !documents.includes(path) &&
       !/^(dist\/([\w-]+\.(js|tsv|txt)|package\.json|sbom\.cdx\.json|apps\/[\w-]+\.html)|skills\/[\w-]+\/SKILL\.md)$/.test(
         path,
       ),
   );
   expect(other).toEqual([]);
-  expect(packed).toEqual(expect.arrayContaining([...papers, "dist/cli.js", "dist/licenses.txt"]));
+  expect(packed).toEqual(expect.arrayContaining([...documents, "dist/cli.js", "dist/licenses.txt"]));
   expect(packed.filter((path) => /test|src|\.ts$|\.map$|node_modules/.test(path))).toEqual([]);
 });
 

@@ -2,7 +2,7 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { wideJson } from "../support/wide-json.ts";
 
-export interface Seen {
+export interface RecordedResult {
   readonly state: string;
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -18,23 +18,23 @@ export interface Seen {
 /** Objects in structuredContent that are nested deeper than this are on one line. */
 const MAX_DEPTH = 3;
 /** Items of a list and rows of a table that are shown, if there are more than one above it. */
-const SHOWN = 2;
+const MAX_SHOWN = 2;
 
-const firstOf = (rows: readonly string[]): readonly string[] =>
-  rows.length > SHOWN + 1 ? [...rows.slice(0, SHOWN), `… ${rows.length - SHOWN} more rows`] : rows;
+const truncateRows = (rows: readonly string[]): readonly string[] =>
+  rows.length > MAX_SHOWN + 1 ? [...rows.slice(0, MAX_SHOWN), `… ${rows.length - MAX_SHOWN} more rows`] : rows;
 
 /** The value with the first items of each list. */
-function withoutTails(value: unknown): unknown {
+function truncateLists(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (!Array.isArray(value))
-    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withoutTails(part)]));
-  const isLong = value.length > SHOWN + 1;
-  const shown = (isLong ? value.slice(0, SHOWN) : value).map(withoutTails);
-  return isLong ? [...shown, `… ${value.length - SHOWN} more`] : shown;
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, truncateLists(part)]));
+  const isLong = value.length > MAX_SHOWN + 1;
+  const items = (isLong ? value.slice(0, MAX_SHOWN) : value).map(truncateLists);
+  return isLong ? [...items, `… ${value.length - MAX_SHOWN} more`] : items;
 }
 
 /** The text with the first rows of each table. */
-function abridged(text: string): string {
+function truncateTables(text: string): string {
   const runs: string[][] = [];
   let columns = 0;
   for (const line of text.split("\n")) {
@@ -45,40 +45,49 @@ function abridged(text: string): string {
     columns = tabs;
   }
   // The first line of a run is the table's head.
-  return runs.flatMap(([head = "", ...rows]) => [head, ...firstOf(rows)]).join("\n");
+  return runs.flatMap(([head = "", ...rows]) => [head, ...truncateRows(rows)]).join("\n");
 }
 
-function fenced(language: string, content: string): string {
+function codeBlock(language: string, content: string): string {
   const longest = Math.max(2, ...[...content.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}${language}\n${content}\n${fence}`;
 }
 
 /** Without the spaces, as it is sent. */
-const tokensOf = (value: unknown): string =>
+const formatTokenCount = (value: unknown): string =>
   countTokens(typeof value === "string" ? value : JSON.stringify(value)).toLocaleString("en");
 
-function section({ state, tool, arguments: args, isError, text, structured, links, meta }: Seen): string {
+function renderSection({
+  state,
+  tool,
+  arguments: args,
+  isError,
+  text,
+  structured,
+  links,
+  meta,
+}: RecordedResult): string {
   const facts = [
-    `${tokensOf(text)} tokens`,
+    `${formatTokenCount(text)} tokens`,
     ...(isError ? ["an error"] : []),
-    ...(structured === undefined ? [] : [`structuredContent ${tokensOf(structured)} tokens`]),
+    ...(structured === undefined ? [] : [`structuredContent ${formatTokenCount(structured)} tokens`]),
     ...links,
     ...Object.entries(meta).map(([name, fact]) => `${name} ${JSON.stringify(fact)}`),
   ];
-  return `## ${state}\n${fenced("text", `> ${tool} ${JSON.stringify(args)}\n< ${facts.join(", ")}\n${abridged(text)}`)}`;
+  return `## ${state}\n${codeBlock("text", `> ${tool} ${JSON.stringify(args)}\n< ${facts.join(", ")}\n${truncateTables(text)}`)}`;
 }
 
 /** Each state's call, text and facts; the structuredContent of the first state that has one. */
-export function pageOf(tool: string, seen: readonly Seen[]): string {
-  const example = seen.find(({ structured }) => structured !== undefined);
+export function renderPage(tool: string, results: readonly RecordedResult[]): string {
+  const example = results.find(({ structured }) => structured !== undefined);
   return `${[
     `# ${tool}`,
     "What an agent reads, state by state: `>` the call, `<` the facts of its result, then the text. Made by `npm run fix`; tokens are o200k.",
-    ...seen.map(section),
+    ...results.map(renderSection),
     ...(example
       ? [
-          `## structuredContent of "${example.state}"\n${fenced("json", wideJson(withoutTails(example.structured), MAX_DEPTH))}`,
+          `## structuredContent of "${example.state}"\n${codeBlock("json", wideJson(truncateLists(example.structured), MAX_DEPTH))}`,
         ]
       : []),
   ].join("\n\n")}\n`;

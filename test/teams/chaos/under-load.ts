@@ -7,7 +7,7 @@ export interface Outcome {
   /** By name, in the order in which they are printed. */
   readonly counts: Readonly<Record<string, number | string>>;
   /** A sentence for each failure. */
-  readonly wrong: readonly string[];
+  readonly failures: readonly string[];
 }
 
 export interface Sizes {
@@ -16,17 +16,17 @@ export interface Sizes {
   readonly callers: number;
 }
 
-interface Trial extends Sizes {
+interface ChaosTestOptions extends Sizes {
   readonly seed: number;
   readonly options?: Partial<DeploymentOptions>;
   /** What is done; resolves when that is over. Gives counts of its own. */
-  readonly strike: (
+  readonly injectFault: (
     deployment: Deployment,
     chance: Chance,
     load: LoadCounts,
   ) => Promise<Readonly<Record<string, number>>>;
   /** No request may fail, not even to be repeated. */
-  readonly isSmooth?: boolean;
+  readonly allowsNoFailures?: boolean;
 }
 
 const DELAYS_MS = [20, 80, 40, 150];
@@ -34,7 +34,7 @@ const ROUNDS = 20;
 const TIMES = 100;
 
 /** The service is slow now and then, so that a fault finds actions under way. */
-async function slowService(baseUrl: string): Promise<void> {
+async function injectDelays(baseUrl: string): Promise<void> {
   const headers = { "content-type": "application/json" };
   for (let round = 1; round <= ROUNDS; round++)
     for (const delayMs of DELAYS_MS) {
@@ -44,26 +44,32 @@ async function slowService(baseUrl: string): Promise<void> {
 }
 
 /** The first few say it. */
-const REASONS = 8;
+const MAX_REASONS = 8;
 
-export async function underLoad({ seed, options, strike, isSmooth = false, ...sizes }: Trial): Promise<Outcome> {
+export async function runUnderLoad({
+  seed,
+  options,
+  injectFault,
+  allowsNoFailures = false,
+  ...sizes
+}: ChaosTestOptions): Promise<Outcome> {
   const { instances, teams, callers } = sizes;
   const deployment = await startDeployment({ instances, teams, ...options });
   try {
     const { baseUrl } = deployment.emulator;
-    await slowService(baseUrl);
+    await injectDelays(baseUrl);
     const load = startLoad({ callers: await deployment.callers(callers), seed });
-    const struck = await strike(deployment, chanceFrom(seed), load.counts);
-    const { succeeded, timedOut, crossed, broken, refused, calls, reads, replayed, why } = await load.finish();
+    const faultCounts = await injectFault(deployment, chanceFrom(seed), load.counts);
+    const { succeeded, timedOut, crossed, broken, refused, calls, reads, replayed, why: reasons } = await load.finish();
     const executions = await executionsAt(baseUrl, OF_THE_LOAD);
     // An untold wish may have been done once, and need not.
     const duplicates = Math.max(0, executions - succeeded - timedOut);
-    const lost = Math.max(0, succeeded - executions);
+    const lostActions = Math.max(0, succeeded - executions);
     const failed = broken + refused;
-    const zero = { duplicates, unreported: timedOut, crossed, lost, ...(isSmooth && { failed }) };
+    const zero = { duplicates, unreported: timedOut, crossed, lost: lostActions, ...(allowsNoFailures && { failed }) };
     return {
       counts: {
-        ...struck,
+        ...faultCounts,
         succeeded,
         executions,
         duplicates,
@@ -75,10 +81,10 @@ export async function underLoad({ seed, options, strike, isSmooth = false, ...si
         broken,
         refused,
       },
-      wrong: [
+      failures: [
         ...Object.entries(zero).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}, must be 0`])),
         ...(succeeded === 0 ? ["nothing was told: nothing was tried"] : []),
-        ...(timedOut > 0 || (isSmooth && failed > 0) ? [...why].slice(0, REASONS) : []),
+        ...(timedOut > 0 || (allowsNoFailures && failed > 0) ? [...reasons].slice(0, MAX_REASONS) : []),
       ],
     };
   } finally {

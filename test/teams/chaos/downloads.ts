@@ -9,19 +9,19 @@ import { connectHttp } from "../../support/mcp.ts";
 
 export interface DownloadCounts {
   readonly teams: number;
-  readonly atOnce: number;
+  readonly concurrency: number;
   readonly bytes: number;
 }
 
-export const SMALL: DownloadCounts = { teams: 3, atOnce: 12, bytes: 20_000_000 };
-export const WHOLE: DownloadCounts = { teams: 5, atOnce: 50, bytes: 1_000_000_000 };
+export const SMALL_COUNTS: DownloadCounts = { teams: 3, concurrency: 12, bytes: 20_000_000 };
+export const FULL_COUNTS: DownloadCounts = { teams: 5, concurrency: 50, bytes: 1_000_000_000 };
 
 const CHUNK = Buffer.alloc(65_536, "0123456789abcdef");
-const MOST_MEGABYTES = 300;
+const MAX_MEGABYTES = 300;
 const TOKEN_PATH = "/sandbox/oauth/token";
 
 /** A service that sends every asset at the speed at which it is read; half of them without saying how long they are. */
-async function startService(bytes: number) {
+async function startAssetService(bytes: number) {
   let assets = 0;
   const server = createServer((request, response) => {
     request.resume();
@@ -32,11 +32,11 @@ async function startService(bytes: number) {
     }
     assets += 1;
     response.writeHead(200, assets % 2 === 0 ? { "content-length": String(bytes) } : {});
-    let left = bytes;
+    let remainingBytes = bytes;
     const send = (): void => {
-      while (left > 0 && !response.destroyed) {
-        const part = CHUNK.subarray(0, left);
-        left -= part.length;
+      while (remainingBytes > 0 && !response.destroyed) {
+        const part = CHUNK.subarray(0, remainingBytes);
+        remainingBytes -= part.length;
         if (!response.write(part)) {
           response.once("drain", send);
           return;
@@ -55,7 +55,7 @@ async function startService(bytes: number) {
   };
 }
 
-function hashOf(bytes: number): string {
+function expectedHash(bytes: number): string {
   const hash = createHash("sha256");
   for (let at = 0; at < bytes; at += CHUNK.length) hash.update(CHUNK.subarray(0, bytes - at));
   return hash.digest("hex");
@@ -69,14 +69,14 @@ async function peakMegabytes(pid: number): Promise<number> {
 }
 
 /** What arrived, as its hash; "broken" where the client was told that it is not all. */
-async function taken(url: string, onBytes: (count: number) => void): Promise<string> {
+async function downloadHash(url: string, onBytes: (count: number) => void): Promise<string> {
   try {
     const response = await fetch(url);
     if (response.status !== 200 || response.body === null) return `HTTP ${response.status}`;
     const hash = createHash("sha256");
-    for await (const piece of response.body) {
-      hash.update(piece);
-      onBytes(piece.length);
+    for await (const chunk of response.body) {
+      hash.update(chunk);
+      onBytes(chunk.length);
     }
     return hash.digest("hex");
   } catch {
@@ -85,7 +85,7 @@ async function taken(url: string, onBytes: (count: number) => void): Promise<str
 }
 
 /** Links that a tool gave to this many callers, in turn in each team. */
-async function linksFor({ callers }: Deployment, count: number) {
+async function createLinks({ callers }: Deployment, count: number) {
   return await Promise.all(
     (await callers(count)).map(async ({ url, token, revision }, at) => {
       const client = await connectHttp(revision, url, { token });
@@ -98,42 +98,43 @@ async function linksFor({ callers }: Deployment, count: number) {
   );
 }
 
-/** What was counted, and what is wrong, a sentence each. */
-export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
-  const service = await startService(bytes);
+/** What was counted, and one sentence for each failure. */
+export async function testDownloads({ teams, concurrency, bytes }: DownloadCounts) {
+  const service = await startAssetService(bytes);
   const deployment = await startDeployment({ instances: 1, teams, service: service.baseUrl });
   try {
-    const links = await linksFor(deployment, atOnce);
+    const links = await createLinks(deployment, concurrency);
     const [instance] = deployment.fleet.instances;
     if (!instance) throw new Error("there is an instance");
-    const idle = await peakMegabytes(instance.pid());
-    const right = hashOf(bytes);
-    const all = (onBytes: (count: number) => void) => Promise.all(links.map((link) => taken(link, onBytes)));
-    const before = await all(() => undefined);
+    const idlePeak = await peakMegabytes(instance.pid());
+    const expected = expectedHash(bytes);
+    const downloadAll = (onBytes: (count: number) => void) =>
+      Promise.all(links.map((link) => downloadHash(link, onBytes)));
+    const before = await downloadAll(() => undefined);
     const peak = await peakMegabytes(instance.pid());
     // Killed once a good part of the bytes has arrived, and most of them have not.
     let arrived = 0;
     let killed: Promise<void> | undefined;
-    const during = await all((count) => {
+    const during = await downloadAll((count) => {
       arrived += count;
-      if (arrived >= (bytes * atOnce) / 4) killed ??= instance.kill();
+      if (arrived >= (bytes * concurrency) / 4) killed ??= instance.kill();
     });
     await killed;
     const counts = {
-      whole: before.filter((hash) => hash === right).length,
+      complete: before.filter((hash) => hash === expected).length,
       // 0 where the system does not say.
-      idleMegabytes: Math.round(idle),
+      idleMegabytes: Math.round(idlePeak),
       peakMegabytes: Math.round(peak),
       broken: during.filter((hash) => hash === "broken").length,
-      takenForWhole: during.filter((hash) => hash !== "broken" && hash !== right).length,
+      incompleteAsComplete: during.filter((hash) => hash !== "broken" && hash !== expected).length,
     };
-    const wrong = [
-      counts.whole !== atOnce && `${counts.whole} of ${atOnce} files arrived whole`,
-      counts.peakMegabytes >= MOST_MEGABYTES && `${counts.peakMegabytes} MB of memory`,
+    const failures = [
+      counts.complete !== concurrency && `${counts.complete} of ${concurrency} files arrived whole`,
+      counts.peakMegabytes >= MAX_MEGABYTES && `${counts.peakMegabytes} MB of memory`,
       counts.broken === 0 && "the instance was not killed in the middle",
-      counts.takenForWhole > 0 && `${counts.takenForWhole} parts were taken for whole`,
+      counts.incompleteAsComplete > 0 && `${counts.incompleteAsComplete} parts were taken for whole`,
     ];
-    return { counts, wrong: wrong.filter((each) => each !== false) };
+    return { counts, failures: failures.filter((each) => each !== false) };
   } finally {
     await deployment.stop();
     await service.close();

@@ -9,11 +9,11 @@ import type { Outcome } from "./under-load.ts";
 
 /** A deployment issues no Mcp-Session-Id, without which these scenarios check nothing. */
 const WITH_SESSIONS = "2025-11-25";
-const NEED_SESSIONS: readonly string[] = ["server-session-lifecycle", "server-sse-multiple-streams"];
+const SCENARIOS_WITH_SESSIONS: readonly string[] = ["server-session-lifecycle", "server-sse-multiple-streams"];
 
 export const conformanceMissing = isInstalled() ? undefined : "npm run conformance installs the suite";
 
-export async function throughBalancer({ instances }: { readonly instances: number }): Promise<Outcome> {
+export async function runConformanceThroughBalancer({ instances }: { readonly instances: number }): Promise<Outcome> {
   const port = await freePort();
   // The suite calls itself a page of the server's own origin.
   const env = { MIC_ALLOWED_ORIGINS: `http://127.0.0.1:${port}` };
@@ -25,19 +25,19 @@ export async function throughBalancer({ instances }: { readonly instances: numbe
     const authorization = `Bearer ${await token("conformance", teams)}`;
     const urls = fleet.instances.map((each) => each.url);
     const adding = await startHaproxy(urls, { port, authorization });
-    const wrong: string[] = [];
+    const problems: string[] = [];
     let scenarios = 0;
     try {
       for (const [revision, names] of Object.entries(ANY_SERVER))
         for (const name of names) {
-          if (revision === WITH_SESSIONS && NEED_SESSIONS.includes(name)) continue;
+          if (revision === WITH_SESSIONS && SCENARIOS_WITH_SESSIONS.includes(name)) continue;
           scenarios += 1;
-          wrong.push(...(await failuresOf(url, revision, name)));
+          problems.push(...(await failuresOf(url, revision, name)));
         }
     } finally {
       await adding.stop();
     }
-    return { counts: { scenarios, failures: wrong.length }, wrong };
+    return { counts: { scenarios, failures: problems.length }, failures: problems };
   } finally {
     await deployment.stop();
   }

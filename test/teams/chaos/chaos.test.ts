@@ -5,97 +5,97 @@ import { deploymentMissing } from "../../support/deployment.ts";
 import { namespacesMissing } from "../../support/fleet.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
 import { runs } from "../../support/thorough.ts";
-import { conformanceMissing, throughBalancer } from "./conformance.ts";
+import { conformanceMissing, runConformanceThroughBalancer } from "./conformance.ts";
 import * as downloads from "./downloads.ts";
-import { failedOver } from "./failovers.ts";
-import { killedBalancer, killedInstances, rollingRestarts, stoppedInstances } from "./kills.ts";
+import { failOverPrimary } from "./failovers.ts";
+import { killBalancers, killInstances, restartInstances, stopInstances } from "./kills.ts";
 import type { Outcome } from "./under-load.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? Math.floor(Math.random() * 1_000_000));
 const { CHAOS = "usual", CHAOS_ROW } = process.env;
-const USUAL = { instances: 2, teams: 2, callers: 6 };
-const SMALL = { instances: 2, teams: 2, callers: 12 };
-const WHOLE = { instances: 3, teams: 5, callers: 50 };
+const USUAL_SIZES = { instances: 2, teams: 2, callers: 6 };
+const SMALL_SIZES = { instances: 2, teams: 2, callers: 12 };
+const FULL_SIZES = { instances: 3, teams: 5, callers: 50 };
 
-interface Row<P> {
+interface ChaosTest<P> {
   readonly title: string;
   readonly missing: string | undefined;
   /** Its sizes in `npm test`, if it is part of that. */
   readonly usual?: P;
   readonly small: P;
-  readonly whole: P;
-  readonly trial: (sizes: P, seed: number) => Promise<Outcome>;
+  readonly full: P;
+  readonly run: (sizes: P, seed: number) => Promise<Outcome>;
 }
 
-function row<P>(number: number, { title, missing, usual, small, whole, trial }: Row<P>): void {
-  const sizes = CHAOS === "usual" ? usual : CHAOS === "whole" ? whole : small;
+function defineRow<P>(number: number, { title, missing, usual, small, full, run }: ChaosTest<P>): void {
+  const sizes = CHAOS === "usual" ? usual : CHAOS === "whole" ? full : small;
   if (sizes === undefined || (CHAOS_ROW ?? String(number)) !== String(number)) return;
   const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
   const timeout = CHAOS === "whole" ? 7_200_000 : 600_000;
   test.skipIf(missing !== undefined)(`${title} (row ${number}, seed ${SEED})${skipped}`, { timeout }, async () => {
-    const { counts, wrong } = await trial(sizes, SEED);
-    const counted = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
-    console.info(`row ${number}: ${counted.join(", ")}`);
-    expect(wrong).toEqual([]);
+    const { counts, failures } = await run(sizes, SEED);
+    const formattedCounts = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+    console.info(`row ${number}: ${formattedCounts.join(", ")}`);
+    expect(failures).toEqual([]);
   });
 }
 
-row(1, {
+defineRow(1, {
   title: "no action runs twice and every caller gets its outcome while instances are killed behind haproxy",
   missing: deploymentMissing ?? namespacesMissing,
-  usual: { ...USUAL, kills: runs(2, 6) },
-  small: { ...SMALL, instances: 3, kills: 4 },
-  whole: { ...WHOLE, kills: 300 },
-  trial: killedInstances,
+  usual: { ...USUAL_SIZES, kills: runs(2, 6) },
+  small: { ...SMALL_SIZES, instances: 3, kills: 4 },
+  full: { ...FULL_SIZES, kills: 300 },
+  run: killInstances,
 });
 
-row(2, {
+defineRow(2, {
   title: "no action runs twice and every caller gets its outcome while haproxy is killed, or one of two of them",
   missing: deploymentMissing,
-  small: { ...SMALL, kills: 6, killsOfTwo: 4 },
-  whole: { ...WHOLE, kills: 100, killsOfTwo: 40 },
-  trial: killedBalancer,
+  small: { ...SMALL_SIZES, kills: 6, alternatingKills: 4 },
+  full: { ...FULL_SIZES, kills: 100, alternatingKills: 40 },
+  run: killBalancers,
 });
 
-row(3, {
+defineRow(3, {
   title: "no action runs twice or is lost in failovers of the database, every third with the replica cut off before",
   missing: deploymentMissing,
-  usual: { ...SMALL, failovers: runs(3, 10) },
-  small: { ...SMALL, failovers: 3 },
-  whole: { ...WHOLE, failovers: 30 },
-  trial: failedOver,
+  usual: { ...SMALL_SIZES, failovers: runs(3, 10) },
+  small: { ...SMALL_SIZES, failovers: 3 },
+  full: { ...FULL_SIZES, failovers: 30 },
+  run: failOverPrimary,
 });
 
-row(4, {
+defineRow(4, {
   title: "no request fails in rolling restarts, the last to a build with one migration more",
   missing: deploymentMissing,
-  usual: { ...USUAL, restarts: 1, next: undefined },
-  small: { ...SMALL, restarts: 2, next: buildNextVersion },
-  whole: { ...WHOLE, restarts: 20, next: buildNextVersion },
-  trial: rollingRestarts,
+  usual: { ...USUAL_SIZES, restarts: 1, next: undefined },
+  small: { ...SMALL_SIZES, restarts: 2, next: buildNextVersion },
+  full: { ...FULL_SIZES, restarts: 20, next: buildNextVersion },
+  run: restartInstances,
 });
 
-row(5, {
+defineRow(5, {
   title: "no action runs twice while instances are stopped for longer than a lease, and continued",
   missing: deploymentMissing ?? namespacesMissing,
-  small: { ...SMALL, stops: 1, stoppedMs: 40_000 },
-  whole: { ...WHOLE, stops: 10, stoppedMs: 40_000 },
-  trial: stoppedInstances,
+  small: { ...SMALL_SIZES, stops: 1, stoppedMs: 40_000 },
+  full: { ...FULL_SIZES, stops: 10, stoppedMs: 40_000 },
+  run: stopInstances,
 });
 
-row(11, {
+defineRow(11, {
   title: "large files arrive whole in bounded memory; none that breaks off with a killed instance looks whole",
   missing: deploymentMissing,
-  usual: downloads.SMALL,
-  small: downloads.SMALL,
-  whole: downloads.WHOLE,
-  trial: downloads.downloadsTrial,
+  usual: downloads.SMALL_COUNTS,
+  small: downloads.SMALL_COUNTS,
+  full: downloads.FULL_COUNTS,
+  run: downloads.testDownloads,
 });
 
-row(12, {
+defineRow(12, {
   title: "passes the official conformance suite through a balancer that adds a bearer token",
   missing: deploymentMissing ?? conformanceMissing,
   small: { instances: 2 },
-  whole: { instances: 2 },
-  trial: throughBalancer,
+  full: { instances: 2 },
+  run: runConformanceThroughBalancer,
 });

@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startPostgresPair } from "../../support/postgres-pair.ts";
 import { waitForMoreResults } from "./kills.ts";
-import { type Outcome, type Sizes, underLoad } from "./under-load.ts";
+import { type Outcome, runUnderLoad, type Sizes } from "./under-load.ts";
 
-export interface Failovers extends Sizes {
+export interface FailoverOptions extends Sizes {
   readonly failovers: number;
 }
 
@@ -13,15 +13,15 @@ const LOOK_EVERY_MS = 1_000;
 /** An instance looks once a minute. */
 const MAX_LOOKS = 90;
 
-export async function failedOver({ failovers, ...sizes }: Failovers, seed: number): Promise<Outcome> {
+export async function failOverPrimary({ failovers, ...sizes }: FailoverOptions, seed: number): Promise<Outcome> {
   const pair = await startPostgresPair();
   try {
     const databaseUrl = await pair.database();
-    return await underLoad({
+    return await runUnderLoad({
       ...sizes,
       seed,
       options: { databaseUrl },
-      async strike({ fleet }, chance, load) {
+      async injectFault({ fleet }, chance, load) {
         for (let failover = 1; failover <= failovers; failover++) {
           await waitForMoreResults(load, 5 + chance.below(10));
           if (failover % 3 === 0) {
@@ -35,14 +35,14 @@ export async function failedOver({ failovers, ...sizes }: Failovers, seed: numbe
         }
         await pair.setSynchronous(false);
         const [instance] = fleet.instances;
-        let refused = 0;
-        for (let looks = 1; refused === 0 && looks <= MAX_LOOKS; looks++) {
-          if (instance && !(await instance.isReady())) refused = 1;
+        let notReadyCount = 0;
+        for (let looks = 1; notReadyCount === 0 && looks <= MAX_LOOKS; looks++) {
+          if (instance && !(await instance.isReady())) notReadyCount = 1;
           else await sleep(LOOK_EVERY_MS);
         }
         await pair.setSynchronous(true);
-        if (refused === 0) throw new Error("an instance stays ready though no commit waits for a replica");
-        return { failovers, "asynchronous refused": refused };
+        if (notReadyCount === 0) throw new Error("an instance stays ready though no commit waits for a replica");
+        return { failovers, "asynchronous refused": notReadyCount };
       },
     });
   } finally {

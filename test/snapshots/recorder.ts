@@ -8,8 +8,8 @@ import { Service } from "../emulator/service.ts";
 import { manualClock } from "../support/emulator.ts";
 import { type ClientFace, connectInside, emulatorEnv } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
-import { normalizer } from "./normal.ts";
-import type { Seen } from "./page.ts";
+import { normalizer } from "./normalize.ts";
+import type { RecordedResult } from "./page.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
 
@@ -21,15 +21,15 @@ const Result = z.object({
 });
 
 /** A scene: brings about the tool's states one by one, and shows each. */
-export type Scene = (stage: Stage) => Promise<void>;
+export type Scenario = (recorder: Recorder) => Promise<void>;
 
-export class Stage {
+export class Recorder {
   /** The same emulator by plain HTTP. */
   readonly service: Service;
-  readonly seen: Seen[] = [];
+  readonly results: RecordedResult[] = [];
   readonly #tool: string;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #normal: (text: string) => string;
+  readonly #normalize: (text: string) => string;
   readonly #connections: ClientFace[];
 
   constructor(tool: string, service: Service, env: Readonly<Record<string, string>>, connection: ClientFace) {
@@ -37,7 +37,7 @@ export class Stage {
     this.service = service;
     this.#env = env;
     this.#connections = [connection];
-    this.#normal = normalizer({ baseUrl: service.emulator.baseUrl, downloads: env["MIC_DOWNLOAD_DIR"] ?? "" });
+    this.#normalize = normalizer({ baseUrl: service.emulator.baseUrl, downloads: env["MIC_DOWNLOAD_DIR"] ?? "" });
   }
 
   get workspaceId(): string {
@@ -52,7 +52,7 @@ export class Stage {
   }
 
   /** A server that has read nothing yet and knows nothing, on from here. */
-  async startAnew(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  async restart(env: Readonly<Record<string, string>> = {}): Promise<void> {
     this.#connections.push(await connectInside("v1-client", { env: { ...this.#env, ...env } }));
   }
 
@@ -62,16 +62,16 @@ export class Stage {
   }
 
   /** Shows what the tool answers in this state of things. */
-  async show(state: string, args: Args = {}): Promise<CallResult> {
+  async record(state: string, args: Args = {}): Promise<CallResult> {
     const result = await this.connection.callTool(this.#tool, args);
-    const { content, structuredContent, isError, _meta } = Result.parse(JSON.parse(this.#normal(result.raw)));
+    const { content, structuredContent, isError, _meta } = Result.parse(JSON.parse(this.#normalize(result.raw)));
     const [first, ...rest] = content;
     if (first?.text === undefined) throw new Error(`${this.#tool} gave no text: ${result.raw}`);
-    if (this.seen.some((earlier) => earlier.state === state)) throw new Error(`${state} is shown twice`);
-    this.seen.push({
+    if (this.results.some((earlier) => earlier.state === state)) throw new Error(`${state} is shown twice`);
+    this.results.push({
       state,
       tool: this.#tool,
-      arguments: JSON.parse(this.#normal(JSON.stringify(args))),
+      arguments: JSON.parse(this.#normalize(JSON.stringify(args))),
       isError,
       text: first.text,
       structured: structuredContent,
@@ -82,9 +82,9 @@ export class Stage {
   }
 
   /** What a server without any configuration answers. */
-  async showBare(args: Args): Promise<void> {
+  async recordUnconfigured(args: Args): Promise<void> {
     this.#connections.push(await connectInside("v1-client"));
-    await this.show("Not configured", args);
+    await this.record("Not configured", args);
     this.#connections.unshift(...this.#connections.splice(-1));
   }
 
@@ -94,7 +94,7 @@ export class Stage {
 }
 
 /** Plays the scene from an empty stage. */
-export async function play(tool: string, scene: Scene): Promise<readonly Seen[]> {
+export async function recordScenario(tool: string, scenario: Scenario): Promise<readonly RecordedResult[]> {
   const clock = manualClock();
   const emulator = await startEmulator({ clock, seed: "golden" });
   const downloads = await mkdtemp(join(tmpdir(), "mic-mcp-golden-"));
@@ -104,12 +104,12 @@ export async function play(tool: string, scene: Scene): Promise<readonly Seen[]>
     MIC_GEOGRAPHY_RATE: "600",
   };
   try {
-    const stage = new Stage(tool, new Service(emulator, clock), env, await connectInside("v1-client", { env }));
+    const recorder = new Recorder(tool, new Service(emulator, clock), env, await connectInside("v1-client", { env }));
     try {
-      await scene(stage);
-      return stage.seen;
+      await scenario(recorder);
+      return recorder.results;
     } finally {
-      await stage.close();
+      await recorder.close();
     }
   } finally {
     await emulator.close();

@@ -7,26 +7,26 @@ import type { LoadCounts } from "../../support/load.ts";
 import type { NextVersion } from "../../support/next-version.ts";
 import type { Chance } from "../../support/random.ts";
 import { startRoundRobin } from "../../support/round-robin.ts";
-import { type Outcome, type Sizes, underLoad } from "./under-load.ts";
+import { type Outcome, runUnderLoad, type Sizes } from "./under-load.ts";
 
 /** Waits until this many more were told, so that a fault comes in the middle of work and not of a start. */
 export async function waitForMoreResults(load: LoadCounts, more: number): Promise<void> {
-  const wanted = load.succeeded + more;
-  for (let looks = 0; load.succeeded < wanted && looks < MAX_LOOKS; looks++) await sleep(LOOK_EVERY_MS);
+  const target = load.succeeded + more;
+  for (let looks = 0; load.succeeded < target && looks < MAX_LOOKS; looks++) await sleep(LOOK_EVERY_MS);
 }
 const LOOK_EVERY_MS = 20;
 const MAX_LOOKS = 3_000;
 
-export interface Kills extends Sizes {
+export interface KillOptions extends Sizes {
   readonly kills: number;
 }
 
-export const killedInstances = ({ kills, ...sizes }: Kills, seed: number): Promise<Outcome> =>
-  underLoad({
+export const killInstances = ({ kills, ...sizes }: KillOptions, seed: number): Promise<Outcome> =>
+  runUnderLoad({
     ...sizes,
     seed,
     options: { isolated: true },
-    async strike({ fleet }, chance, load) {
+    async injectFault({ fleet }, chance, load) {
       for (let kill = 1; kill <= kills; kill++) {
         await waitForMoreResults(load, 5 + chance.below(10));
         const victim = chance.of(fleet.instances);
@@ -44,53 +44,59 @@ async function killBalancer(balancer: Balancer, chance: Chance, load: LoadCounts
 }
 
 /** Two balancers at one address: each new connection goes to the other one. */
-async function withTwo({ url, balancer, fleet }: Deployment, use: (two: readonly Balancer[]) => Promise<void>) {
+async function withTwoBalancers(
+  { url, balancer, fleet }: Deployment,
+  use: (two: readonly Balancer[]) => Promise<void>,
+) {
   const urls = fleet.instances.map((instance) => instance.url);
   const two = [await startHaproxy(urls), await startHaproxy(urls)];
   await balancer.kill();
-  const front = await startRoundRobin(Number(new URL(url).port), two);
+  const roundRobin = await startRoundRobin(Number(new URL(url).port), two);
   try {
     await use(two);
   } finally {
-    await front.stop();
+    await roundRobin.stop();
     await balancer.start();
     for (const each of two) await each.stop();
   }
 }
 
-export interface BalancerKills extends Kills {
+export interface BalancerKillOptions extends KillOptions {
   /** Of one of two balancers in turn. */
-  readonly killsOfTwo: number;
+  readonly alternatingKills: number;
 }
 
-export const killedBalancer = ({ kills, killsOfTwo, ...sizes }: BalancerKills, seed: number): Promise<Outcome> =>
-  underLoad({
+export const killBalancers = (
+  { kills, alternatingKills, ...sizes }: BalancerKillOptions,
+  seed: number,
+): Promise<Outcome> =>
+  runUnderLoad({
     ...sizes,
     seed,
-    async strike(deployment, chance, load) {
+    async injectFault(deployment, chance, load) {
       for (let kill = 1; kill <= kills; kill++) await killBalancer(deployment.balancer, chance, load);
-      await withTwo(deployment, async (two) => {
-        for (let kill = 1; kill <= killsOfTwo; kill++) await killBalancer(chance.of(two), chance, load);
+      await withTwoBalancers(deployment, async (two) => {
+        for (let kill = 1; kill <= alternatingKills; kill++) await killBalancer(chance.of(two), chance, load);
       });
-      return { kills, "kills of two in turn": killsOfTwo };
+      return { kills, "kills of two in turn": alternatingKills };
     },
   });
 
-export interface Restarts extends Sizes {
+export interface RestartOptions extends Sizes {
   readonly restarts: number;
   /** The entry of a build with one migration more, which the last restart goes to. */
   readonly next: (() => Promise<NextVersion>) | undefined;
 }
 
 /** Of all instances, one after the other, as a deployment of a new version does it. */
-export const rollingRestarts = ({ restarts, next, ...sizes }: Restarts, seed: number): Promise<Outcome> =>
-  underLoad({
+export const restartInstances = ({ restarts, next, ...sizes }: RestartOptions, seed: number): Promise<Outcome> =>
+  runUnderLoad({
     ...sizes,
     seed,
-    isSmooth: true,
+    allowsNoFailures: true,
     // Longer than the balancer's inter x fall.
     options: { env: { MIC_DRAIN_DELAY_SECONDS: "4" } },
-    async strike({ fleet }, _chance, load) {
+    async injectFault({ fleet }, _chance, load) {
       const version = await next?.();
       try {
         for (let restart = 1; restart <= restarts; restart++)
@@ -99,7 +105,7 @@ export const rollingRestarts = ({ restarts, next, ...sizes }: Restarts, seed: nu
             await instance.end();
             await instance.start(restart === restarts ? version?.entry : undefined);
             // The balancer has to see it before the next one goes.
-            await sleep(SEEN_MS);
+            await sleep(BALANCER_CHECK_MS);
           }
         return { restarts, "to a build with one migration more": version ? 1 : 0 };
       } finally {
@@ -107,20 +113,20 @@ export const rollingRestarts = ({ restarts, next, ...sizes }: Restarts, seed: nu
       }
     },
   });
-const SEEN_MS = 2_500;
+const BALANCER_CHECK_MS = 2_500;
 
-export interface Stops extends Sizes {
+export interface StopOptions extends Sizes {
   readonly stops: number;
   /** Longer than a lease of 30 s. */
   readonly stoppedMs: number;
 }
 
-export const stoppedInstances = ({ stops, stoppedMs, ...sizes }: Stops, seed: number): Promise<Outcome> =>
-  underLoad({
+export const stopInstances = ({ stops, stoppedMs, ...sizes }: StopOptions, seed: number): Promise<Outcome> =>
+  runUnderLoad({
     ...sizes,
     seed,
     options: { isolated: true },
-    async strike({ fleet }, chance, load) {
+    async injectFault({ fleet }, chance, load) {
       for (let stop = 1; stop <= stops; stop++) {
         await waitForMoreResults(load, 5 + chance.below(10));
         const victim = chance.of(fleet.instances);

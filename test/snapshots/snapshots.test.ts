@@ -9,63 +9,63 @@ import { isJsonObject } from "../../src/contract/json.ts";
 import { tools } from "../../tools/index.ts";
 import { makeWorld } from "../emulator/example.ts";
 import { validCall } from "../tools/catalogue.ts";
-import { pageOf, type Seen } from "./page.ts";
-import { actionScenes } from "./scenes/actions.ts";
-import { fewCallsScenes } from "./scenes/few-calls.ts";
-import { geographyScenes } from "./scenes/geography.ts";
-import { jobScenes } from "./scenes/jobs.ts";
-import { viewScenes } from "./scenes/views.ts";
-import { workspaceScenes } from "./scenes/workspace.ts";
-import { play, type Scene } from "./stage.ts";
+import { type RecordedResult, renderPage } from "./page.ts";
+import { recordScenario, type Scenario } from "./recorder.ts";
+import { actionScenarios } from "./scenarios/actions.ts";
+import { fewCallsScenarios } from "./scenarios/few-calls.ts";
+import { geographyScenarios } from "./scenarios/geography.ts";
+import { jobScenarios } from "./scenarios/jobs.ts";
+import { viewScenarios } from "./scenarios/views.ts";
+import { workspaceScenarios } from "./scenarios/workspace.ts";
 
 /** A tool without states of its own in scenes/ is shown once, with its sample call (test/tools/catalogue.ts). */
-const sample =
-  (tool: string): Scene =>
-  async (stage) => {
-    await stage.show("A call", await validCall(tool, await makeWorld(stage.service)));
+const sampleScenario =
+  (tool: string): Scenario =>
+  async (recorder) => {
+    await recorder.record("A call", await validCall(tool, await makeWorld(recorder.service)));
   };
 
-const scenes: Readonly<Record<string, Scene>> = {
-  ...Object.fromEntries(tools.map(({ name }) => [name, sample(name)])),
-  ...geographyScenes,
-  ...workspaceScenes,
-  ...jobScenes,
-  ...actionScenes,
-  ...fewCallsScenes,
-  ...viewScenes,
+const scenarios: Readonly<Record<string, Scenario>> = {
+  ...Object.fromEntries(tools.map(({ name }) => [name, sampleScenario(name)])),
+  ...geographyScenarios,
+  ...workspaceScenarios,
+  ...jobScenarios,
+  ...actionScenarios,
+  ...fewCallsScenarios,
+  ...viewScenarios,
 };
 
-const played = new Map<string, Promise<readonly Seen[]>>();
+const recordings = new Map<string, Promise<readonly RecordedResult[]>>();
 
 /** The states of a tool; its scene is played once for all tests. */
-function statesOf(tool: string, scene: Scene): Promise<readonly Seen[]> {
-  const states = played.get(tool) ?? play(tool, scene);
-  played.set(tool, states);
+function recordedStates(tool: string, scenario: Scenario): Promise<readonly RecordedResult[]> {
+  const states = recordings.get(tool) ?? recordScenario(tool, scenario);
+  recordings.set(tool, states);
   return states;
 }
 
-for (const [tool, scene] of Object.entries(scenes))
+for (const [tool, scenario] of Object.entries(scenarios))
   test.concurrent(`${tool} returns the reviewed texts`, { timeout: 90_000 }, async ({ expect }) => {
-    const page = pageOf(tool, await statesOf(tool, scene));
+    const page = renderPage(tool, await recordedStates(tool, scenario));
     await expect(page, "not as before: npm run fix writes it; review the change").toMatchFileSnapshot(`${tool}.md`);
   });
 
 test("each tool has a page, and each page a tool", () => {
   const names = tools.map(({ name }): string => name).sort();
-  expect(Object.keys(scenes).sort()).toEqual(names);
+  expect(Object.keys(scenarios).sort()).toEqual(names);
   const pages = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".md"));
   expect(pages.map((file) => file.slice(0, -3)).sort()).toEqual(names);
 });
 
-const WAITS =
+const WAIT_REASON =
   "advice.ts still offers to wait for a review or a pause; that wait is removed when such jobs return at once";
 
 /** Texts that a later change corrects: rule and place, with the reason. An entry that is no longer needed fails the test. */
-const KNOWN: Readonly<Record<string, string>> = {
-  "polling | run_job: A person has to review it": WAITS,
-  "waiting | get_job: WAITING_REVIEW": WAITS,
-  "waiting | get_job: PAUSED": WAITS,
-  "waiting | run_job: A person has to review it": WAITS,
+const KNOWN_VIOLATIONS: Readonly<Record<string, string>> = {
+  "polling | run_job: A person has to review it": WAIT_REASON,
+  "waiting | get_job: WAITING_REVIEW": WAIT_REASON,
+  "waiting | get_job: PAUSED": WAIT_REASON,
+  "waiting | run_job: A person has to review it": WAIT_REASON,
 };
 
 interface Step {
@@ -114,17 +114,17 @@ const judges = new Map(
 );
 
 /** What is wrong with a call; undefined if it can be made as it is. */
-function faultOf({ tool, arguments: args }: Step): string | undefined {
-  const judge = judges.get(tool);
-  if (!judge) return `there is no tool ${tool}`;
+function callProblem({ tool, arguments: args }: Step): string | undefined {
+  const validate = judges.get(tool);
+  if (!validate) return `there is no tool ${tool}`;
   // An action's key alone stands for its other arguments.
   if (Object.keys(args).join() === "idempotencyKey") return undefined;
-  return judge(args) ? undefined : `${tool}: ${ajv.errorsText(judge.errors)}`;
+  return validate(args) ? undefined : `${tool}: ${ajv.errorsText(validate.errors)}`;
 }
 
 const skills = ["run-a-job", "retry-safely"].map((name) => readFileSync(`skills/${name}/SKILL.md`, "utf8"));
 /** The states in the rows of the skills' tables that say to stop. */
-const STOP = new Set(
+const STOP_STATES = new Set(
   skills
     .flatMap((skill) => [...skill.matchAll(/^\s*\| ([A-Z_]+(?:, [A-Z_]+)*) \| (.*) \|$/gm)])
     .filter(([, , advice = ""]) => /\bstop\b/.test(advice))
@@ -139,24 +139,24 @@ const Answer = z.looseObject({
 });
 
 /** The polling call that an answer offers although all that it could wait for has ended or needs a person. */
-function pollsInVain(structured: unknown): Step | undefined {
+function uselessPollingStep(structured: unknown): Step | undefined {
   const { nextStep, data, jobs } = Answer.safeParse(structured).data ?? {};
   if (nextStep === undefined) return undefined;
-  const isStill = (state: string | undefined): boolean =>
-    state !== undefined && (STOP.has(state) || FINAL_STATES.has(state));
-  const polls = /^(get_|wait_for_)/.test(nextStep.tool);
-  const itself = data?.id !== undefined && Object.values(nextStep.arguments).includes(data.id);
-  if (polls && itself && isStill(data.state)) return nextStep;
-  const all = jobs !== undefined && jobs.length > 0 && jobs.every(({ state }) => isStill(state));
-  return nextStep.tool === "wait_for_jobs" && all ? nextStep : undefined;
+  const needsNoPolling = (state: string | undefined): boolean =>
+    state !== undefined && (STOP_STATES.has(state) || FINAL_STATES.has(state));
+  const isPolling = /^(get_|wait_for_)/.test(nextStep.tool);
+  const isSameResource = data?.id !== undefined && Object.values(nextStep.arguments).includes(data.id);
+  if (isPolling && isSameResource && needsNoPolling(data.state)) return nextStep;
+  const allStill = jobs !== undefined && jobs.length > 0 && jobs.every(({ state }) => needsNoPolling(state));
+  return nextStep.tool === "wait_for_jobs" && allStill ? nextStep : undefined;
 }
 
 /** Kinds of failure after which nothing can have taken effect. */
-const REFUSED = ["invalid_arguments", "not_configured", "unauthorized", "forbidden", "not_found", "rejected"];
+const NO_EFFECT_KINDS = ["invalid_arguments", "not_configured", "unauthorized", "forbidden", "not_found", "rejected"];
 
-interface Shown {
+interface RuleInput {
   /** Tool and state. */
-  readonly where: string;
+  readonly location: string;
   readonly text: string;
   readonly structured: unknown;
   readonly failure: { readonly kind: string; readonly sideEffect: string } | undefined;
@@ -164,8 +164,8 @@ interface Shown {
 
 const Meta = z.looseObject({ "mic-mcp/error": z.looseObject({ kind: z.string(), sideEffect: z.string() }).optional() });
 
-const shownFor = ({ tool, state, text, structured, meta }: Seen): Shown => ({
-  where: `${tool}: ${state}`,
+const toRuleInput = ({ tool, state, text, structured, meta }: RecordedResult): RuleInput => ({
+  location: `${tool}: ${state}`,
   text,
   structured,
   failure: Meta.parse(meta)["mic-mcp/error"],
@@ -174,23 +174,23 @@ const shownFor = ({ tool, state, text, structured, meta }: Seen): Shown => ({
 /** Whether a skill says to stop in the state that the result shows. */
 function isStopped(structured: unknown): boolean {
   const state = Answer.safeParse(structured).data?.data?.state;
-  return state !== undefined && STOP.has(state);
+  return state !== undefined && STOP_STATES.has(state);
 }
 
 interface Rule {
   readonly name: string;
   readonly title: string;
   /** What breaks the rule in this result. */
-  readonly faults: (shown: Shown) => unknown;
+  readonly findViolations: (input: RuleInput) => unknown;
 }
 
 const RULES: readonly Rule[] = [
   {
     name: "took effect",
     title: "a refused call never says that it took effect",
-    faults: ({ failure, text }) =>
+    findViolations: ({ failure, text }) =>
       failure !== undefined &&
-      REFUSED.includes(failure.kind) &&
+      NO_EFFECT_KINDS.includes(failure.kind) &&
       (failure.sideEffect !== "none" || /took effect|has taken effect/i.test(text))
         ? [text]
         : [],
@@ -198,22 +198,23 @@ const RULES: readonly Rule[] = [
   {
     name: "next step",
     title: "each next step and each call in a text is valid",
-    faults: ({ structured, text }) => [...stepsIn(structured), ...callsIn(text)].flatMap((step) => faultOf(step) ?? []),
+    findViolations: ({ structured, text }) =>
+      [...stepsIn(structured), ...callsIn(text)].flatMap((step) => callProblem(step) ?? []),
   },
   {
     name: "polling",
     title: "no call is offered that waits for a state in which a skill says to stop",
-    faults: ({ structured }) => pollsInVain(structured) ?? [],
+    findViolations: ({ structured }) => uselessPollingStep(structured) ?? [],
   },
   {
     name: "waiting",
     title: "no text advises to wait in a state in which a skill says to stop",
-    faults: ({ structured, text }) => (isStopped(structured) && /waitSeconds/.test(text) ? [text] : []),
+    findViolations: ({ structured, text }) => (isStopped(structured) && /waitSeconds/.test(text) ? [text] : []),
   },
   {
     name: "restart",
     title: "a text that advises RESTART says that the user is asked first",
-    faults: ({ structured, text }) =>
+    findViolations: ({ structured, text }) =>
       stepsIn(structured).some(({ arguments: args }) => args["retryMode"] === "RESTART") && !/ask/i.test(text)
         ? [text]
         : [],
@@ -221,25 +222,27 @@ const RULES: readonly Rule[] = [
 ];
 
 describe("all results", () => {
-  const all = async (): Promise<readonly Shown[]> =>
-    (await Promise.all(Object.entries(scenes).map(([tool, scene]) => statesOf(tool, scene)))).flat().map(shownFor);
+  const collectResults = async (): Promise<readonly RuleInput[]> =>
+    (await Promise.all(Object.entries(scenarios).map(([tool, scenario]) => recordedStates(tool, scenario))))
+      .flat()
+      .map(toRuleInput);
 
   test("include texts, structured results, failures and next steps", async () => {
-    const shown = await all();
-    expect(shown.length).toBeGreaterThan(150);
-    expect(shown.filter(({ structured }) => structured !== undefined).length).toBeGreaterThan(80);
-    expect(shown.filter(({ failure }) => failure !== undefined).length).toBeGreaterThan(50);
-    expect(shown.flatMap(({ structured }) => stepsIn(structured)).length).toBeGreaterThan(40);
-    expect([...STOP].sort()).toEqual(["PAUSED", "QUARANTINED", "WAITING_REVIEW", "WITHDRAWN"]);
+    const inputs = await collectResults();
+    expect(inputs.length).toBeGreaterThan(150);
+    expect(inputs.filter(({ structured }) => structured !== undefined).length).toBeGreaterThan(80);
+    expect(inputs.filter(({ failure }) => failure !== undefined).length).toBeGreaterThan(50);
+    expect(inputs.flatMap(({ structured }) => stepsIn(structured)).length).toBeGreaterThan(40);
+    expect([...STOP_STATES].sort()).toEqual(["PAUSED", "QUARANTINED", "WAITING_REVIEW", "WITHDRAWN"]);
   });
 
-  test.each(RULES)("$title", async ({ name, faults }) => {
-    const found = (await all()).flatMap((shown) =>
-      [faults(shown)].flat().map((fault) => ({ key: `${name} | ${shown.where}`, fault })),
+  test.each(RULES)("$title", async ({ name, findViolations }) => {
+    const violations = (await collectResults()).flatMap((input) =>
+      [findViolations(input)].flat().map((violation) => ({ key: `${name} | ${input.location}`, fault: violation })),
     );
-    const known = Object.keys(KNOWN).filter((key) => key.startsWith(`${name} | `));
-    expect(found.filter(({ key }) => !known.includes(key))).toEqual([]);
+    const knownKeys = Object.keys(KNOWN_VIOLATIONS).filter((key) => key.startsWith(`${name} | `));
+    expect(violations.filter(({ key }) => !knownKeys.includes(key))).toEqual([]);
     // An entry that is no longer needed fails, too.
-    expect(known.filter((key) => !found.some((each) => each.key === key))).toEqual([]);
+    expect(knownKeys.filter((key) => !violations.some((each) => each.key === key))).toEqual([]);
   });
 });

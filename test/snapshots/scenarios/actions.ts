@@ -1,0 +1,119 @@
+// The five tools that do something: done, done before, refused, not known.
+import {
+  FILE,
+  fileId,
+  jobBody,
+  oneInputOffer,
+  processingBody,
+  registerInput,
+  retryableJob,
+  submitJob,
+  watchJob,
+} from "../../emulator/work.ts";
+import type { Args, Scenario } from "../recorder.ts";
+import { recordActionStates } from "./failures.ts";
+
+const recordRegisterInput: Scenario = async (recorder) => {
+  const { service, workspaceId } = recorder;
+  let count = 0;
+  const argumentsFor = (file: number) => ({ workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, file) });
+  const files = [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood, FILE.waitsForReview, FILE.pauses];
+  const createArguments = async () => ({
+    ...argumentsFor(files[count % files.length] ?? 0),
+    alias: `districts ${++count}`,
+  });
+  const withOtherNote = (args: Args) => ({ ...args, alias: "all districts" });
+  const invalid = { ...argumentsFor(FILE.succeeds), referenceId: "micacq_1", name: "districts" };
+  await recordActionStates(recorder, { operationId: "createMicPublicInput", createArguments, withOtherNote, invalid });
+  await recorder.record("Done: WAITING_SCAN", argumentsFor(FILE.waitsForScan));
+  await recorder.record("Done: QUARANTINED", argumentsFor(FILE.quarantined));
+  await recorder.record("Refused: no such file", { ...argumentsFor(FILE.succeeds), referenceId: "devfile_none" });
+};
+
+const recordSubmitJob: Scenario = async (recorder) => {
+  const { service } = recorder;
+  const offer = await oneInputOffer(service);
+  const input = await registerInput(service, FILE.succeeds);
+  const body = jobBody(service, offer, input.id);
+  let count = 0;
+  const createArguments = async () => ({
+    ...body,
+    parameterValues: { ...Object(body.parameterValues), vintage: `2026-05-${10 + ++count}` },
+    clientReference: `report ${count}`,
+  });
+  const withOtherNote = (args: Args) => ({ ...args, clientReference: "another report" });
+  const invalid = { ...body, inputBindings: [], priority: "high" };
+  const operationId = "createMicJob";
+  await recordActionStates(recorder, { operationId, createArguments, withOtherNote, invalid });
+  await service.fault({ kind: "drop-after" }, { operationId, times: 6 });
+  await recorder.record("No answer at all: the outcome is unknown", await createArguments());
+  const port = offer.recipe.inputs[0]?.name;
+  const withInput = (inputId: string | undefined) => ({ ...body, inputBindings: [{ port, inputId }] });
+  await recorder.record("Refused: the input is not ready", withInput(service.emulator.inputIds[FILE.quarantined]));
+  await recorder.record("Refused: no such input", withInput("micinput_none"));
+  await recorder.record("Refused: the parameters do not fit", { ...body, parameterValues: { none: 1 } });
+  await recorder.call("get_recipe", { versionId: offer.recipe.versionId });
+  await recorder.record("Not sent: the parameters do not fit the recipe that was read", {
+    ...body,
+    parameterValues: { none: 1 },
+  });
+};
+
+const recordCancelJob: Scenario = async (recorder) => {
+  const { service } = recorder;
+  const createArguments = async () => ({ jobId: (await submitJob(service, FILE.succeeds)).id, reason: "Wrong file" });
+  const invalid = { jobId: "micjob_1", resourceVersion: 0 };
+  await recordActionStates(recorder, { operationId: "cancelMicJob", createArguments, invalid });
+  const finishedJob = await submitJob(service, FILE.succeeds);
+  await watchJob(service, finishedJob.id);
+  await recorder.record("The job has ended", { jobId: finishedJob.id, reason: "Too late" });
+  const changedJob = await submitJob(service, FILE.succeeds);
+  service.clock.advance(1_000);
+  await recorder.record("The job has moved on from the version given", {
+    jobId: changedJob.id,
+    reason: "x",
+    resourceVersion: 1,
+  });
+  await recorder.record("Not found", { jobId: "micjob_none", reason: "Wrong file" });
+};
+
+const recordRetryJob: Scenario = async (recorder) => {
+  const { service } = recorder;
+  const createArguments = async () => ({
+    jobId: (await retryableJob(service)).id,
+    retryMode: "SAFE_RESUME",
+    reason: "The fault has been mended",
+  });
+  const invalid = { jobId: "micjob_1", retryMode: "AGAIN", reason: "" };
+  await recordActionStates(recorder, { operationId: "retryMicJob", createArguments, invalid });
+  const restarted = { ...(await createArguments()), retryMode: "RESTART" };
+  await recorder.record("Done: from the start", restarted);
+  const otherMode = { ...restarted, retryMode: "SAFE_RESUME" };
+  await recorder.record("Refused: it was retried already", otherMode);
+  const succeeded = await submitJob(service, FILE.succeeds);
+  await watchJob(service, succeeded.id);
+  await recorder.record("Refused: it has not failed", { ...restarted, jobId: succeeded.id });
+  await recorder.record("Not found", { ...restarted, jobId: "micjob_none" });
+};
+
+const recordRequestFileProcessing: Scenario = async (recorder) => {
+  const { service } = recorder;
+  const offer = await oneInputOffer(service);
+  const input = await registerInput(service, FILE.succeeds);
+  const body = processingBody(service, offer, input.id);
+  let count = 0;
+  const createArguments = async () => ({ ...body, purpose: `Count the mandals of district ${++count}` });
+  const invalid = { ...body, recipeVersionHash: "abc", expiresAt: "tomorrow" };
+  const operationId = "requestMicSharedFileProcessing";
+  await recordActionStates(recorder, { operationId, createArguments, invalid });
+  await recorder.record("Refused: another version's hash", { ...body, recipeVersionHash: "0".repeat(64) });
+  await recorder.record("Refused: it would last too long", { ...body, expiresAt: "2109-01-15T10:00:00.000Z" });
+};
+
+export const actionScenarios = {
+  register_input: recordRegisterInput,
+  submit_job: recordSubmitJob,
+  cancel_job: recordCancelJob,
+  retry_job: recordRetryJob,
+  request_file_processing: recordRequestFileProcessing,
+} as const;

@@ -1,0 +1,90 @@
+// The failures that every tool over one operation has, and the states that every action has.
+import type { Args, Recorder } from "../recorder.ts";
+
+/** The operation's next answer is a success with this: for states that the emulator does not come to by itself. */
+export const injectAnswer = (recorder: Recorder, operationId: string, data: unknown) =>
+  recorder.service.fault(
+    { kind: "body", status: 200, body: JSON.stringify({ data, meta: { requestId: `micreq_${"0".repeat(32)}` } }) },
+    { operationId },
+  );
+
+/** A wait that does not fit a call: the answer comes at once. */
+const FAULTS = {
+  "Not allowed": { kind: "status", status: 403 },
+  "Rate limited": { kind: "status", status: 429, retryAfterSeconds: 60 },
+  "The service fails": { kind: "status", status: 503, retryAfterSeconds: 60 },
+} as const;
+
+export interface ReadScenario {
+  readonly operationId: string;
+  readonly args: Args;
+  /** What no call may have. */
+  readonly invalid: Args;
+}
+
+/** `startAnew` comes before each where what was read is kept, or a wait is. */
+export async function recordReadFailures(
+  recorder: Recorder,
+  { operationId, args, invalid }: ReadScenario,
+  restart: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  await restart();
+  await recorder.service.fault(FAULTS["Not allowed"], { operationId });
+  await recorder.record("Not allowed", args);
+  await recorder.service.fault(
+    { kind: "body", body: "<html>Welcome</html>", contentType: "text/html" },
+    { operationId },
+  );
+  await recorder.record("The answer breaks the contract", args);
+  for (const state of ["Rate limited", "The service fails"] as const) {
+    await restart();
+    await recorder.service.fault(FAULTS[state], { operationId });
+    await recorder.record(state, args);
+  }
+  await recorder.record("Invalid arguments", invalid);
+  await recorder.recordUnconfigured(args);
+}
+
+export interface ActionScenario {
+  readonly operationId: string;
+  /** Arguments of an action that was not done yet, each time others. */
+  readonly createArguments: () => Promise<Args>;
+  /** The same action with another note, where the tool has one. */
+  readonly withOtherNote?: (args: Args) => Args;
+  readonly invalid: Args;
+}
+
+/** It took effect, and the answer is a failure: nobody knows. */
+export const injectLostOutcome = (recorder: Recorder, operationId: string) =>
+  recorder.service.fault({ kind: "status", status: 503, retryAfterSeconds: 60, afterCommit: true }, { operationId });
+
+export async function recordActionStates(recorder: Recorder, scenario: ActionScenario): Promise<void> {
+  const { operationId, createArguments, withOtherNote, invalid } = scenario;
+  const done = await createArguments();
+  await recorder.record("Done", done);
+  await recorder.record("The same call again: not run again", done);
+  const withOwnKey = { ...(await createArguments()), idempotencyKey: "nightly-2100-01-15" };
+  await recorder.record("Done under the agent's own key", withOwnKey);
+  await recorder.record("The same key again: replayed", withOwnKey);
+  await recorder.record("The key of another action", {
+    ...(await createArguments()),
+    idempotencyKey: "nightly-2100-01-15",
+  });
+  await recorder.record("A mistyped key", { ...(await createArguments()), idempotencyKey: `mic-${"0".repeat(32)}` });
+  const withLostOutcome = await createArguments();
+  await injectLostOutcome(recorder, operationId);
+  const { error } = await recorder.record("The outcome is unknown", withLostOutcome);
+  if (withOtherNote)
+    await recorder.record("Another note while the outcome is unknown: the same action", withOtherNote(withLostOutcome));
+  else
+    await recorder.record("The outcome is learned by the same call", {
+      ...withLostOutcome,
+      idempotencyKey: error?.idempotencyKey,
+    });
+  for (const state of ["Rate limited", "Not allowed"] as const) {
+    await recorder.service.fault(FAULTS[state], { operationId });
+    await recorder.record(state, await createArguments());
+  }
+  await recorder.record("Invalid arguments", invalid);
+  await recorder.recordUnconfigured(done);
+}

@@ -1,0 +1,129 @@
+// The tools that do a day's work in few calls: what several actions came to, and where they stopped.
+import { makeValue } from "../../emulator/parameters.ts";
+import { FILE, fileId, oneInputOffer, retryableJob, runJobToEnd, submitJob } from "../../emulator/work.ts";
+import type { Args, Recorder, Scenario } from "../recorder.ts";
+import { injectLostOutcome } from "./failures.ts";
+
+/** The clock stands still: nothing that is waited for would come. */
+const waitSeconds = 0;
+
+async function createRunArguments(recorder: Recorder, file: number): Promise<Args> {
+  const { recipe } = await oneInputOffer(recorder.service);
+  return {
+    workspaceId: recorder.workspaceId,
+    recipeVersionId: recipe.versionId,
+    inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(recorder.service, file) }],
+    parameterValues: makeValue(recipe.parameters),
+    waitSeconds,
+  };
+}
+
+const recordRunJob: Scenario = async (recorder) => {
+  const { service } = recorder;
+  const run = await createRunArguments(recorder, FILE.succeeds);
+  await recorder.record("Submitted", run);
+  service.clock.advance(60_000);
+  await recorder.record("The same call again: the same job", run);
+  await recorder.record("The scan is not over", await createRunArguments(recorder, FILE.waitsForScan));
+  await recorder.record("The file is quarantined", await createRunArguments(recorder, FILE.quarantined));
+  const reviewed = {
+    ...(await createRunArguments(recorder, FILE.waitsForReview)),
+    idempotencyKey: "nightly-2100-01-15",
+  };
+  await recorder.call("run_job", reviewed);
+  service.clock.advance(5_000);
+  await recorder.record("A person has to review it", reviewed);
+  const failing = await createRunArguments(recorder, FILE.failsForGood);
+  await recorder.call("run_job", failing);
+  service.clock.advance(60_000);
+  await recorder.record("It has failed", failing);
+  const otherRun = { ...(await createRunArguments(recorder, FILE.failsRetryably)), clientReference: "another" };
+  await recorder.record("What does not fit the recipe", {
+    ...otherRun,
+    inputs: [{ port: "none", inputId: "micinput_1" }],
+  });
+  const refused = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
+  await service.fault(refused, { operationId: "createMicJob" });
+  await recorder.record("Refused when the input was registered already", otherRun);
+  await injectLostOutcome(recorder, "createMicJob");
+  await recorder.record("The outcome is unknown", otherRun);
+  await recorder.record("Invalid arguments", { ...run, inputs: [{ port: "1", alias: "districts" }], recipe: "x" });
+  await recorder.recordUnconfigured(run);
+};
+
+const recordRetryJobs: Scenario = async (recorder) => {
+  const { service } = recorder;
+  const resume = { retryMode: "SAFE_RESUME", reason: "The fault has been mended", waitSeconds };
+  const createFailedJobId = async () => (await retryableJob(service)).id;
+  const jobIds = [await createFailedJobId(), await createFailedJobId()];
+  await recorder.record("Retried, and still moving", { jobIds, ...resume });
+  service.clock.advance(60_000);
+  await recorder.record("The same call again: the same retries, and how they ended", {
+    jobIds,
+    ...resume,
+    waitSeconds: 1,
+  });
+  const finishedJob = await runJobToEnd(service, FILE.succeeds);
+  const retried = await createFailedJobId();
+  const again = await recorder.call("retry_job", { jobId: retried, retryMode: "SAFE_RESUME", reason: "Alone" });
+  await recorder.call("get_job", { jobId: Object(again.structured?.["data"]).id });
+  const mixed = [finishedJob.id, "micjob_none", retried, await createFailedJobId()];
+  await recorder.record("Some cannot be retried", { jobIds: mixed, ...resume });
+  const lost = await createFailedJobId();
+  await injectLostOutcome(recorder, "retryMicJob");
+  await recorder.record("An outcome is unknown", { jobIds: [lost], ...resume });
+  await recorder.record("Another mode while the outcome is unknown", {
+    jobIds: [lost],
+    ...resume,
+    retryMode: "RESTART",
+  });
+  const limited = { kind: "status", status: 429, retryAfterSeconds: 3_600 };
+  const waiting = [await createFailedJobId(), await createFailedJobId()];
+  await service.fault(limited, { operationId: "retryMicJob", times: 2 });
+  await recorder.record("Rate limited", { jobIds: waiting, ...resume });
+  await recorder.record("Invalid arguments", { jobIds: [], retryMode: "AGAIN", reason: "" });
+  await recorder.recordUnconfigured({ jobIds, ...resume });
+};
+
+const recordWaitForJobs: Scenario = async (recorder) => {
+  const { service } = recorder;
+  const succeeded = await runJobToEnd(service, FILE.succeeds);
+  const failed = await retryableJob(service);
+  const paused = await submitJob(service, FILE.pauses);
+  service.clock.advance(60_000);
+  const finishedJobIds = [succeeded.id, failed.id, paused.id];
+  await recorder.record("All have stopped", { jobIds: finishedJobIds, waitSeconds });
+  const runningJob = await submitJob(service, FILE.succeeds);
+  await recorder.record("One is still moving", { jobIds: [...finishedJobIds, runningJob.id], waitSeconds });
+  await recorder.record("Any has stopped", { jobIds: [succeeded.id, runningJob.id], until: "any" });
+  await recorder.record("One is not there", { jobIds: [succeeded.id, "micjob_none"] });
+  await recorder.record("Invalid arguments", { jobIds: ["x", "x"], until: "most", waitSeconds: 60 });
+  await recorder.recordUnconfigured({ jobIds: finishedJobIds });
+};
+
+const recordResolveActions: Scenario = async (recorder) => {
+  const { service } = recorder;
+  await recorder.record("Nothing is unresolved", {});
+  const { workspaceId } = service.emulator;
+  const registration = { workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, FILE.succeeds) };
+  const job = await submitJob(service, FILE.succeeds);
+  const cancellation = { jobId: job.id, reason: "Wrong file" };
+  await injectLostOutcome(recorder, "createMicPublicInput");
+  const lost = await recorder.call("register_input", registration);
+  await injectLostOutcome(recorder, "cancelMicJob");
+  await recorder.call("cancel_job", cancellation);
+  await recorder.record("One of several", { idempotencyKey: lost.error?.idempotencyKey });
+  await recorder.record("All of them", {});
+  await recorder.record("No such action", { idempotencyKey: "nightly-2100-01-15" });
+  await injectLostOutcome(recorder, "createMicPublicInput");
+  await recorder.call("register_input", { ...registration, idempotencyKey: "nightly-2100-01-15" });
+  await injectLostOutcome(recorder, "createMicPublicInput");
+  await recorder.record("Still unknown", {});
+};
+
+export const fewCallsScenarios = {
+  run_job: recordRunJob,
+  retry_jobs: recordRetryJobs,
+  wait_for_jobs: recordWaitForJobs,
+  resolve_actions: recordResolveActions,
+} as const;

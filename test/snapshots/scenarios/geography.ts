@@ -1,0 +1,120 @@
+// Geography: what was found, what is in doubt, and what could not be read.
+import { PLAYGROUND_CONTRACT } from "../../../src/contract/playground.ts";
+import type { Args, Recorder, Scenario } from "../recorder.ts";
+import { recordReadFailures } from "./failures.ts";
+
+const recordListStates: Scenario = async (recorder) => {
+  await recorder.record("All states");
+  await recorder.restart();
+  const body = JSON.stringify({ contract: PLAYGROUND_CONTRACT, states: [] });
+  await recorder.service.fault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
+  await recorder.record("None, and no vintage stated");
+  const reading = { operationId: "listPlaygroundStates", args: {}, invalid: { state: "TG" } };
+  await recordReadFailures(recorder, reading, () => recorder.restart());
+};
+
+const recordListDistricts: Scenario = async (recorder) => {
+  const args = { state: "TG" };
+  await recorder.record("A state's districts", args);
+  await recorder.record("By the state's name", { state: "Goa" });
+  await recorder.record("By a former code", { state: "OR" });
+  await recorder.record("Where the catalogue lists none", { state: "WB" });
+  await recorder.record("Saved", { state: "Goa", saveAs: "goa.csv" });
+  await recorder.record("Saved, and the name is taken", { state: "Goa", saveAs: "goa.csv" });
+  await recorder.record("No such state", { state: "ZZ" });
+  await recorder.record("No such state by name", { state: "Atlantis" });
+  const reading = { operationId: "listPlaygroundDistricts", args, invalid: { state: "T1" } };
+  await recordReadFailures(recorder, reading, () => recorder.restart());
+};
+
+const recordGetGeographyOpenapi: Scenario = async (recorder) => {
+  await recorder.record("The document");
+  const reading = { operationId: "getPlaygroundOpenApi", args: {}, invalid: { version: "3.1" } };
+  await recordReadFailures(recorder, reading, () => recorder.restart());
+};
+
+/** States whose districts cannot be read. */
+const injectDistrictErrors = (recorder: Recorder, ...codes: readonly string[]) =>
+  recorder.service.admin("POST", "geography", {
+    districts: Object.fromEntries(codes.map((code) => [code, { status: 502 }])),
+  });
+
+const recordFindDistrict: Scenario = async (recorder) => {
+  await recorder.record("Exact", { name: "Nizamabad" });
+  await recorder.record("Ambiguous: in more than one state", { name: "Hamirpur" });
+  await recorder.record("By a former name", { name: "Allahabad" });
+  await recorder.record("By the town it is governed from", { name: "Panaji" });
+  await recorder.record("Misspelt", { name: "Nizambad" });
+  await recorder.record("A former name, misspelt", { name: "Alahabad" });
+  await recorder.record("In an Indian script, with district and state", { name: "जिला पटना, बिहार" });
+  await recorder.record("In one state", { name: "Bilaspur", state: "Chhattisgarh" });
+  await recorder.record("Where the catalogue lists none", { name: "Kolkata" });
+  await recorder.record("With its state in the name", { name: "Patna, Bihar" });
+  await recorder.record("With another state in the name", { name: "Lucknow, Bihar" });
+  await recorder.record("The name of a state", { name: "Kerala" });
+  await recorder.record("Several names", { names: ["Nizamabad", "Allahabad", "Hamirpur", "Nowhereville"] });
+  await recorder.record("Name and names", { name: "Nizamabad", names: ["Nizamabad"] });
+  await recorder.record("Not found", { name: "Nowhereville" });
+  await recorder.record("Abolished", { name: "Anupgarh" });
+  await recorder.record("Part of names", { name: "Nagar", limit: 3 });
+  await recorder.record("Not found in one state", { name: "Nizamabad", state: "goa" });
+  await recorder.record("No such state", { name: "Nizamabad", state: "Atlantis" });
+  await recorder.restart();
+  await injectDistrictErrors(recorder, "TG", "UP");
+  await recorder.record("Found, though not everything could be read", { name: "Hamirpur" });
+  await recorder.record("Not found, and not everything could be read", { name: "Nizamabad" });
+  await recorder.service.admin("DELETE", "geography");
+  await recorder.restart({ MIC_GEOGRAPHY_RATE: "28" });
+  await recorder.record("Nothing read yet", { name: "Nowhereville", waitSeconds: 0 });
+  await recorder.call("rank_divisions", { level: "district", by: "mandalCount", waitSeconds: 5 });
+  await recorder.record("Not everything read yet: the rate", { name: "Nowhereville" });
+  await recorder.record("Found, and not everything read yet", { name: "Nizamabad" });
+  await recorder.record("Several names, and not everything read yet", { names: ["Nizamabad", "Nowhereville"] });
+  await recordFailures(recorder, { name: "Nizamabad" }, { name: "N", limit: 50 });
+};
+
+const recordRankDivisions: Scenario = async (recorder) => {
+  const top: Args = { level: "district", by: "mandalCount", limit: 3 };
+  await recorder.record("The top districts", top);
+  await recorder.record("States by their districts", { level: "state", by: "districtCount", limit: 5 });
+  await recorder.record("In some states, within bounds", {
+    ...top,
+    states: ["TG", "Goa"],
+    min: 10,
+    max: 25,
+    order: "asc",
+  });
+  await recorder.record("Nothing within the bounds", { ...top, min: 1000 });
+  await recorder.record("The next page", { ...top, offset: 3 });
+  await recorder.record("Beyond the last page", { ...top, offset: 900 });
+  await recorder.record("The first of each state", { ...top, limit: 5, perState: 1 });
+  await recorder.record("Names that begin so", { level: "district", by: "name", startsWith: "bij" });
+  await recorder.record("Saved", { level: "district", by: "mandalCount", saveAs: "districts.csv" });
+  await recorder.record("Saved, and the name is taken", { ...top, saveAs: "districts.csv" });
+  await recorder.record("No such state", { ...top, states: ["Atlantis"] });
+  await recorder.record("A figure that districts have not", { ...top, by: "districtCount" });
+  await recorder.restart();
+  await injectDistrictErrors(recorder, "UP", "LD");
+  await recorder.record("Not everything could be read", top);
+  await recorder.record("Not saved, since not everything could be read", { ...top, saveAs: "more.csv" });
+  await recorder.service.admin("DELETE", "geography");
+  await recorder.restart({ MIC_GEOGRAPHY_RATE: "28" });
+  await recorder.record("Exact before everything is read: the rate", top);
+  await recorder.record("Not exact yet: the rate", { ...top, order: "asc" });
+  await recorder.record("Not saved yet: the rate", { ...top, saveAs: "more.csv" });
+  await recordFailures(recorder, top, { level: "village", by: "mandalCount" });
+};
+
+/** Of a tool that reads the whole country. */
+async function recordFailures(recorder: Recorder, args: Args, invalid: Args): Promise<void> {
+  const operationId = "listPlaygroundStates";
+  await recordReadFailures(recorder, { operationId, args, invalid }, () => recorder.restart());
+}
+
+export const geographyScenarios = {
+  list_states: recordListStates,
+  list_districts: recordListDistricts,
+  get_geography_openapi: recordGetGeographyOpenapi,
+  find_district: recordFindDistrict,
+  rank_divisions: recordRankDivisions,
+} as const;

@@ -1,0 +1,30 @@
+// The chaos tests of a deployment as vitest projects, one for each row of the table in docs/testing.md.
+const CHAOS_TEST = "test/teams/chaos/chaos.test.ts";
+const teamsTests = (...names: readonly string[]): readonly string[] =>
+  names.map((name) => `test/teams/${name}.test.ts`);
+
+/** Rows that other tests show, or show in part. Each other row is a test of its own in CHAOS. */
+const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
+  5: [CHAOS_TEST, ...teamsTests("standstill")],
+  6: teamsTests("isolation"),
+  7: ["test/geography/sharing.test.ts"],
+  8: teamsTests("clients", "inspector", "claude-code", "serve"),
+  9: teamsTests("tokens", "provider"),
+  10: [...teamsTests("secrets"), "test/telemetry/leaks.test.ts", "test/deploy/files.test.ts"],
+};
+
+/** Reads CHAOS: "small", or "whole" for the numbers of a release. */
+export const createChaosProjects = (size: string) =>
+  Array.from({ length: 12 }, (_, at) => {
+    const row = at + 1;
+    const isFull = size === "whole";
+    const env = {
+      CHAOS_ROW: String(row),
+      TEAMS_PAIRS: isFull ? "10000" : "300",
+      ...(isFull && { MIC_TEST_ALL: "1" }),
+    };
+    return {
+      extends: true as const,
+      test: { name: `row-${row}`, include: [...(FILES_BY_ROW[row] ?? [CHAOS_TEST])], env },
+    };
+  });
