@@ -2,7 +2,7 @@
 import { API_PREFIX } from "../src/contract/endpoints/endpoint.ts";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
-import { JOB_ID, WORKSPACE_ID } from "./answers.ts";
+import { JOB_ID, WORKSPACE_ID } from "./stub-responses.ts";
 
 export interface Call {
   readonly name: string;
@@ -19,58 +19,58 @@ export interface Calls {
 }
 
 const INPUT_ID = "micinput_1";
-const MIC = `${API_PREFIX["job-processing"]}/v1/mic`;
+const MIC_PATH = `${API_PREFIX["job-processing"]}/v1/mic`;
 
 /** Asks the stub directly, in the bench's own process: no MCP at all. */
 export const paths = {
   states: API_PREFIX.playground + listPlaygroundStates.path,
-  input: `${MIC}/inputs/${INPUT_ID}`,
-  job: `${MIC}/jobs/${JOB_ID}`,
+  input: `${MIC_PATH}/inputs/${INPUT_ID}`,
+  job: `${MIC_PATH}/jobs/${JOB_ID}`,
   jobs: (limit: number) =>
     `${API_PREFIX["job-processing"]}${listMicJobs.path}?workspaceId=${WORKSPACE_ID}&limit=${limit}`,
-  inputs: `${MIC}/inputs`,
+  inputs: `${MIC_PATH}/inputs`,
 };
 
-export const registration = (number: number) => ({
+export const createRegistration = (number: number) => ({
   workspaceId: WORKSPACE_ID,
   inputKind: "ACQUISITION",
   referenceId: `acquisition-${number}`,
 });
 
-const call = (name: string, args: object): Call => ({ name, arguments: args });
+const toCall = (name: string, args: object): Call => ({ name, arguments: args });
 
-export const rawCalls = (more: object = {}): Calls => ({
-  states: call("call", { path: paths.states, ...more }),
-  input: call("call", { path: paths.input, ...more }),
-  job: call("call", { path: paths.job, ...more }),
-  jobs: (limit) => call("call", { path: paths.jobs(limit), ...more }),
+export const createRawCalls = (extraArguments: object = {}): Calls => ({
+  states: toCall("call", { path: paths.states, ...extraArguments }),
+  input: toCall("call", { path: paths.input, ...extraArguments }),
+  job: toCall("call", { path: paths.job, ...extraArguments }),
+  jobs: (limit) => toCall("call", { path: paths.jobs(limit), ...extraArguments }),
 });
 
-export const register = (number: number): Call => call("register_input", registration(number));
+export const createRegisterCall = (number: number): Call => toCall("register_input", createRegistration(number));
 
 /** Of the hand-written server with 18 tools, which has our names; and with a view of a page, of ours. */
-export const toolCalls = (page: object = {}): Calls => ({
-  states: call("list_states", {}),
-  input: call("get_input", { inputId: INPUT_ID }),
-  job: call("get_job", { jobId: JOB_ID }),
-  jobs: (limit) => call("list_jobs", { workspaceId: WORKSPACE_ID, limit, ...page }),
-  register,
+export const createToolCalls = (pageArguments: object = {}): Calls => ({
+  states: toCall("list_states", {}),
+  input: toCall("get_input", { inputId: INPUT_ID }),
+  job: toCall("get_job", { jobId: JOB_ID }),
+  jobs: (limit) => toCall("list_jobs", { workspaceId: WORKSPACE_ID, limit, ...pageArguments }),
+  register: createRegisterCall,
 });
 
 export const ivotobyCalls: Calls = {
-  states: call("lst-playground-states", {}),
-  input: call("get-mic-public-input", { inputId: INPUT_ID }),
-  job: call("get-mic-job", { jobId: JOB_ID }),
-  jobs: (limit) => call("lst-mic-jobs", { workspaceId: WORKSPACE_ID, limit }),
+  states: toCall("lst-playground-states", {}),
+  input: toCall("get-mic-public-input", { inputId: INPUT_ID }),
+  job: toCall("get-mic-job", { jobId: JOB_ID }),
+  jobs: (limit) => toCall("lst-mic-jobs", { workspaceId: WORKSPACE_ID, limit }),
   register: (number) =>
-    call("crt-mic-public-input", { ...registration(number), "Idempotency-Key": `input-bench-${number}` }),
+    toCall("crt-mic-public-input", { ...createRegistration(number), "Idempotency-Key": `input-bench-${number}` }),
 };
 
 /** What orval generates has no headers, so no Idempotency-Key either. */
 export const orvalCalls: Calls = {
-  states: call("listPlaygroundStates", {}),
-  input: call("getMicPublicInput", { pathParams: { inputId: INPUT_ID } }),
-  job: call("getMicJob", { pathParams: { jobId: JOB_ID } }),
-  jobs: (limit) => call("listMicJobs", { queryParams: { workspaceId: WORKSPACE_ID, limit } }),
-  register: (number) => call("createMicPublicInput", { bodyParams: registration(number) }),
+  states: toCall("listPlaygroundStates", {}),
+  input: toCall("getMicPublicInput", { pathParams: { inputId: INPUT_ID } }),
+  job: toCall("getMicJob", { pathParams: { jobId: JOB_ID } }),
+  jobs: (limit) => toCall("listMicJobs", { queryParams: { workspaceId: WORKSPACE_ID, limit } }),
+  register: (number) => toCall("createMicPublicInput", { bodyParams: createRegistration(number) }),
 };

@@ -25,32 +25,32 @@ const INITIALIZE = {
   clientInfo: { name: "bench", version: "1" },
 };
 
-function speak(child: ChildProcess): Client {
+function createStdioClient(child: ChildProcess): Client {
   const { stdin, stdout, pid } = child;
   if (stdin === null || stdout === null || pid === undefined) throw new Error("not started");
-  const waiting = new Map<number, { resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
+  const pendingRequests = new Map<number, { resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
   let lastId = 0;
-  let rest: Buffer[] = [];
+  let partialLine: Buffer[] = [];
 
-  function take(line: string): void {
+  function handleLine(line: string): void {
     // The id stands last or near the front: parsing 150 KB only for it would be our cost, not the server's.
     const id = /"id":(\d+)[,}]/.exec(line.slice(0, 60)) ?? /"id":(\d+)\}$/.exec(line.slice(-40));
     if (!id) return;
-    waiting.get(Number(id[1]))?.resolve({ line });
-    waiting.delete(Number(id[1]));
+    pendingRequests.get(Number(id[1]))?.resolve({ line });
+    pendingRequests.delete(Number(id[1]));
   }
   stdout.on("data", (chunk: Buffer) => {
     let from = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-      rest.push(chunk.subarray(from, end));
-      take(Buffer.concat(rest).toString());
-      rest = [];
+      partialLine.push(chunk.subarray(from, end));
+      handleLine(Buffer.concat(partialLine).toString());
+      partialLine = [];
       from = end + 1;
     }
-    if (from < chunk.length) rest.push(chunk.subarray(from));
+    if (from < chunk.length) partialLine.push(chunk.subarray(from));
   });
   child.once("exit", () => {
-    for (const { reject } of waiting.values()) reject(new Error("the server has ended"));
+    for (const { reject } of pendingRequests.values()) reject(new Error("the server has ended"));
   });
   stdin.on("error", () => undefined);
   return {
@@ -58,15 +58,15 @@ function speak(child: ChildProcess): Client {
     request(method, params) {
       const id = ++lastId;
       stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, ...(params && { params }) })}\n`);
-      return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+      return new Promise((resolve, reject) => pendingRequests.set(id, { resolve, reject }));
     },
     async close() {
       if (child.exitCode !== null) return;
       const exited = once(child, "exit");
       stdin.end();
-      const hurry = setTimeout(() => child.kill("SIGKILL"), 3_000);
+      const killTimer = setTimeout(() => child.kill("SIGKILL"), 3_000);
       await exited;
-      clearTimeout(hurry);
+      clearTimeout(killTimer);
     },
   };
 }
@@ -77,7 +77,7 @@ export async function connect({ args, env }: Command): Promise<Client> {
     stdio: ["pipe", "pipe", "ignore"],
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
   });
-  const client = speak(child);
+  const client = createStdioClient(child);
   const ready = client.request("initialize", INITIALIZE);
   const failed = once(child, "error").then(([error]) => {
     throw error;

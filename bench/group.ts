@@ -1,16 +1,16 @@
 // A group of metrics: measured together, in interleaved rounds, and shown as one table.
-import type { Figures, Size } from "./measure.ts";
+import type { Figures, RunSize } from "./measure.ts";
 import type { Subject } from "./subjects.ts";
 import type { Column, Results } from "./table.ts";
 
-export interface Bench {
+export interface BenchContext {
   readonly subjects: readonly Subject[];
   /** Of the stub service. */
   readonly baseUrl: string;
-  readonly size: Size;
+  readonly size: RunSize;
 }
 
-export interface Group {
+export interface MetricGroup {
   readonly title: string;
   /** The subject that ratios are taken to. */
   readonly reference: string;
@@ -18,10 +18,14 @@ export interface Group {
   /** Figures that are the same each time are taken once. */
   readonly once?: true;
   /** One round; each subject in a fresh process. */
-  round(bench: Bench): AsyncIterable<readonly [name: string, figures: Figures]>;
+  round(bench: BenchContext): AsyncIterable<readonly [name: string, figures: Figures]>;
 }
 
-export async function measureGroup(group: Group, bench: Bench, logProgress: (text: string) => void): Promise<Results> {
+export async function measureGroup(
+  group: MetricGroup,
+  bench: BenchContext,
+  logProgress: (text: string) => void,
+): Promise<Results> {
   const results = new Map<string, Figures[]>();
   const { subjects, size } = bench;
   const rounds = group.once ? 1 : size.rounds;

@@ -24,7 +24,7 @@ export interface HttpServer {
   stop(): Promise<void>;
 }
 
-const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+const CONTENT_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const clientInfo = { name: "bench", version: "1" };
 const ACCEPTED = 202;
 const SESSION_VERSION = "2025-06-18";
@@ -36,13 +36,13 @@ const MODERN_META = {
 };
 
 /** The message of an answer that may be a stream: the last event's data. */
-const messageOf = (text: string): string => {
+const extractMessage = (text: string): string => {
   if (text.startsWith("{")) return text;
   const at = text.lastIndexOf("\ndata: ");
   return at === -1 ? text.replace(/^data: /, "") : text.slice(at + "\ndata: ".length).trimEnd();
 };
 
-const nameOf = (params: object): string | undefined =>
+const getToolName = (params: object): string | undefined =>
   "name" in params && typeof params.name === "string" ? params.name : undefined;
 
 interface Message {
@@ -52,13 +52,17 @@ interface Message {
   readonly params: object;
 }
 
-interface Way {
+interface ConnectionOptions {
   readonly revision: ProtocolRevision;
   readonly connections: number;
   readonly answersOnStream: boolean;
 }
 
-async function speak(url: URL, pid: number, { revision, connections, answersOnStream }: Way): Promise<Client> {
+async function createHttpClient(
+  url: URL,
+  pid: number,
+  { revision, connections, answersOnStream }: ConnectionOptions,
+): Promise<Client> {
   const pool = new Pool(url.origin, { connections });
   let lastId = 0;
 
@@ -66,7 +70,7 @@ async function speak(url: URL, pid: number, { revision, connections, answersOnSt
     const answer = await pool.request({
       method: "POST",
       path: url.pathname,
-      headers: { ...CONTENT, ...headers },
+      headers: { ...CONTENT_HEADERS, ...headers },
       body: JSON.stringify(message),
     });
     const text = await answer.body.text();
@@ -74,7 +78,7 @@ async function speak(url: URL, pid: number, { revision, connections, answersOnSt
     return { text, status: answer.statusCode, sessionId: answer.headers["mcp-session-id"] };
   }
 
-  async function ofSession(): Promise<Readonly<Record<string, string>>> {
+  async function openSession(): Promise<Readonly<Record<string, string>>> {
     const params = { protocolVersion: SESSION_VERSION, capabilities: {}, clientInfo };
     const { sessionId } = await post({ jsonrpc: "2.0", id: 0, method: "initialize", params }, {});
     const headers = { "mcp-session-id": String(sessionId), "mcp-protocol-version": SESSION_VERSION };
@@ -82,27 +86,27 @@ async function speak(url: URL, pid: number, { revision, connections, answersOnSt
     return headers;
   }
 
-  const session = revision === "session" ? await ofSession() : undefined;
+  const session = revision === "session" ? await openSession() : undefined;
   const stream = session && answersOnStream ? await openStream(url, session) : undefined;
 
-  async function inSession(message: Message, headers: Readonly<Record<string, string>>) {
+  async function requestInSession(message: Message, headers: Readonly<Record<string, string>>) {
     const { status, text } = await post(message, headers);
-    return { line: stream && status === ACCEPTED ? await stream.answerTo(message.id) : messageOf(text) };
+    return { line: stream && status === ACCEPTED ? await stream.waitForResponse(message.id) : extractMessage(text) };
   }
 
   return {
     pid,
     async request(method, params = {}) {
       const id = ++lastId;
-      if (session) return await inSession({ jsonrpc: "2.0", id, method, params }, session);
-      const name = nameOf(params);
+      if (session) return await requestInSession({ jsonrpc: "2.0", id, method, params }, session);
+      const name = getToolName(params);
       const headers = {
         "mcp-protocol-version": MODERN_VERSION,
         "mcp-method": method,
         ...(name && { "mcp-name": name }),
       };
       const message = { jsonrpc: "2.0", id, method, params: { ...params, _meta: MODERN_META } };
-      return { line: messageOf((await post(message, headers)).text) };
+      return { line: extractMessage((await post(message, headers)).text) };
     },
     async close() {
       await stream?.close();
@@ -122,10 +126,10 @@ async function freePort(): Promise<number> {
 }
 
 const START_LIMIT_MS = 10_000;
-const LOOK_MS = 20;
+const POLL_INTERVAL_MS = 20;
 
 /** Resolves once something answers there, whatever it says. */
-async function answers(origin: string): Promise<void> {
+async function waitUntilReady(origin: string): Promise<void> {
   const pool = new Pool(origin);
   const until = performance.now() + START_LIMIT_MS;
   try {
@@ -136,14 +140,14 @@ async function answers(origin: string): Promise<void> {
       );
       if (isUp) return;
       if (performance.now() > until) throw new Error(`nothing answers at ${origin}`);
-      await sleep(LOOK_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
   } finally {
     await pool.destroy();
   }
 }
 
-export async function serveHttp({ command, answersOnStream = false }: HttpSubject): Promise<HttpServer> {
+export async function startHttpServer({ command, answersOnStream = false }: HttpSubject): Promise<HttpServer> {
   const port = await freePort();
   const { args, env } = command(port);
   const child = spawn(process.execPath, args, {
@@ -153,10 +157,10 @@ export async function serveHttp({ command, answersOnStream = false }: HttpSubjec
   const { pid } = child;
   if (pid === undefined) throw new Error("not started");
   const url = new URL(`http://127.0.0.1:${port}/mcp`);
-  await answers(url.origin);
+  await waitUntilReady(url.origin);
   return {
     pid,
-    connect: (revision, connections) => speak(url, pid, { revision, connections, answersOnStream }),
+    connect: (revision, connections) => createHttpClient(url, pid, { revision, connections, answersOnStream }),
     async stop() {
       if (child.exitCode !== null) return;
       const exited = once(child, "exit");

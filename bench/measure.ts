@@ -1,35 +1,35 @@
 // What is measured of a client's calls: how long one takes, how many a second, and the CPU time of the server's process.
 import type { Call } from "./calls.ts";
 import type { Client } from "./client.ts";
-import { cpuMs } from "./process.ts";
+import { readCpuMs } from "./process-stats.ts";
 
 export type Figures = Readonly<Record<string, number | undefined>>;
 
-export interface Size {
+export interface RunSize {
   readonly rounds: number;
   /** Starts in each round. */
   readonly starts: number;
   /** Calls before anything is counted: a server lives longer than its first thousand, and so does its compiled code. */
-  readonly warm: number;
+  readonly warmUpCalls: number;
   /** Calls one after the other. */
-  readonly small: number;
+  readonly sequentialCalls: number;
   /** Pages of 100 jobs, one after the other. */
   readonly pages: number;
   /** Calls with many in flight. */
-  readonly crowd: number;
+  readonly concurrentCalls: number;
   /** POSTs, one after the other. */
   readonly posts: number;
 }
 
 /** The value that this part of all values is not above. */
-export const quantile = (values: readonly number[], part: number): number => {
+export const quantile = (values: readonly number[], fraction: number): number => {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
+  return sorted[Math.min(sorted.length - 1, Math.floor(fraction * sorted.length))] ?? Number.NaN;
 };
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-export interface Run {
+export interface SequentialRun {
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Of one call. */
@@ -40,7 +40,7 @@ export const callTool = (client: Client, { name, arguments: args }: Call) =>
   client.request("tools/call", { name, arguments: args });
 
 /** A failure must not be measured as if it were an answer. */
-export async function answered(client: Client, call: Call): Promise<void> {
+export async function assertAnswered(client: Client, call: Call): Promise<void> {
   const { line } = await callTool(client, call);
   if (line === "") throw new Error(`${call.name}: no answer`);
   if (/"isError":true|^\{"(jsonrpc":"2.0","id":\d+,")?error"/.test(line) || /"error":\{"code"/.test(line.slice(0, 100)))
@@ -48,15 +48,19 @@ export async function answered(client: Client, call: Call): Promise<void> {
 }
 
 /** The server's CPU time while `work` is done, for one of so many calls. */
-export async function cpuOf(client: Client, count: number, work: () => Promise<unknown>): Promise<number | undefined> {
-  const before = cpuMs(client.pid);
+export async function measureCpu(
+  client: Client,
+  count: number,
+  work: () => Promise<unknown>,
+): Promise<number | undefined> {
+  const before = readCpuMs(client.pid);
   await work();
-  const after = cpuMs(client.pid);
+  const after = readCpuMs(client.pid);
   return before === undefined || after === undefined ? undefined : (after - before) / count;
 }
 
 /** So many times, one after the other. */
-export async function timed(count: number, work: (number: number) => Promise<unknown>): Promise<number[]> {
+export async function timeCalls(count: number, work: (number: number) => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let n = 0; n < count; n++) {
     const startedAt = performance.now();
@@ -67,33 +71,42 @@ export async function timed(count: number, work: (number: number) => Promise<unk
 }
 
 /** One call after the other, after some that do not count. */
-export async function runSequentially(client: Client, call: Call, count: number): Promise<Run> {
+export async function runSequentially(client: Client, call: Call, count: number): Promise<SequentialRun> {
   for (let n = 0; n < Math.max(10, count / 5); n++) await callTool(client, call);
   let times: readonly number[] = [];
-  const cpu = await cpuOf(client, count, async () => {
-    times = await timed(count, () => callTool(client, call));
+  const cpu = await measureCpu(client, count, async () => {
+    times = await timeCalls(count, () => callTool(client, call));
   });
   return { p50Ms: median(times), p99Ms: quantile(times, 0.99), cpuMs: cpu };
 }
 
-export interface Crowd {
+export interface ConcurrentRun {
   readonly perSecond: number;
   readonly p99Ms: number;
 }
 
 /** With so many under way at once. */
-export async function atOnce(work: () => Promise<unknown>, inFlight: number, count: number): Promise<Crowd> {
-  let left = count;
+export async function runConcurrently(
+  work: () => Promise<unknown>,
+  inFlight: number,
+  count: number,
+): Promise<ConcurrentRun> {
+  let remaining = count;
   const times: number[] = [];
   const startedAt = performance.now();
   const worker = async () => {
-    while (left-- > 0) times.push(...(await timed(1, work)));
+    while (remaining-- > 0) times.push(...(await timeCalls(1, work)));
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
   return { perSecond: (1000 * count) / (performance.now() - startedAt), p99Ms: quantile(times, 0.99) };
 }
 
-export const callsAtOnce = async (client: Client, call: Call, inFlight: number, count: number): Promise<Crowd> => {
-  await atOnce(() => callTool(client, call), inFlight, count / 4);
-  return await atOnce(() => callTool(client, call), inFlight, count);
+export const runCallsConcurrently = async (
+  client: Client,
+  call: Call,
+  inFlight: number,
+  count: number,
+): Promise<ConcurrentRun> => {
+  await runConcurrently(() => callTool(client, call), inFlight, count / 4);
+  return await runConcurrently(() => callTool(client, call), inFlight, count);
 };

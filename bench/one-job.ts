@@ -1,35 +1,48 @@
 // One job, the read that agents make most: in a young process, much of whose time goes into compiling, and in a warm one.
 import { connect } from "./client.ts";
-import type { Group } from "./group.ts";
-import { answered, atOnce, callTool, cpuOf, type Figures, median, quantile, type Size, timed } from "./measure.ts";
-import { CALL_V1_18, isOfPages, type Subject } from "./subjects.ts";
+import type { MetricGroup } from "./group.ts";
+import {
+  assertAnswered,
+  callTool,
+  type Figures,
+  measureCpu,
+  median,
+  quantile,
+  type RunSize,
+  runConcurrently,
+  timeCalls,
+} from "./measure.ts";
+import { CALL_V1_18, isPagesOnly, type Subject } from "./subjects.ts";
 
 const YOUNG_AFTER = 120;
 const WARM_AFTER = 3_000;
 const IN_FLIGHT = 32;
 
-async function figuresOf({ command, calls }: Subject, { small, crowd }: Size): Promise<Figures | undefined> {
+async function measureSubject(
+  { command, calls }: Subject,
+  { sequentialCalls, concurrentCalls }: RunSize,
+): Promise<Figures | undefined> {
   if (!calls) return undefined;
   const client = await connect(command);
   await client.request("tools/list");
-  await answered(client, calls.job);
+  await assertAnswered(client, calls.job);
   const call = () => callTool(client, calls.job);
 
   /** So many one after the other, then so many at once; the CPU time is of both. */
-  async function look(sequentialCount: number, atTheSameTime: number) {
+  async function measureProcess(sequentialCount: number, concurrentCount: number) {
     let times: readonly number[] = [];
     let perSecond = Number.NaN;
-    const cpuMs = await cpuOf(client, sequentialCount + atTheSameTime, async () => {
-      times = await timed(sequentialCount, call);
-      ({ perSecond } = await atOnce(call, IN_FLIGHT, atTheSameTime));
+    const cpuMs = await measureCpu(client, sequentialCount + concurrentCount, async () => {
+      times = await timeCalls(sequentialCount, call);
+      ({ perSecond } = await runConcurrently(call, IN_FLIGHT, concurrentCount));
     });
     return { p50Ms: median(times), p99Ms: quantile(times, 0.99), cpuMs, perSecond };
   }
 
-  await timed(YOUNG_AFTER, call);
-  const young = await look(250, 1_000);
-  await atOnce(call, 4, WARM_AFTER - YOUNG_AFTER - 1_250);
-  const warm = await look(small, crowd);
+  await timeCalls(YOUNG_AFTER, call);
+  const young = await measureProcess(250, 1_000);
+  await runConcurrently(call, 4, WARM_AFTER - YOUNG_AFTER - 1_250);
+  const warm = await measureProcess(sequentialCalls, concurrentCalls);
   await client.close();
   return {
     youngMs: young.p50Ms,
@@ -43,7 +56,7 @@ async function figuresOf({ command, calls }: Subject, { small, crowd }: Size): P
   };
 }
 
-export const oneJob: Group = {
+export const oneJob: MetricGroup = {
   title: "One job",
   reference: CALL_V1_18,
   columns: [
@@ -58,7 +71,7 @@ export const oneJob: Group = {
   ],
   async *round({ subjects, size }) {
     for (const subject of subjects) {
-      const figures = isOfPages(subject) ? undefined : await figuresOf(subject, size);
+      const figures = isPagesOnly(subject) ? undefined : await measureSubject(subject, size);
       if (figures) yield [subject.name, figures];
     }
   },

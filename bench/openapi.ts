@@ -4,7 +4,7 @@ import { endpoints } from "../src/contract/endpoints/index.ts";
 import { isJsonObject } from "../src/contract/json.ts";
 import { type JsonSchema, toJsonSchema } from "../src/contract/json-schema.ts";
 
-function parameters(where: "path" | "query", schema: Endpoint["query"]): readonly JsonSchema[] {
+function toParameters(where: "path" | "query", schema: Endpoint["query"]): readonly JsonSchema[] {
   const { properties, required } = toJsonSchema(schema, "input");
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
   return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => ({
@@ -15,9 +15,14 @@ function parameters(where: "path" | "query", schema: Endpoint["query"]): readonl
   }));
 }
 
-const header = (name: string): JsonSchema => ({ name, in: "header", required: true, schema: { type: "string" } });
+const toHeaderParameter = (name: string): JsonSchema => ({
+  name,
+  in: "header",
+  required: true,
+  schema: { type: "string" },
+});
 
-function operation(endpoint: Endpoint): JsonSchema {
+function toOperation(endpoint: Endpoint): JsonSchema {
   const { id, pathParameters, query, body, idempotencyKey, ifMatch, success } = endpoint;
   const content =
     success.body === "binary"
@@ -27,10 +32,10 @@ function operation(endpoint: Endpoint): JsonSchema {
     operationId: id,
     summary: id,
     parameters: [
-      ...parameters("path", pathParameters),
-      ...parameters("query", query),
-      ...(idempotencyKey ? [header("Idempotency-Key")] : []),
-      ...(ifMatch ? [header("If-Match")] : []),
+      ...toParameters("path", pathParameters),
+      ...toParameters("query", query),
+      ...(idempotencyKey ? [toHeaderParameter("Idempotency-Key")] : []),
+      ...(ifMatch ? [toHeaderParameter("If-Match")] : []),
     ],
     ...(body && {
       requestBody: { required: true, content: { "application/json": { schema: toJsonSchema(body, "input") } } },
@@ -39,11 +44,11 @@ function operation(endpoint: Endpoint): JsonSchema {
   };
 }
 
-export function makeOpenApi(): JsonSchema {
+export function createOpenApi(): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const endpoint of endpoints) {
     const path = API_PREFIX[endpoint.api] + endpoint.path;
-    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint) };
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: toOperation(endpoint) };
   }
   return { openapi: "3.1.1", info: { title: "mic", version: "1.0.0" }, servers: [{ url: "/" }], paths };
 }

@@ -2,32 +2,45 @@
 import { access, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Pool } from "undici";
-import { paths, registration } from "./calls.ts";
+import { GENERATED } from "./alternatives.ts";
+import { createRegistration, paths } from "./calls.ts";
 import { type Command, connect } from "./client.ts";
-import type { Bench, Group } from "./group.ts";
-import { answered, callTool, cpuOf, type Figures, median, quantile, type Size, timed } from "./measure.ts";
-import { GENERATED } from "./peers.ts";
-import { CALL_V1_18, CLI, isOfPages, OURS, ourEnvironment, type Subject } from "./subjects.ts";
+import type { BenchContext, MetricGroup } from "./group.ts";
+import {
+  assertAnswered,
+  callTool,
+  type Figures,
+  measureCpu,
+  median,
+  quantile,
+  type RunSize,
+  timeCalls,
+} from "./measure.ts";
+import { CALL_V1_18, CLI, createEnvironment, isPagesOnly, OURS, type Subject } from "./subjects.ts";
 
-async function figuresOf(command: Command, calls: Subject["calls"], { posts }: Size): Promise<Figures | undefined> {
+async function measureSubject(
+  command: Command,
+  calls: Subject["calls"],
+  { posts }: RunSize,
+): Promise<Figures | undefined> {
   const register = calls?.register;
   if (!register) return undefined;
   const client = await connect(command);
-  await answered(client, register(0));
-  await timed(posts, (n) => callTool(client, register(1 + n)));
+  await assertAnswered(client, register(0));
+  await timeCalls(posts, (n) => callTool(client, register(1 + n)));
   let times: readonly number[] = [];
-  const cpu = await cpuOf(client, posts, async () => {
-    times = await timed(posts, (n) => callTool(client, register(1 + posts + n)));
+  const cpu = await measureCpu(client, posts, async () => {
+    times = await timeCalls(posts, (n) => callTool(client, register(1 + posts + n)));
   });
   await client.close();
   return { postMs: median(times), postP99Ms: quantile(times, 0.99), postCpuMs: cpu };
 }
 
-async function rawFigures({ baseUrl, size: { posts } }: Bench): Promise<Figures> {
+async function measureRaw({ baseUrl, size: { posts } }: BenchContext): Promise<Figures> {
   const pool = new Pool(baseUrl);
-  const times = await timed(posts, async (n) => {
+  const times = await timeCalls(posts, async (n) => {
     const headers = { "content-type": "application/json", "idempotency-key": `input-bench-${n}` };
-    const body = JSON.stringify(registration(n));
+    const body = JSON.stringify(createRegistration(n));
     await (await pool.request({ method: "POST", path: paths.inputs, headers, body })).body.text();
   });
   await pool.close();
@@ -35,12 +48,12 @@ async function rawFigures({ baseUrl, size: { posts } }: Bench): Promise<Figures>
 }
 
 /** Of memory, on Linux: a sync there costs nothing. */
-const MEMORY = "/dev/shm";
+const MEMORY_FOLDER = "/dev/shm";
 
 /** A server of ours, whose journal lies in a folder of `parent` while it works. */
 async function withJournal<T>(parent: string, baseUrl: string, work: (command: Command) => Promise<T>): Promise<T> {
   await mkdir(parent, { recursive: true });
-  const env = await ourEnvironment(baseUrl, parent);
+  const env = await createEnvironment(baseUrl, parent);
   try {
     return await work({ args: [CLI], env });
   } finally {
@@ -48,7 +61,7 @@ async function withJournal<T>(parent: string, baseUrl: string, work: (command: C
   }
 }
 
-export const posts: Group = {
+export const posts: MetricGroup = {
   title: "A POST",
   reference: CALL_V1_18,
   columns: [
@@ -58,30 +71,32 @@ export const posts: Group = {
   ],
   async *round(bench) {
     const { subjects, baseUrl, size } = bench;
-    yield ["undici", await rawFigures(bench)];
+    yield ["undici", await measureRaw(bench)];
     for (const subject of subjects) {
-      if (isOfPages(subject)) continue;
+      if (isPagesOnly(subject)) continue;
       const { name, command, calls } = subject;
       if (name !== OURS) {
-        const figures = await figuresOf(command, calls, size);
+        const figures = await measureSubject(command, calls, size);
         if (figures) yield [name, figures];
         continue;
       }
       // Where this repository lies there is a disk; a folder for temporary files may be of memory.
-      const places = [
+      const journalFolders = [
         [OURS, GENERATED],
-        [`${OURS}, journal in memory`, MEMORY],
+        [`${OURS}, journal in memory`, MEMORY_FOLDER],
       ] as const;
-      for (const [title, parent] of places) {
+      for (const [title, parent] of journalFolders) {
         if (
-          parent === MEMORY &&
-          !(await access(MEMORY).then(
+          parent === MEMORY_FOLDER &&
+          !(await access(MEMORY_FOLDER).then(
             () => true,
             () => false,
           ))
         )
           continue;
-        const figures = await withJournal(parent, baseUrl, (own) => figuresOf(own, calls, size));
+        const figures = await withJournal(parent, baseUrl, (journalCommand) =>
+          measureSubject(journalCommand, calls, size),
+        );
         if (figures) yield [title, figures];
       }
     }

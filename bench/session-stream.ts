@@ -4,46 +4,48 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "undici";
 
 /** Such a server does not say that it has the stream before there is something on it. */
-const SEEN_MS = 50;
+const STREAM_OPEN_DELAY_MS = 50;
 
 export interface SessionStream {
   /** The message that answers this request. */
-  answerTo(id: number): Promise<string>;
+  waitForResponse(id: number): Promise<string>;
   close(): Promise<void>;
 }
 
 export async function openStream(url: URL, headers: Readonly<Record<string, string>>): Promise<SessionStream> {
   const client = new Client(url.origin, { bodyTimeout: 0, headersTimeout: 0 });
-  const waiting = new Map<number, (message: string) => void>();
-  const come = new Map<number, string>();
+  const pendingRequests = new Map<number, (message: string) => void>();
+  const receivedMessages = new Map<number, string>();
 
-  function take(message: string): void {
+  function handleMessage(message: string): void {
     const id = Number(/"id":(\d+)[,}]/.exec(message)?.[1]);
-    const resolveRequest = waiting.get(id);
-    waiting.delete(id);
+    const resolveRequest = pendingRequests.get(id);
+    pendingRequests.delete(id);
     if (resolveRequest) resolveRequest(message);
-    else come.set(id, message);
+    else receivedMessages.set(id, message);
   }
 
   async function readEvents(): Promise<void> {
     const accept = { ...headers, accept: "text/event-stream" };
     const { body } = await client.request({ method: "GET", path: url.pathname, headers: accept });
-    let rest = "";
+    let partialLine = "";
     for await (const chunk of body.setEncoding("utf8")) {
-      const lines = (rest + String(chunk)).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) if (line.startsWith("data: ")) take(line.slice("data: ".length).trimEnd());
+      const lines = (partialLine + String(chunk)).split("\n");
+      partialLine = lines.pop() ?? "";
+      for (const line of lines) if (line.startsWith("data: ")) handleMessage(line.slice("data: ".length).trimEnd());
     }
   }
   // It ends when it is closed.
   readEvents().catch(() => undefined);
-  await sleep(SEEN_MS);
+  await sleep(STREAM_OPEN_DELAY_MS);
 
   return {
-    answerTo(id) {
-      const message = come.get(id);
-      come.delete(id);
-      return message === undefined ? new Promise((resolve) => waiting.set(id, resolve)) : Promise.resolve(message);
+    waitForResponse(id) {
+      const message = receivedMessages.get(id);
+      receivedMessages.delete(id);
+      return message === undefined
+        ? new Promise((resolve) => pendingRequests.set(id, resolve))
+        : Promise.resolve(message);
     },
     close: () => client.destroy(),
   };

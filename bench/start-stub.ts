@@ -9,10 +9,10 @@ export interface Stub {
 }
 
 /** `awayMs`: how much later its answers begin. */
-export async function startStub(awayMs = 0): Promise<Stub> {
+export async function startStub(latencyMs = 0): Promise<Stub> {
   const stub = spawn(
     process.execPath,
-    ["--import", "tsx", new URL("stub.ts", import.meta.url).pathname, String(awayMs)],
+    ["--import", "tsx", new URL("stub.ts", import.meta.url).pathname, String(latencyMs)],
     { stdio: ["pipe", "pipe", "inherit"] },
   );
   const [line] = await once(createInterface(stub.stdout), "line");

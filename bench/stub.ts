@@ -1,27 +1,27 @@
 // The stub service as a process of its own: every answer is made before the first request, and nothing is checked. An argument
 // says how many milliseconds away it is: each answer begins so much later.
 import { createServer, type ServerResponse } from "node:http";
-import { envelope, input, job, jobPage, states } from "./answers.ts";
+import { createJobPage, input, job, states, toEnvelope } from "./stub-responses.ts";
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, "mic-mcp bench\n");
-const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+const toJsonBuffer = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 // Of every length: who gives whole items asks for as many as fit.
-const pages = new Map(Array.from({ length: 100 }, (_, at) => [String(at + 1), json(jobPage(at + 1))]));
-const answers = {
-  states: json(states),
-  input: json(envelope(input)),
-  job: json(envelope(job)),
-  token: json({ access_token: "bench-token-0123456789", token_type: "Bearer", expires_in: 86_400 }),
+const pages = new Map(Array.from({ length: 100 }, (_, at) => [String(at + 1), toJsonBuffer(createJobPage(at + 1))]));
+const responses = {
+  states: toJsonBuffer(states),
+  input: toJsonBuffer(toEnvelope(input)),
+  job: toJsonBuffer(toEnvelope(job)),
+  token: toJsonBuffer({ access_token: "bench-token-0123456789", token_type: "Bearer", expires_in: 86_400 }),
 };
 
-const awayMs = Number(process.argv[2] ?? 0);
+const latencyMs = Number(process.argv[2] ?? 0);
 
 function send(response: ServerResponse, status: number, body: Buffer): void {
-  const answer = () =>
+  const respond = () =>
     response.writeHead(status, { "content-type": "application/json", "content-length": body.length }).end(body);
-  if (awayMs === 0) answer();
-  else setTimeout(answer, awayMs);
+  if (latencyMs === 0) respond();
+  else setTimeout(respond, latencyMs);
 }
 
 async function sendAsset(response: ServerResponse, megabytes: number): Promise<void> {
@@ -37,14 +37,14 @@ const server = createServer((request, response) => {
   request.resume();
   const asset = /\/assets\/asset_(\d+)\/content$/.exec(pathname);
   if (asset) void sendAsset(response, Number(asset[1]));
-  else if (pathname.endsWith("/geo/states")) send(response, 200, answers.states);
-  else if (pathname.endsWith("/oauth/token")) send(response, 200, answers.token);
-  else if (request.method === "POST") send(response, 201, answers.input);
+  else if (pathname.endsWith("/geo/states")) send(response, 200, responses.states);
+  else if (pathname.endsWith("/oauth/token")) send(response, 200, responses.token);
+  else if (request.method === "POST") send(response, 201, responses.input);
   else if (pathname.endsWith("/mic/jobs"))
-    send(response, 200, pages.get(searchParams.get("limit") ?? "25") ?? json({}));
-  else if (pathname.includes("/mic/jobs/")) send(response, 200, answers.job);
-  else if (pathname.includes("/mic/inputs/")) send(response, 200, answers.input);
-  else send(response, 404, json({}));
+    send(response, 200, pages.get(searchParams.get("limit") ?? "25") ?? toJsonBuffer({}));
+  else if (pathname.includes("/mic/jobs/")) send(response, 200, responses.job);
+  else if (pathname.includes("/mic/inputs/")) send(response, 200, responses.input);
+  else send(response, 404, toJsonBuffer({}));
 });
 // No reply waits for the garbage of another: the peers under measurement keep their connections.
 server.keepAliveTimeout = 600_000;

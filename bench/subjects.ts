@@ -2,11 +2,11 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { WORKSPACE_ID } from "./answers.ts";
-import { type Calls, ivotobyCalls, orvalCalls, rawCalls, toolCalls } from "./calls.ts";
+import { bundleEcho, generateOrval, ivotobyFile, subjectFile, writeOpenApiDocument } from "./alternatives.ts";
+import { type Calls, createRawCalls, createToolCalls, ivotobyCalls, orvalCalls } from "./calls.ts";
 import type { Command } from "./client.ts";
 import type { HttpSubject } from "./http-client.ts";
-import { bundleEcho, generateOrval, ivotobyFile, subjectFile, writeDocument } from "./peers.ts";
+import { WORKSPACE_ID } from "./stub-responses.ts";
 
 export interface Subject {
   readonly name: string;
@@ -25,10 +25,10 @@ export const OURS = "mic-mcp";
 const OURS_FULL = "mic-mcp, view full";
 
 /** With its own account of a page: measured by pages alone. */
-export const isOfPages = ({ name }: Subject): boolean => name.startsWith("read-v1") || name === OURS_FULL;
+export const isPagesOnly = ({ name }: Subject): boolean => name.startsWith("read-v1") || name === OURS_FULL;
 
 /** Where a server of ours keeps its journal and its files while it is measured: in a new folder of `parent`. */
-export async function ourEnvironment(baseUrl: string, parent = tmpdir()): Promise<Readonly<Record<string, string>>> {
+export async function createEnvironment(baseUrl: string, parent = tmpdir()): Promise<Readonly<Record<string, string>>> {
   const folder = await mkdtemp(join(parent, "mic-mcp-bench-"));
   return {
     MIC_BASE_URL: baseUrl,
@@ -44,7 +44,7 @@ export async function ourEnvironment(baseUrl: string, parent = tmpdir()): Promis
 
 export const CLI = new URL("../dist/cli.js", import.meta.url).pathname;
 
-function handWritten(name: string, file: string, baseUrl: string, calls: Calls): Subject {
+function createHandWrittenSubject(name: string, file: string, baseUrl: string, calls: Calls): Subject {
   const args = [subjectFile(file)];
   return {
     name,
@@ -54,10 +54,10 @@ function handWritten(name: string, file: string, baseUrl: string, calls: Calls):
   };
 }
 
-export async function makeSubjects(baseUrl: string): Promise<readonly Subject[]> {
-  const document = await writeDocument();
-  const env = await ourEnvironment(baseUrl);
-  const ours = (name: string, calls: Calls): Subject => ({
+export async function createSubjects(baseUrl: string): Promise<readonly Subject[]> {
+  const document = await writeOpenApiDocument();
+  const env = await createEnvironment(baseUrl);
+  const createOwnSubject = (name: string, calls: Calls): Subject => ({
     name,
     command: { args: [CLI], env },
     http: {
@@ -68,27 +68,30 @@ export async function makeSubjects(baseUrl: string): Promise<readonly Subject[]>
     },
     calls,
   });
-  const ofIvotoby = { API_BASE_URL: baseUrl, OPENAPI_SPEC_PATH: document, VERBOSE: "false" };
+  const ivotobyEnvironment = { API_BASE_URL: baseUrl, OPENAPI_SPEC_PATH: document, VERBOSE: "false" };
   return [
     { name: "echo-v1, bundled", command: { args: [await bundleEcho()] } },
-    handWritten(CALL_V1, "call-v1.mjs", baseUrl, rawCalls()),
-    handWritten(CALL_V1_18, "call-v1-18.mjs", baseUrl, toolCalls()),
+    createHandWrittenSubject(CALL_V1, "call-v1.mjs", baseUrl, createRawCalls()),
+    createHandWrittenSubject(CALL_V1_18, "call-v1-18.mjs", baseUrl, createToolCalls()),
     ...(["summary", "full"] as const).map((view) => ({
       name: view === "summary" ? "read-v1" : "read-v1, view full",
       command: { args: [subjectFile("read-v1.mjs")], env: { BASE_URL: baseUrl } },
-      calls: rawCalls({ view }),
+      calls: createRawCalls({ view }),
     })),
     {
       name: "@ivotoby/openapi-mcp-server",
-      command: { args: [ivotobyFile], env: ofIvotoby },
+      command: { args: [ivotobyFile], env: ivotobyEnvironment },
       http: {
-        command: (port) => ({ args: [ivotobyFile, "--transport", "http", "--port", String(port)], env: ofIvotoby }),
+        command: (port) => ({
+          args: [ivotobyFile, "--transport", "http", "--port", String(port)],
+          env: ivotobyEnvironment,
+        }),
         answersOnStream: true,
       },
       calls: ivotobyCalls,
     },
     { name: "orval", command: { args: [await generateOrval(document, baseUrl)] }, calls: orvalCalls },
-    ours(OURS, toolCalls({ view: "summary" })),
-    ours(OURS_FULL, toolCalls({ view: "full" })),
+    createOwnSubject(OURS, createToolCalls({ view: "summary" })),
+    createOwnSubject(OURS_FULL, createToolCalls({ view: "full" })),
   ];
 }

@@ -9,43 +9,43 @@ export interface Column {
 
 export type Results = ReadonlyMap<string, readonly Figures[]>;
 
-const valuesOf = (rounds: readonly Figures[], name: string): readonly (number | undefined)[] =>
+const getValues = (rounds: readonly Figures[], name: string): readonly (number | undefined)[] =>
   rounds.map((figures) => figures[name]);
 
-const known = (values: readonly (number | undefined)[]): readonly number[] =>
+const finiteValues = (values: readonly (number | undefined)[]): readonly number[] =>
   values.filter((value) => value !== undefined && Number.isFinite(value)).map(Number);
 
-export function ratio(results: Results, subject: string, reference: string, name: string): number | undefined {
-  const mine = valuesOf(results.get(subject) ?? [], name);
-  const theirs = valuesOf(results.get(reference) ?? [], name);
-  const ratios = known(
-    mine.map((value, round) => {
-      const other = theirs[round];
+export function medianRatio(results: Results, subject: string, reference: string, name: string): number | undefined {
+  const subjectValues = getValues(results.get(subject) ?? [], name);
+  const referenceValues = getValues(results.get(reference) ?? [], name);
+  const ratios = finiteValues(
+    subjectValues.map((value, round) => {
+      const other = referenceValues[round];
       return value === undefined || other === undefined || other === 0 ? undefined : value / other;
     }),
   );
   return ratios.length === 0 ? undefined : median(ratios);
 }
 
-function cell(results: Results, subject: string, reference: string, { name, digits }: Column): string {
-  const values = known(valuesOf(results.get(subject) ?? [], name));
+function formatCell(results: Results, subject: string, reference: string, { name, digits }: Column): string {
+  const values = finiteValues(getValues(results.get(subject) ?? [], name));
   if (values.length === 0) return "";
   const text = median(values).toFixed(digits);
-  const against = subject === reference ? undefined : ratio(results, subject, reference, name);
-  return against === undefined ? text : `${text} (${against.toFixed(2)})`;
+  const ratioToReference = subject === reference ? undefined : medianRatio(results, subject, reference, name);
+  return ratioToReference === undefined ? text : `${text} (${ratioToReference.toFixed(2)})`;
 }
 
-export const markdown = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+export const formatMarkdownTable = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map((_, index) => (index === 0 ? "---" : "---:")), ...rows]
     .map((cells) => `| ${cells.join(" | ")} |`)
     .join("\n");
 
 /** One row for each metric, one column for each subject. */
-export function resultTable(results: Results, reference: string, columns: readonly Column[]): string {
+export function formatResults(results: Results, reference: string, columns: readonly Column[]): string {
   const subjects = [...results.keys()];
   const rows = columns.map((column) => [
     column.title,
-    ...subjects.map((subject) => cell(results, subject, reference, column)),
+    ...subjects.map((subject) => formatCell(results, subject, reference, column)),
   ]);
-  return markdown(["", ...subjects], rows);
+  return formatMarkdownTable(["", ...subjects], rows);
 }

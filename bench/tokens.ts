@@ -2,12 +2,12 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import * as z from "zod/v4";
 import { connect } from "./client.ts";
-import type { Group } from "./group.ts";
+import type { MetricGroup } from "./group.ts";
 import type { Figures } from "./measure.ts";
 import { CALL_V1_18, type Subject } from "./subjects.ts";
 
-const Listed = z.object({ result: z.object({ tools: z.array(z.looseObject({ name: z.string() })) }) });
-const Called = z.object({
+const ListToolsResponse = z.object({ result: z.object({ tools: z.array(z.looseObject({ name: z.string() })) }) });
+const CallToolResponse = z.object({
   result: z.object({
     content: z.array(z.looseObject({ type: z.string(), text: z.string().optional() })),
     structuredContent: z.unknown().optional(),
@@ -15,24 +15,25 @@ const Called = z.object({
   }),
 });
 
-const tokensOf = (value: unknown): number => countTokens(typeof value === "string" ? value : JSON.stringify(value));
+const countValueTokens = (value: unknown): number =>
+  countTokens(typeof value === "string" ? value : JSON.stringify(value));
 
-async function weigh({ name, command, calls }: Subject): Promise<Figures> {
+async function measureTokens({ name, command, calls }: Subject): Promise<Figures> {
   const client = await connect(command);
   try {
-    const { tools } = Listed.parse(JSON.parse((await client.request("tools/list")).line)).result;
+    const { tools } = ListToolsResponse.parse(JSON.parse((await client.request("tools/list")).line)).result;
     const needed = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-    const list = { tools: tools.length, listTokens: tokensOf(needed), listWireTokens: tokensOf(tools) };
+    const list = { tools: tools.length, listTokens: countValueTokens(needed), listWireTokens: countValueTokens(tools) };
     if (!calls) return list;
     const page = calls.jobs(100);
     const { line } = await client.request("tools/call", { name: page.name, arguments: page.arguments });
-    const { content, structuredContent, isError } = Called.parse(JSON.parse(line)).result;
+    const { content, structuredContent, isError } = CallToolResponse.parse(JSON.parse(line)).result;
     const text = content.flatMap((block) => block.text ?? []).join("\n");
     if (isError) throw new Error(`${name}: ${text}`);
     return {
       ...list,
-      textTokens: tokensOf(text),
-      structuredTokens: structuredContent === undefined ? undefined : tokensOf(structuredContent),
+      textTokens: countValueTokens(text),
+      structuredTokens: structuredContent === undefined ? undefined : countValueTokens(structuredContent),
       wireBytes: Buffer.byteLength(line),
     };
   } finally {
@@ -40,7 +41,7 @@ async function weigh({ name, command, calls }: Subject): Promise<Figures> {
   }
 }
 
-export const tokens: Group = {
+export const tokens: MetricGroup = {
   title: "What is read",
   reference: CALL_V1_18,
   once: true,
@@ -53,6 +54,6 @@ export const tokens: Group = {
     { name: "wireBytes", title: "100 jobs, bytes on the wire", digits: 0 },
   ],
   async *round({ subjects }) {
-    for (const subject of subjects) yield [subject.name, await weigh(subject)];
+    for (const subject of subjects) yield [subject.name, await measureTokens(subject)];
   },
 };

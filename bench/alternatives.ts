@@ -4,30 +4,30 @@ import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { makeOpenApi } from "./openapi.ts";
+import { createOpenApi } from "./openapi.ts";
 
 const execute = promisify(execFile);
-const HERE = new URL(".", import.meta.url).pathname;
-export const GENERATED = join(HERE, ".generated");
+const BENCH_FOLDER = new URL(".", import.meta.url).pathname;
+export const GENERATED = join(BENCH_FOLDER, ".generated");
 
-export const subjectFile = (name: string): string => join(HERE, "subjects", name);
-export const ivotobyFile = join(HERE, "node_modules", "@ivotoby", "openapi-mcp-server", "bin", "mcp-server.js");
+export const subjectFile = (name: string): string => join(BENCH_FOLDER, "subjects", name);
+export const ivotobyFile = join(BENCH_FOLDER, "node_modules", "@ivotoby", "openapi-mcp-server", "bin", "mcp-server.js");
 
 /** The OpenAPI document that the alternatives are made from. */
-export async function writeDocument(): Promise<string> {
+export async function writeOpenApiDocument(): Promise<string> {
   await mkdir(GENERATED, { recursive: true });
   const document = join(GENERATED, "openapi.json");
-  await writeFile(document, JSON.stringify(makeOpenApi()));
+  await writeFile(document, JSON.stringify(createOpenApi()));
   return document;
 }
 
 /** What the bench alone depends on is installed when it is first needed, and never by the project's own `npm ci`. */
-export async function installPeers(): Promise<void> {
-  const stamp = join(HERE, "node_modules", ".package-lock.json");
-  const lock = await readFile(join(HERE, "package-lock.json"), "utf8");
-  const kept = await readFile(join(HERE, "node_modules", ".bench-lock"), "utf8").catch(() => "");
+export async function installAlternatives(): Promise<void> {
+  const stamp = join(BENCH_FOLDER, "node_modules", ".package-lock.json");
+  const lock = await readFile(join(BENCH_FOLDER, "package-lock.json"), "utf8");
+  const installedLock = await readFile(join(BENCH_FOLDER, "node_modules", ".bench-lock"), "utf8").catch(() => "");
   if (
-    kept === lock &&
+    installedLock === lock &&
     (await access(stamp).then(
       () => true,
       () => false,
@@ -35,14 +35,14 @@ export async function installPeers(): Promise<void> {
   )
     return;
   process.stderr.write("bench: npm ci in bench/ …\n");
-  await execute("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: HERE });
-  await writeFile(join(HERE, "node_modules", ".bench-lock"), lock);
+  await execute("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: BENCH_FOLDER });
+  await writeFile(join(BENCH_FOLDER, "node_modules", ".bench-lock"), lock);
 }
 
 export async function bundleEcho(): Promise<string> {
   const outfile = join(GENERATED, "echo-v1.mjs");
   await build({
-    entryPoints: [join(HERE, "subjects", "echo-v1.mjs")],
+    entryPoints: [join(BENCH_FOLDER, "subjects", "echo-v1.mjs")],
     outfile,
     bundle: true,
     minify: true,
@@ -62,7 +62,7 @@ export async function generateOrval(document: string, baseUrl: string): Promise<
   await writeFile(config, `module.exports = ${JSON.stringify({ mic: { input: { target: document }, output } })};\n`);
   await execute(
     process.execPath,
-    [join(HERE, "node_modules", "orval", "dist", "bin", "orval.js"), "--config", config],
+    [join(BENCH_FOLDER, "node_modules", "orval", "dist", "bin", "orval.js"), "--config", config],
     {
       cwd: GENERATED,
     },

@@ -1,21 +1,21 @@
 // How much a deployment for teams carries: instances behind haproxy with one PostgreSQL, the emulator and the callers all on this machine.
 import type { Deployment } from "../test/support/deployment.ts";
 import { startLoad } from "../test/support/load.ts";
-import type { Growth } from "./growth.ts";
 import { quantile } from "./measure.ts";
-import { cpuMs } from "./process.ts";
-import { markdown } from "./table.ts";
+import { readCpuMs } from "./process-stats.ts";
+import type { ScalingMetric } from "./scaling.ts";
+import { formatMarkdownTable } from "./table.ts";
 
 const INSTANCES = [1, 2, 4];
 const CALLERS = [1, 4, 16, 64];
 const TEAMS = 4;
 /** Shared by the callers, each of whom makes a few. */
 const ACTIONS = 320;
-const FEWEST = 3;
+const MIN_ACTIONS_PER_CALLER = 3;
 const QUICK_ACTIONS = 32;
-const WARM_UP = 2;
+const WARM_UP_ACTIONS = 2;
 /** Of what a caller does: as agents do it, who look more often than they act. */
-const READING = 0.6;
+const READ_SHARE = 0.6;
 
 const COLUMNS = [
   "instances",
@@ -28,29 +28,31 @@ const COLUMNS = [
   "failed",
 ];
 
-async function measured({ fleet, callers }: Deployment, count: number, actions: number): Promise<readonly string[]> {
+async function measureLoad({ fleet, callers }: Deployment, count: number, actions: number): Promise<readonly string[]> {
   const loadCallers = await callers(count, ["v2-modern", "v1-client"]);
-  const work = (seed: number, wishes: number) => startLoad({ callers: loadCallers, seed, reading: READING, wishes });
-  await work(0, WARM_UP).finish();
-  const cpu = () => fleet.instances.reduce((sum, instance) => sum + (cpuMs(instance.pid()) ?? Number.NaN), 0);
+  const runLoad = (seed: number, wishes: number) =>
+    startLoad({ callers: loadCallers, seed, reading: READ_SHARE, wishes });
+  await runLoad(0, WARM_UP_ACTIONS).finish();
+  const cpu = () => fleet.instances.reduce((sum, instance) => sum + (readCpuMs(instance.pid()) ?? Number.NaN), 0);
   const [cpuBefore, startedAt] = [cpu(), performance.now()];
-  const load = work(1, Math.max(FEWEST, Math.round(actions / count)));
+  const load = runLoad(1, Math.max(MIN_ACTIONS_PER_CALLER, Math.round(actions / count)));
   const { succeeded, reads, calls, broken, refused } = await load.finish();
   const seconds = (performance.now() - startedAt) / 1000;
-  const spans = (of: readonly number[]) => `${quantile(of, 0.5).toFixed(0)} / ${quantile(of, 0.99).toFixed(0)}`;
+  const formatQuantiles = (values: readonly number[]) =>
+    `${quantile(values, 0.5).toFixed(0)} / ${quantile(values, 0.99).toFixed(0)}`;
   return [
     String(fleet.instances.length),
     String(count),
     (succeeded / seconds).toFixed(1),
     (reads / seconds).toFixed(1),
-    spans(load.spans.actions),
-    spans(load.spans.reads),
+    formatQuantiles(load.spans.actions),
+    formatQuantiles(load.spans.reads),
     ((cpu() - cpuBefore) / calls).toFixed(1),
     String(broken + refused),
   ];
 }
 
-export const byDeployment: Growth = async (_, isQuick, logProgress) => {
+export const measureDeployment: ScalingMetric = async (_, isQuick, logProgress) => {
   // With an identity provider, which only this metric needs, and which says at once what it thinks of older Nodes.
   const { deploymentMissing, startDeployment } = await import("../test/support/deployment.ts");
   if (deploymentMissing !== undefined) return `A deployment for teams was not measured: ${deploymentMissing}.`;
@@ -60,11 +62,11 @@ export const byDeployment: Growth = async (_, isQuick, logProgress) => {
     try {
       for (const count of isQuick ? CALLERS.slice(0, 2) : CALLERS) {
         logProgress(`${instances} instances, ${count} callers`);
-        rows.push(await measured(deployment, count, isQuick ? QUICK_ACTIONS : ACTIONS));
+        rows.push(await measureLoad(deployment, count, isQuick ? QUICK_ACTIONS : ACTIONS));
       }
     } finally {
       await deployment.stop();
     }
   }
-  return markdown(COLUMNS, rows);
+  return formatMarkdownTable(COLUMNS, rows);
 };

@@ -2,38 +2,38 @@
 import { Pool } from "undici";
 import { paths } from "./calls.ts";
 import { connect } from "./client.ts";
-import type { Bench, Group } from "./group.ts";
+import type { BenchContext, MetricGroup } from "./group.ts";
 import {
-  answered,
-  atOnce,
-  callsAtOnce,
+  assertAnswered,
   callTool,
   type Figures,
   median,
+  type RunSize,
+  runCallsConcurrently,
+  runConcurrently,
   runSequentially,
-  type Size,
-  timed,
+  timeCalls,
 } from "./measure.ts";
-import { rssMiB } from "./process.ts";
+import { readMemoryMiB } from "./process-stats.ts";
 import { CALL_V1, type Subject } from "./subjects.ts";
 
 const IN_FLIGHT = 32;
 
-async function figuresOf({ command, calls }: Subject, size: Size): Promise<Figures | undefined> {
+async function measureSubject({ command, calls }: Subject, size: RunSize): Promise<Figures | undefined> {
   if (!calls) return undefined;
-  const { warm, small, pages, crowd } = size;
+  const { warmUpCalls, sequentialCalls, pages, concurrentCalls } = size;
   const client = await connect(command);
   await client.request("tools/list");
-  for (const call of [calls.states, calls.input, calls.jobs(100)]) await answered(client, call);
-  await atOnce(() => callTool(client, calls.states), 4, warm);
-  await atOnce(() => callTool(client, calls.input), 4, warm);
-  await atOnce(() => callTool(client, calls.jobs(100)), 2, warm / 2);
-  const states = await runSequentially(client, calls.states, small);
-  const input = await runSequentially(client, calls.input, small);
-  const manyStates = await callsAtOnce(client, calls.states, IN_FLIGHT, crowd);
-  const manyInputs = await callsAtOnce(client, calls.input, IN_FLIGHT, crowd);
+  for (const call of [calls.states, calls.input, calls.jobs(100)]) await assertAnswered(client, call);
+  await runConcurrently(() => callTool(client, calls.states), 4, warmUpCalls);
+  await runConcurrently(() => callTool(client, calls.input), 4, warmUpCalls);
+  await runConcurrently(() => callTool(client, calls.jobs(100)), 2, warmUpCalls / 2);
+  const states = await runSequentially(client, calls.states, sequentialCalls);
+  const input = await runSequentially(client, calls.input, sequentialCalls);
+  const manyStates = await runCallsConcurrently(client, calls.states, IN_FLIGHT, concurrentCalls);
+  const manyInputs = await runCallsConcurrently(client, calls.input, IN_FLIGHT, concurrentCalls);
   const jobs = await runSequentially(client, calls.jobs(100), pages);
-  const peakMiB = rssMiB(client.pid, "VmHWM");
+  const peakMiB = readMemoryMiB(client.pid, "VmHWM");
   await client.close();
   return {
     peakMiB,
@@ -52,20 +52,23 @@ async function figuresOf({ command, calls }: Subject, size: Size): Promise<Figur
 }
 
 /** The same questions without any MCP between: the bound that no server can pass. */
-async function rawFigures({ baseUrl, size: { small, pages, crowd } }: Bench): Promise<Figures> {
+async function measureRaw({
+  baseUrl,
+  size: { sequentialCalls, pages, concurrentCalls },
+}: BenchContext): Promise<Figures> {
   const pool = new Pool(baseUrl, { connections: 8 });
   const get = async (path: string) => await (await pool.request({ method: "GET", path })).body.text();
-  const p50 = async (path: string, count: number) => median(await timed(count, () => get(path)));
-  const statesMs = await p50(paths.states, small);
-  const inputMs = await p50(paths.input, small);
-  const { perSecond: statesPerSecond } = await atOnce(() => get(paths.states), IN_FLIGHT, crowd);
-  const { perSecond: inputsPerSecond } = await atOnce(() => get(paths.input), IN_FLIGHT, crowd);
-  const jobsMs = await p50(paths.jobs(100), pages);
+  const measureMedian = async (path: string, count: number) => median(await timeCalls(count, () => get(path)));
+  const statesMs = await measureMedian(paths.states, sequentialCalls);
+  const inputMs = await measureMedian(paths.input, sequentialCalls);
+  const { perSecond: statesPerSecond } = await runConcurrently(() => get(paths.states), IN_FLIGHT, concurrentCalls);
+  const { perSecond: inputsPerSecond } = await runConcurrently(() => get(paths.input), IN_FLIGHT, concurrentCalls);
+  const jobsMs = await measureMedian(paths.jobs(100), pages);
   await pool.close();
   return { statesMs, inputMs, statesPerSecond, inputsPerSecond, jobsMs };
 }
 
-export const working: Group = {
+export const workload: MetricGroup = {
   title: "At work",
   reference: CALL_V1,
   columns: [
@@ -83,9 +86,9 @@ export const working: Group = {
     { name: "jobsCpuMs", title: "100 jobs, CPU, ms", digits: 2 },
   ],
   async *round(bench) {
-    yield ["undici", await rawFigures(bench)];
+    yield ["undici", await measureRaw(bench)];
     for (const subject of bench.subjects) {
-      const figures = await figuresOf(subject, bench.size);
+      const figures = await measureSubject(subject, bench.size);
       if (figures) yield [subject.name, figures];
     }
   },

@@ -2,45 +2,57 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
-import type { Group } from "./group.ts";
-import { type HttpServer, type ProtocolRevision, serveHttp } from "./http-client.ts";
-import { answered, atOnce, callTool, cpuOf, type Figures, runSequentially, type Size } from "./measure.ts";
-import { rssMiB } from "./process.ts";
-import { CALL_V1, isOfPages, OURS, type Subject } from "./subjects.ts";
+import type { MetricGroup } from "./group.ts";
+import { type HttpServer, type ProtocolRevision, startHttpServer } from "./http-client.ts";
+import {
+  assertAnswered,
+  callTool,
+  type Figures,
+  measureCpu,
+  type RunSize,
+  runConcurrently,
+  runSequentially,
+} from "./measure.ts";
+import { readMemoryMiB } from "./process-stats.ts";
+import { CALL_V1, isPagesOnly, OURS, type Subject } from "./subjects.ts";
 
 const IN_FLIGHT = 16;
 const SESSIONS = 200;
 /** How long a server is left alone before its memory is looked at. */
 const IDLE_MS = 500;
 
-async function look(client: Client, call: Call, { warm, small, crowd }: Size) {
-  await answered(client, call);
-  await atOnce(() => callTool(client, call), IN_FLIGHT, warm);
-  const { p50Ms, p99Ms } = await runSequentially(client, call, small);
+async function measureCall(client: Client, call: Call, { warmUpCalls, sequentialCalls, concurrentCalls }: RunSize) {
+  await assertAnswered(client, call);
+  await runConcurrently(() => callTool(client, call), IN_FLIGHT, warmUpCalls);
+  const { p50Ms, p99Ms } = await runSequentially(client, call, sequentialCalls);
   let perSecond = Number.NaN;
-  const cpuMs = await cpuOf(client, crowd, async () => {
-    ({ perSecond } = await atOnce(() => callTool(client, call), IN_FLIGHT, crowd));
+  const cpuMs = await measureCpu(client, concurrentCalls, async () => {
+    ({ perSecond } = await runConcurrently(() => callTool(client, call), IN_FLIGHT, concurrentCalls));
   });
   return { p50Ms, p99Ms, cpuMs, perSecond };
 }
 
-async function figuresOf(client: Client, { states, job }: NonNullable<Subject["calls"]>, size: Size): Promise<Figures> {
-  const ofStates = await look(client, states, size);
-  const ofJob = await look(client, job, size);
+async function measureSubject(
+  client: Client,
+  { states, job }: NonNullable<Subject["calls"]>,
+  size: RunSize,
+): Promise<Figures> {
+  const statesRun = await measureCall(client, states, size);
+  const jobRun = await measureCall(client, job, size);
   return {
-    statesMs: ofStates.p50Ms,
-    statesP99Ms: ofStates.p99Ms,
-    statesCpuMs: ofStates.cpuMs,
-    statesPerSecond: ofStates.perSecond,
-    jobMs: ofJob.p50Ms,
-    jobP99Ms: ofJob.p99Ms,
-    jobCpuMs: ofJob.cpuMs,
-    jobsPerSecond: ofJob.perSecond,
+    statesMs: statesRun.p50Ms,
+    statesP99Ms: statesRun.p99Ms,
+    statesCpuMs: statesRun.cpuMs,
+    statesPerSecond: statesRun.perSecond,
+    jobMs: jobRun.p50Ms,
+    jobP99Ms: jobRun.p99Ms,
+    jobCpuMs: jobRun.cpuMs,
+    jobsPerSecond: jobRun.perSecond,
   };
 }
 
 /** The same server, which collects its garbage on SIGUSR2. */
-const collecting = ({ command, ...http }: NonNullable<Subject["http"]>): NonNullable<Subject["http"]> => ({
+const withGarbageCollection = ({ command, ...http }: NonNullable<Subject["http"]>): NonNullable<Subject["http"]> => ({
   ...http,
   command(port) {
     const { args, ...rest } = command(port);
@@ -50,7 +62,7 @@ const collecting = ({ command, ...http }: NonNullable<Subject["http"]>): NonNull
 });
 
 async function withServer<T>(http: NonNullable<Subject["http"]>, work: (server: HttpServer) => Promise<T>): Promise<T> {
-  const server = await serveHttp(http);
+  const server = await startHttpServer(http);
   try {
     return await work(server);
   } finally {
@@ -59,26 +71,26 @@ async function withServer<T>(http: NonNullable<Subject["http"]>, work: (server: 
 }
 
 /** Each has listed the tools, and then asks for nothing. What the first ones made the server compile is not counted. */
-async function idleSessions(server: HttpServer): Promise<Figures> {
-  const open = async () => {
+async function measureIdleSessions(server: HttpServer): Promise<Figures> {
+  const openSession = async () => {
     const client = await server.connect("session", 1);
     await client.request("tools/list");
     // The session stays; its connection need not.
     await client.close();
   };
-  const memory = async () => {
-    for (let n = 0; n < SESSIONS; n++) await open();
+  const measureMemory = async () => {
+    for (let n = 0; n < SESSIONS; n++) await openSession();
     process.kill(server.pid, "SIGUSR2");
     await sleep(IDLE_MS);
-    return rssMiB(server.pid, "VmRSS");
+    return readMemoryMiB(server.pid, "VmRSS");
   };
-  const before = await memory();
-  const after = await memory();
+  const before = await measureMemory();
+  const after = await measureMemory();
   if (before === undefined || after === undefined) return {};
   return { sessionsMiB: before, sessionKiB: (1024 * (after - before)) / SESSIONS };
 }
 
-export const overHttp: Group = {
+export const overHttp: MetricGroup = {
   title: "Over HTTP",
   reference: `${CALL_V1}, HTTP`,
   columns: [
@@ -96,16 +108,17 @@ export const overHttp: Group = {
   async *round({ subjects, size }) {
     for (const subject of subjects) {
       const { name, command, http, calls } = subject;
-      if (!http || !calls || isOfPages(subject)) continue;
+      if (!http || !calls || isPagesOnly(subject)) continue;
       const stdio = await connect(command);
-      yield [`${name}, stdio`, await figuresOf(stdio, calls, size)];
+      yield [`${name}, stdio`, await measureSubject(stdio, calls, size)];
       await stdio.close();
       const revisions: readonly ProtocolRevision[] = name === OURS ? ["session", "modern"] : ["session"];
       for (const revision of revisions) {
         const figures = await withServer(http, async (server) =>
-          figuresOf(await server.connect(revision, IN_FLIGHT), calls, size),
+          measureSubject(await server.connect(revision, IN_FLIGHT), calls, size),
         );
-        const sessions = revision === "session" ? await withServer(collecting(http), idleSessions) : {};
+        const sessions =
+          revision === "session" ? await withServer(withGarbageCollection(http), measureIdleSessions) : {};
         yield [revision === "modern" ? `${name}, HTTP 2026-07-28` : `${name}, HTTP`, { ...figures, ...sessions }];
       }
     }

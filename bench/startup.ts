@@ -3,22 +3,22 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "./client.ts";
-import type { Group } from "./group.ts";
+import type { MetricGroup } from "./group.ts";
 import { callTool, type Figures, median } from "./measure.ts";
-import { rssMiB } from "./process.ts";
-import { CALL_V1, isOfPages, type Subject } from "./subjects.ts";
+import { readMemoryMiB } from "./process-stats.ts";
+import { CALL_V1, isPagesOnly, type Subject } from "./subjects.ts";
 
 /** How long a server is left alone before its idle memory is looked at. */
 const IDLE_MS = 500;
 
 /** A process that does nothing at all. */
-async function emptyStart(): Promise<number> {
+async function measureEmptyStart(): Promise<number> {
   const startedAt = performance.now();
   await once(spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }), "exit");
   return performance.now() - startedAt;
 }
 
-async function start({ command, calls }: Subject): Promise<{ listMs: number; firstMs?: number }> {
+async function measureStart({ command, calls }: Subject): Promise<{ listMs: number; firstMs?: number }> {
   const startedAt = performance.now();
   const client = await connect(command);
   await client.request("tools/list");
@@ -29,27 +29,27 @@ async function start({ command, calls }: Subject): Promise<{ listMs: number; fir
   return calls ? { listMs, firstMs } : { listMs };
 }
 
-async function idle({ command }: Subject): Promise<number | undefined> {
+async function measureIdleMemory({ command }: Subject): Promise<number | undefined> {
   const client = await connect(command);
   await client.request("tools/list");
   await sleep(IDLE_MS);
-  const mebibytes = rssMiB(client.pid, "VmRSS");
+  const mebibytes = readMemoryMiB(client.pid, "VmRSS");
   await client.close();
   return mebibytes;
 }
 
-async function figuresOf(subject: Subject, count: number): Promise<Figures> {
-  const starts: Awaited<ReturnType<typeof start>>[] = [];
-  for (let n = 0; n < count; n++) starts.push(await start(subject));
+async function measureSubject(subject: Subject, count: number): Promise<Figures> {
+  const starts: Awaited<ReturnType<typeof measureStart>>[] = [];
+  for (let n = 0; n < count; n++) starts.push(await measureStart(subject));
   const firsts = starts.flatMap(({ firstMs }) => firstMs ?? []);
   return {
     listMs: median(starts.map(({ listMs }) => listMs)),
     firstMs: firsts.length === 0 ? undefined : median(firsts),
-    idleMiB: await idle(subject),
+    idleMiB: await measureIdleMemory(subject),
   };
 }
 
-export const starts: Group = {
+export const startup: MetricGroup = {
   title: "The start",
   reference: CALL_V1,
   columns: [
@@ -59,9 +59,9 @@ export const starts: Group = {
   ],
   async *round({ subjects, size }) {
     const empty: number[] = [];
-    for (let n = 0; n < size.starts; n++) empty.push(await emptyStart());
+    for (let n = 0; n < size.starts; n++) empty.push(await measureEmptyStart());
     yield ["node -e 0", { listMs: median(empty) }];
     for (const subject of subjects)
-      if (!isOfPages(subject)) yield [subject.name, await figuresOf(subject, size.starts)];
+      if (!isPagesOnly(subject)) yield [subject.name, await measureSubject(subject, size.starts)];
   },
 };

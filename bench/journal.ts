@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openJournal } from "../src/actions/journal.ts";
 import { openSqlite } from "../src/actions/store/sqlite.ts";
-import { register } from "./calls.ts";
+import { createRegisterCall } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
-import type { Growth } from "./growth.ts";
-import { answered, callTool, median, runSequentially, timed } from "./measure.ts";
-import { CLI, ourEnvironment } from "./subjects.ts";
-import { markdown } from "./table.ts";
+import { assertAnswered, callTool, median, runSequentially, timeCalls } from "./measure.ts";
+import type { ScalingMetric } from "./scaling.ts";
+import { CLI, createEnvironment } from "./subjects.ts";
+import { formatMarkdownTable } from "./table.ts";
 
 /** A journal of so many settled actions of the past week. */
 async function fillJournal(stateDir: string, actions: number): Promise<void> {
@@ -32,7 +32,7 @@ async function fillJournal(stateDir: string, actions: number): Promise<void> {
 }
 
 /** Synced writes for one action, as strace sees them; undefined where there is no strace. */
-async function syncsPerAction(client: Client, count: number): Promise<number | undefined> {
+async function countSyncsPerAction(client: Client, count: number): Promise<number | undefined> {
   const args = ["-f", "-e", "trace=fsync,fdatasync,msync", "-p", String(client.pid)];
   const tracer = spawn("strace", args, { stdio: ["ignore", "ignore", "pipe"] });
   let seen = "";
@@ -45,7 +45,7 @@ async function syncsPerAction(client: Client, count: number): Promise<number | u
   ]);
   if (!ready) return undefined;
   await sleep(200);
-  for (let n = 0; n < count; n++) await callTool(client, register(1_000_000 + n));
+  for (let n = 0; n < count; n++) await callTool(client, createRegisterCall(1_000_000 + n));
   await sleep(200);
   const exited = once(tracer, "exit");
   tracer.kill("SIGINT");
@@ -53,12 +53,12 @@ async function syncsPerAction(client: Client, count: number): Promise<number | u
   return (seen.match(/f(data)?sync\(\d+\) +=|f(data)?sync resumed/g) ?? []).length / count;
 }
 
-async function row(client: Client, actions: number, count: number): Promise<readonly string[]> {
-  await answered(client, register(0));
-  const times = await timed(count, (n) => callTool(client, register(1 + n)));
+async function measureRow(client: Client, actions: number, count: number): Promise<readonly string[]> {
+  await assertAnswered(client, createRegisterCall(0));
+  const times = await timeCalls(count, (n) => callTool(client, createRegisterCall(1 + n)));
   const listed = await runSequentially(client, { name: "list_actions", arguments: {} }, 30);
   const unresolved = await runSequentially(client, { name: "list_actions", arguments: { state: "unknown" } }, 30);
-  const syncs = await syncsPerAction(client, 20);
+  const syncs = await countSyncsPerAction(client, 20);
   return [
     actions.toLocaleString("en"),
     median(times).toFixed(2),
@@ -68,7 +68,7 @@ async function row(client: Client, actions: number, count: number): Promise<read
   ];
 }
 
-const HEAD = [
+const COLUMNS = [
   "actions in the journal",
   "register_input, p50 ms",
   "list_actions, p50 ms",
@@ -76,16 +76,16 @@ const HEAD = [
   "synced writes a POST",
 ];
 
-export const byJournal: Growth = async ({ baseUrl }, isQuick, logProgress) => {
+export const measureJournal: ScalingMetric = async ({ baseUrl }, isQuick, logProgress) => {
   const rows = [];
   for (const actions of isQuick ? [10, 10_000] : [10, 10_000, 1_000_000]) {
     logProgress(`journal of ${actions} actions`);
-    const env = await ourEnvironment(baseUrl);
+    const env = await createEnvironment(baseUrl);
     await fillJournal(env["MIC_STATE_DIR"] ?? "", actions);
     const client = await connect({ args: [CLI], env });
-    rows.push(await row(client, actions, isQuick ? 20 : 100));
+    rows.push(await measureRow(client, actions, isQuick ? 20 : 100));
     await client.close();
     await rm(join(env["MIC_STATE_DIR"] ?? "", ".."), { recursive: true, force: true });
   }
-  return markdown(HEAD, rows);
+  return formatMarkdownTable(COLUMNS, rows);
 };
