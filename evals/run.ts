@@ -6,43 +6,43 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import * as z from "zod/v4";
 import type { Agent } from "./agent.ts";
-import { measure } from "./measures.ts";
-import { measureTable, workTable } from "./report.ts";
+import { measureAnswers } from "./answer-measurements.ts";
+import { formatMeasurements, formatOutcomes } from "./report.ts";
+import { type Outcome, runTask } from "./run-task.ts";
 import { scriptedAgent } from "./scripted/agent.ts";
 import { tasks } from "./tasks/index.ts";
-import { type Outcome, workOn } from "./work.ts";
 
-const PAGE = fileURLToPath(new URL("../docs/evals.md", import.meta.url));
+const PAGE_FILE = fileURLToPath(new URL("../docs/evals.md", import.meta.url));
 
 const isAgent = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "name" in value && "work" in value && typeof value.work === "function";
 
-async function agentIn(file: string): Promise<Agent> {
+async function loadAgent(file: string): Promise<Agent> {
   const loaded: unknown = await import(pathToFileURL(resolve(file)).href);
   return z.looseObject({ agent: z.custom<Agent>(isAgent, "must be an Agent") }).parse(loaded).agent;
 }
 
 /** Puts a table between the marks that the page has for it. */
-const placed = (page: string, mark: string, table: string): string => {
-  const place = new RegExp(`(<!-- ${mark} -->)[^]*?(<!-- end of ${mark} -->)`);
-  if (!place.test(page)) throw new Error(`docs/evals.md has no place for ${mark}`);
-  return page.replace(place, (_match, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
+const replaceSection = (page: string, section: string, table: string): string => {
+  const sectionPattern = new RegExp(`(<!-- ${section} -->)[^]*?(<!-- end of ${section} -->)`);
+  if (!sectionPattern.test(page)) throw new Error(`docs/evals.md has no place for ${section}`);
+  return page.replace(sectionPattern, (_match, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
 };
 
 const { values, positionals } = parseArgs({ options: { agent: { type: "string" } }, allowPositionals: true });
-const agent = values.agent === undefined ? scriptedAgent : await agentIn(values.agent);
+const agent = values.agent === undefined ? scriptedAgent : await loadAgent(values.agent);
 const isFullRun = positionals.length === 0;
 const outcomes: Outcome[] = [];
-for (const task of tasks) if (isFullRun || positionals.includes(task.id)) outcomes.push(await workOn(task, agent));
-const work = workTable(outcomes);
-process.stdout.write(`${work}\n`);
-for (const { task, wrong } of outcomes) for (const each of wrong) process.stderr.write(`${task.id}: ${each}\n`);
+for (const task of tasks) if (isFullRun || positionals.includes(task.id)) outcomes.push(await runTask(task, agent));
+const outcomeTable = formatOutcomes(outcomes);
+process.stdout.write(`${outcomeTable}\n`);
+for (const { task, problems } of outcomes) for (const each of problems) process.stderr.write(`${task.id}: ${each}\n`);
 if (isFullRun) {
-  const answers = measureTable(await measure());
-  process.stdout.write(`\n${answers}\n`);
+  const measurementTable = formatMeasurements(await measureAnswers());
+  process.stdout.write(`\n${measurementTable}\n`);
   if (agent === scriptedAgent) {
-    const page = await readFile(PAGE, "utf8");
-    await writeFile(PAGE, placed(placed(page, "work", work), "answers", answers));
+    const page = await readFile(PAGE_FILE, "utf8");
+    await writeFile(PAGE_FILE, replaceSection(replaceSection(page, "work", outcomeTable), "answers", measurementTable));
   }
 }
-process.exitCode = outcomes.some(({ wrong }) => wrong.length > 0) ? 1 : 0;
+process.exitCode = outcomes.some(({ problems }) => problems.length > 0) ? 1 : 0;

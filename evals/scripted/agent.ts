@@ -11,9 +11,9 @@ const scripts: Readonly<Record<string, Script>> = { ...oneJob, ...manyJobs, ...f
 
 export const scriptedAgent: Agent = {
   name: "scripted",
-  work({ task, request }, desk) {
+  work({ task, request }, client) {
     const script = scripts[task];
     if (script === undefined) throw new Error(`no script does task ${task}`);
-    return script(request, desk);
+    return script(request, client);
   },
 };

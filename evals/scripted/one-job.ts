@@ -1,10 +1,11 @@
 // An agent at work on one job.
-import { dataOf, fileCalled, follow, followed, idIn, idsIn, summarize } from "./reading.ts";
-import { jobOf, readRecipe, recipeCalled } from "./recipes.ts";
+
+import { findRecipe, readRecipe, toRunJobArguments } from "./recipes.ts";
+import { findFile, findId, findIds, followAndSummarize, followSteps, getData, summarize } from "./results.ts";
 import type { Script } from "./script.ts";
 
 /** What waits or goes on, and changes nothing that it was not asked to. */
-export const WAITING = [
+export const WAIT_TOOLS = [
   "get_job",
   "run_job",
   "wait_for_jobs",
@@ -13,88 +14,94 @@ export const WAITING = [
   "get_file_processing_request",
 ];
 
-const fromFile: Script = async (request, desk) => {
-  const recipe = await recipeCalled(desk, "normalize");
-  const job = jobOf(request, recipe, fileCalled(desk.instructions, "divisions"));
-  return await followed(desk, await desk.call("run_job", job), WAITING);
+const processDescribedFile: Script = async (request, client) => {
+  const recipe = await findRecipe(client, "normalize");
+  const job = toRunJobArguments(request, recipe, findFile(client.instructions, "divisions"));
+  return await followAndSummarize(client, await client.call("run_job", job), WAIT_TOOLS);
 };
 
-const knownFile: Script = async (request, desk) => {
-  const recipe = await readRecipe(desk, idIn(request, "micrecipev"));
-  const job = jobOf(request, recipe, idIn(request, "devfile"));
-  return await followed(desk, await desk.call("run_job", job), WAITING);
+const processKnownFile: Script = async (request, client) => {
+  const recipe = await readRecipe(client, findId(request, "micrecipev"));
+  const job = toRunJobArguments(request, recipe, findId(request, "devfile"));
+  return await followAndSummarize(client, await client.call("run_job", job), WAIT_TOOLS);
 };
 
-const profile: Script = async (request, desk) => {
-  const recipe = await recipeCalled(desk, "profile");
-  const job = jobOf(request, recipe, fileCalled(desk.instructions, "lgd-states.csv"));
-  const takes = Object.keys(recipe.parameters.definition.properties);
-  const summary = await followed(desk, await desk.call("run_job", job), WAITING);
-  return `${recipe.name} takes ${takes.length === 0 ? "no parameters" : takes.join()}. ${summary}`;
+const profileTable: Script = async (request, client) => {
+  const recipe = await findRecipe(client, "profile");
+  const job = toRunJobArguments(request, recipe, findFile(client.instructions, "lgd-states.csv"));
+  const parameterNames = Object.keys(recipe.parameters.definition.properties);
+  const summary = await followAndSummarize(client, await client.call("run_job", job), WAIT_TOOLS);
+  return `${recipe.name} takes ${parameterNames.length === 0 ? "no parameters" : parameterNames.join()}. ${summary}`;
 };
 
-const seeThrough: Script = async (request, desk) =>
-  await followed(desk, await desk.call("get_job", { jobId: idIn(request, "micjob") }));
+const ensureSuccess: Script = async (request, client) =>
+  await followAndSummarize(client, await client.call("get_job", { jobId: findId(request, "micjob") }));
 
 /** Hands on all that it is told. */
-const look: Script = async (request, desk) =>
-  JSON.stringify(dataOf(await desk.call("get_job", { jobId: idIn(request, "micjob") })));
+const readJob: Script = async (request, client) =>
+  JSON.stringify(getData(await client.call("get_job", { jobId: findId(request, "micjob") })));
 
-const waitFor: Script = async (request, desk) => {
-  const args = { jobId: idIn(request, "micjob"), waitSeconds: 45 };
-  return await followed(desk, await desk.call("get_job", args), WAITING);
+const waitForJob: Script = async (request, client) => {
+  const args = { jobId: findId(request, "micjob"), waitSeconds: 45 };
+  return await followAndSummarize(client, await client.call("get_job", args), WAIT_TOOLS);
 };
 
-const registerBoth: Script = async (request, desk) => {
+const registerInputs: Script = async (request, client) => {
   const summaries: string[] = [];
   for (const name of request.match(/\S+\.csv/g) ?? []) {
-    const args = { inputKind: "M4_FILE", referenceId: fileCalled(desk.instructions, name) };
-    summaries.push(`${name}: ${await followed(desk, await desk.call("register_input", args), WAITING)}`);
+    const args = { inputKind: "M4_FILE", referenceId: findFile(client.instructions, name) };
+    summaries.push(
+      `${name}: ${await followAndSummarize(client, await client.call("register_input", args), WAIT_TOOLS)}`,
+    );
   }
   return summaries.join("\n");
 };
 
-const cancelBoth: Script = async (request, desk) => {
+const cancelJobs: Script = async (request, client) => {
   const summaries: string[] = [];
-  for (const jobId of idsIn(request, "micjob")) {
-    const results = await follow(desk, await desk.call("cancel_job", { jobId, reason: "The file is wrong" }), WAITING);
+  for (const jobId of findIds(request, "micjob")) {
+    const results = await followSteps(
+      client,
+      await client.call("cancel_job", { jobId, reason: "The file is wrong" }),
+      WAIT_TOOLS,
+    );
     summaries.push(...results.map(summarize));
   }
   return summaries.join("\n");
 };
 
-const requestPermission: Script = async (request, desk) => {
-  const { versionId, versionHash } = await readRecipe(desk, idIn(request, "micrecipev"));
+const requestPermission: Script = async (request, client) => {
+  const { versionId, versionHash } = await readRecipe(client, findId(request, "micrecipev"));
   const [, expiresAt, purpose] = /until (\S+), to ([^.]+)\./.exec(request) ?? [];
   const args = {
-    inputId: idIn(request, "micinput"),
+    inputId: findId(request, "micinput"),
     recipeVersionId: versionId,
     recipeVersionHash: versionHash,
     purpose,
     expiresAt,
   };
-  return await followed(desk, await desk.call("request_file_processing", args), WAITING);
+  return await followAndSummarize(client, await client.call("request_file_processing", args), WAIT_TOOLS);
 };
 
-const twice: Script = async (request, desk) => {
-  const recipe = await readRecipe(desk, idIn(request, "micrecipev"));
-  const job = jobOf(request, recipe, idIn(request, "devfile"));
-  const first = await followed(desk, await desk.call("run_job", job), WAITING);
+const runTwice: Script = async (request, client) => {
+  const recipe = await readRecipe(client, findId(request, "micrecipev"));
+  const job = toRunJobArguments(request, recipe, findId(request, "devfile"));
+  const first = await followAndSummarize(client, await client.call("run_job", job), WAIT_TOOLS);
   // As the instructions say: to do the same once more on purpose, pass a new idempotencyKey.
-  const again = { ...job, idempotencyKey: "the-second-of-two" };
-  return `${first}\n${await followed(desk, await desk.call("run_job", again), WAITING)}`;
+  const secondCall = { ...job, idempotencyKey: "the-second-of-two" };
+  return `${first}\n${await followAndSummarize(client, await client.call("run_job", secondCall), WAIT_TOOLS)}`;
 };
 
 export const oneJob: Readonly<Record<string, Script>> = {
-  "1": fromFile,
-  "1b": knownFile,
-  "2": profile,
-  "3": seeThrough,
-  "4": look,
-  "5": waitFor,
-  "6": look,
-  "7": registerBoth,
-  "8": cancelBoth,
+  "1": processDescribedFile,
+  "1b": processKnownFile,
+  "2": profileTable,
+  "3": ensureSuccess,
+  "4": readJob,
+  "5": waitForJob,
+  "6": readJob,
+  "7": registerInputs,
+  "8": cancelJobs,
   "10": requestPermission,
-  "16": twice,
+  "16": runTwice,
 };

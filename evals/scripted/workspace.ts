@@ -1,49 +1,51 @@
 // An agent that is asked about the workspace, or whose person picks from what the server offers.
 import * as z from "zod/v4";
-import { dataOf, fileCalled, followed, idIn, summarize } from "./reading.ts";
-import { jobOf, readRecipe } from "./recipes.ts";
+import { readRecipe, toRunJobArguments } from "./recipes.ts";
+import { findFile, findId, followAndSummarize, getData, summarize } from "./results.ts";
 import type { Script } from "./script.ts";
 
-const download: Script = async (request, desk) => {
+const downloadAsset: Script = async (request, client) => {
   const [name = ""] = /\S+\.bin/.exec(request) ?? [];
-  return JSON.stringify(dataOf(await desk.call("download_asset", { assetId: fileCalled(desk.instructions, name) })));
+  return JSON.stringify(getData(await client.call("download_asset", { assetId: findFile(client.instructions, name) })));
 };
 
-const quota: Script = async (_request, desk) => JSON.stringify(dataOf(await desk.call("get_usage", { window: "DAY" })));
+const readQuota: Script = async (_request, client) =>
+  JSON.stringify(getData(await client.call("get_usage", { window: "DAY" })));
 
-const capabilities: Script = async (_request, desk) => JSON.stringify(dataOf(await desk.call("get_capabilities")));
+const readCapabilities: Script = async (_request, client) =>
+  JSON.stringify(getData(await client.call("get_capabilities")));
 
-const first = (found: readonly string[], wanted: string): string => {
-  const [value] = found;
-  if (value === undefined) throw new Error(`nothing is offered for ${wanted}`);
+const firstOrThrow = (values: readonly string[], label: string): string => {
+  const [value] = values;
+  if (value === undefined) throw new Error(`nothing is offered for ${label}`);
   return value;
 };
 
 const Job = z.looseObject({ id: z.string(), state: z.string() });
 
-const picked: Script = async (request, desk) => {
+const runPickedPrompts: Script = async (request, client) => {
   const [, file = "", recipe = ""] = /run_job for (\S+) and (.*?) \(/.exec(request) ?? [];
-  const referenceId = first(await desk.complete("run_job", "referenceId", file), file);
-  const versionId = first(await desk.complete("run_job", "versionId", recipe), recipe);
-  const promptText = await desk.prompt("run_job", { referenceId, versionId });
-  const offer = await readRecipe(desk, idIn(promptText, "micrecipev"));
-  const job = await desk.call("run_job", jobOf(request, offer, idIn(promptText, "devfile")));
-  const jobId = idIn(await followed(desk, job, ["get_job", "run_job"]), "micjob");
+  const referenceId = firstOrThrow(await client.complete("run_job", "referenceId", file), file);
+  const versionId = firstOrThrow(await client.complete("run_job", "versionId", recipe), recipe);
+  const promptText = await client.prompt("run_job", { referenceId, versionId });
+  const recipeDetails = await readRecipe(client, findId(promptText, "micrecipev"));
+  const job = await client.call("run_job", toRunJobArguments(request, recipeDetails, findId(promptText, "devfile")));
+  const jobId = findId(await followAndSummarize(client, job, ["get_job", "run_job"]), "micjob");
 
-  await desk.prompt("diagnose_job", { jobId });
-  const diagnosis = summarize(await desk.call("get_job", { jobId }));
-  await desk.call("list_actions");
-  const { state } = Job.parse(JSON.parse(await desk.read(`mic://jobs/${jobId}`)));
-  const workspace = idIn(desk.instructions, "micws");
-  await desk.read(`mic://workspaces/${workspace}/jobs`);
-  const catalogue = await desk.read("mic://geography/catalogue.tsv");
-  const districts = catalogue.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length - 1;
+  await client.prompt("diagnose_job", { jobId });
+  const diagnosis = summarize(await client.call("get_job", { jobId }));
+  await client.call("list_actions");
+  const { state } = Job.parse(JSON.parse(await client.read(`mic://jobs/${jobId}`)));
+  const workspace = findId(client.instructions, "micws");
+  await client.read(`mic://workspaces/${workspace}/jobs`);
+  const catalogText = await client.read("mic://geography/catalogue.tsv");
+  const districts = catalogText.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length - 1;
   return `${diagnosis} Job ${jobId} is ${state}. The catalogue has ${districts} districts.`;
 };
 
 export const workspace: Readonly<Record<string, Script>> = {
-  "9": download,
-  "12": quota,
-  "13": capabilities,
-  "18": picked,
+  "9": downloadAsset,
+  "12": readQuota,
+  "13": readCapabilities,
+  "18": runPickedPrompts,
 };

@@ -14,14 +14,14 @@ const Row = z.looseObject({
 });
 const Page = z.looseObject({ data: z.array(Row), page: z.looseObject({ nextCursor: z.string().nullish() }) });
 
-async function allJobs(world: World, cursor?: string): Promise<readonly z.infer<typeof Row>[]> {
+async function listAllJobs(world: World, cursor?: string): Promise<readonly z.infer<typeof Row>[]> {
   const { data, page } = Page.parse(await world.callTool("list_jobs", { limit: PAGE, ...(cursor && { cursor }) }));
-  return page.nextCursor ? [...data, ...(await allJobs(world, page.nextCursor))] : data;
+  return page.nextCursor ? [...data, ...(await listAllJobs(world, page.nextCursor))] : data;
 }
 
 /** Since when so many retryable jobs have failed. */
-async function sinceWhen(world: World, count: number): Promise<string> {
-  const failed = (await allJobs(world)).filter(({ state, retryable }) => state === "FAILED" && retryable === true);
+async function findStartDate(world: World, count: number): Promise<string> {
+  const failed = (await listAllJobs(world)).filter(({ state, retryable }) => state === "FAILED" && retryable === true);
   const oldest = failed[count - 1];
   if (oldest === undefined) throw new Error(`fewer than ${count} jobs have failed retryably`);
   return new Date(Math.floor(Date.parse(oldest.createdAt) / DAY_MS) * DAY_MS).toISOString();
@@ -31,14 +31,14 @@ const retryAll: Task = {
   id: "11",
   title: "failed lately: retry what is worth it, and wait",
   before: { calls: 8, tokens: 14908 },
-  budget: { calls: 2, tokens: 1500, reached: 1690 },
-  world: { pace: 30 },
+  budget: { calls: 2, tokens: 1500, currentLimit: 1690 },
+  world: { clockRate: 30 },
   async prepare(world) {
-    const since = await sinceWhen(world, 12);
+    const since = await findStartDate(world, 12);
     return {
       request: `Which jobs created since ${since} have failed and are worth another try? Retry them, and tell me how that ended.`,
       verdict: async (answer) => [
-        (await world.executions("retryMicJob")) !== 12 && "not twelve jobs were retried, each once",
+        (await world.countExecutions("retryMicJob")) !== 12 && "not twelve jobs were retried, each once",
         !answer.includes("12 SUCCEEDED") && `how they ended is not told: ${answer}`,
       ],
     };
@@ -49,9 +49,9 @@ const overview: Task = {
   id: "17",
   title: "130 jobs: how many of each state; the failed ones",
   before: { calls: 2, tokens: 7247 },
-  world: { pace: 0 },
+  world: { clockRate: 0 },
   async prepare(world) {
-    const failed = (await allJobs(world)).filter(({ state }) => state === "FAILED");
+    const failed = (await listAllJobs(world)).filter(({ state }) => state === "FAILED");
     return {
       request: "How many jobs are in which state, and which ones have failed?",
       verdict: async (answer) => [

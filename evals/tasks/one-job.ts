@@ -1,16 +1,16 @@
 // Work on one job: from a file to its result, and what comes in between.
 
 import type { World } from "../world.ts";
-import { idsIn, inputOf, jobOn, NORMALIZE, PROFILE, recipeId, stateOf, VINTAGE } from "./setting.ts";
+import { findIds, findRecipeId, NORMALIZE, PROFILE, readJobState, registerInput, submitJob, VINTAGE } from "./setup.ts";
 import type { Task } from "./task.ts";
 
 /** What is wrong unless the last words name a job, and that has succeeded. */
-async function succeeds(world: World, answer: string): Promise<readonly (string | false)[]> {
-  const jobs = idsIn(answer, "micjob");
-  const states = await Promise.all(jobs.map((job) => stateOf(world, job)));
+async function checkSuccess(world: World, answer: string): Promise<readonly (string | false)[]> {
+  const jobs = findIds(answer, "micjob");
+  const states = await Promise.all(jobs.map((job) => readJobState(world, job)));
   return [
     !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
-    (await world.executions("createMicJob")) !== 1 && "not one job was submitted",
+    (await world.countExecutions("createMicJob")) !== 1 && "not one job was submitted",
   ];
 }
 
@@ -18,12 +18,12 @@ const fromFile: Task = {
   id: "1",
   title: 'process "the file with the divisions", say what came out',
   before: { calls: 17, tokens: 4900 },
-  world: { pace: 30 },
+  world: { clockRate: 30 },
   prepare: async (world) => ({
     request: `Normalize the file with the divisions. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
     verdict: async (answer) => [
-      ...(await succeeds(world, answer)),
-      idsIn(answer, "micdsv").length === 0 && `the output is not named: ${answer}`,
+      ...(await checkSuccess(world, answer)),
+      findIds(answer, "micdsv").length === 0 && `the output is not named: ${answer}`,
     ],
   }),
 };
@@ -33,10 +33,10 @@ const knownFile: Task = {
   title: "the same, file and recipe known",
   before: { calls: 5, tokens: 2366 },
   budget: { calls: 2, tokens: 700 },
-  world: { pace: 30 },
+  world: { clockRate: 30 },
   prepare: async (world) => ({
-    request: `Run recipe ${await recipeId(world, NORMALIZE)} on file ${world.file("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
-    verdict: (answer) => succeeds(world, answer),
+    request: `Run recipe ${await findRecipeId(world, NORMALIZE)} on file ${world.fileId("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
+    verdict: (answer) => checkSuccess(world, answer),
   }),
 };
 
@@ -44,11 +44,11 @@ const profile: Task = {
   id: "2",
   title: "table profile, sample of 500 rows",
   before: { calls: 8, tokens: 3775 },
-  world: { pace: 30 },
+  world: { clockRate: 30 },
   prepare: async (world) => ({
     request: "Profile a sample of 500 rows of lgd-states.csv.",
     verdict: async (answer) => [
-      ...(await succeeds(world, answer)),
+      ...(await checkSuccess(world, answer)),
       !/no parameters/.test(answer) && "nobody is told that the number of rows cannot be asked for",
       !answer.includes(PROFILE) && `another recipe was run: ${answer}`,
     ],
@@ -59,16 +59,16 @@ const retryable: Task = {
   id: "3",
   title: "retryable failure to success",
   before: { calls: 3, tokens: 1849 },
-  world: { pace: 30 },
+  world: { clockRate: 30 },
   async prepare(world) {
-    const job = await jobOn(world, "survey-overloaded.csv", 20_000);
+    const job = await submitJob(world, "survey-overloaded.csv", 20_000);
     return {
       request: `Job ${job} failed. See that it succeeds, if that is sensible.`,
       verdict: async (answer) => {
-        const states = await Promise.all(idsIn(answer, "micjob").map((named) => stateOf(world, named)));
+        const states = await Promise.all(findIds(answer, "micjob").map((named) => readJobState(world, named)));
         return [
           !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
-          (await world.executions("retryMicJob")) !== 1 && "it was not retried once",
+          (await world.countExecutions("retryMicJob")) !== 1 && "it was not retried once",
         ];
       },
     };
@@ -79,15 +79,15 @@ const failedForGood: Task = {
   id: "4",
   title: "failure for good",
   before: { calls: 1, tokens: 800 },
-  world: { pace: 0 },
+  world: { clockRate: 0 },
   async prepare(world) {
-    const job = await jobOn(world, "divisions-broken.csv", 20_000);
+    const job = await submitJob(world, "divisions-broken.csv", 20_000);
     return {
       request: `Why did job ${job} fail, and what is to be done?`,
       verdict: async (answer) => [
         !answer.includes("Row 1") && `the rows are not named: ${answer}`,
         !answer.includes("submit a new one") && `what to do is not said: ${answer}`,
-        (await world.executions("retryMicJob")) !== 0 && "it was retried in vain",
+        (await world.countExecutions("retryMicJob")) !== 0 && "it was retried in vain",
       ],
     };
   },
@@ -97,13 +97,13 @@ const inReview: Task = {
   id: "5",
   title: "WAITING_REVIEW, waited for to the end",
   before: { calls: 1, tokens: 501 },
-  world: { pace: 30 },
+  world: { clockRate: 30 },
   async prepare(world) {
-    const job = await jobOn(world, "जिले-for-review.csv", 20_000);
+    const job = await submitJob(world, "जिले-for-review.csv", 20_000);
     return {
       request: `How does job ${job} stand? If it goes on, wait for its end.`,
       verdict: async (answer) => [
-        (await stateOf(world, job)) !== "SUCCEEDED" && "it was not waited for",
+        (await readJobState(world, job)) !== "SUCCEEDED" && "it was not waited for",
         !answer.includes("SUCCEEDED") && `its end is not told: ${answer}`,
       ],
     };
@@ -114,15 +114,15 @@ const paused: Task = {
   id: "6",
   title: "PAUSED",
   before: { calls: 1, tokens: 491 },
-  world: { pace: 0 },
+  world: { clockRate: 0 },
   async prepare(world) {
-    const job = await jobOn(world, "survey-held.csv", 20_000);
+    const job = await submitJob(world, "survey-held.csv", 20_000);
     return {
       request: `How does job ${job} stand, and what can be done?`,
       verdict: async (answer) => [
         !answer.includes("PAUSED") && `it is not told that it is paused: ${answer}`,
         !answer.includes("operator") && `who can resume it is not told: ${answer}`,
-        (await stateOf(world, job)) !== "PAUSED" && "something was done to it",
+        (await readJobState(world, job)) !== "PAUSED" && "something was done to it",
       ],
     };
   },
@@ -132,31 +132,31 @@ const scans: Task = {
   id: "7",
   title: "scan, quarantine",
   before: { calls: 4, tokens: 1650 },
-  world: { pace: 10 },
+  world: { clockRate: 10 },
   prepare: async (world) => ({
     request: "Register upload-not-scanned.csv and upload-infected.csv. Which of them can be used?",
     verdict: async (answer) => [
       !/upload-not-scanned\.csv: .* is READY/.test(answer) && `the scan was not waited for: ${answer}`,
       !/upload-infected\.csv: .* is QUARANTINED/.test(answer) && `the quarantine is not told: ${answer}`,
-      (await world.executions("createMicPublicInput")) !== 2 && "not both were registered once",
+      (await world.countExecutions("createMicPublicInput")) !== 2 && "not both were registered once",
     ],
   }),
 };
 
-const cancelling: Task = {
+const canceling: Task = {
   id: "8",
   title: "cancel running, cancel ended",
   before: { calls: 4, tokens: 1248 },
   // Slower than real time: on a busy machine, too, the job is still there to be cancelled.
-  world: { pace: 0.2 },
+  world: { clockRate: 0.2 },
   async prepare(world) {
-    const ended = await jobOn(world, "lgd-states.csv", 60_000);
-    const running = await jobOn(world, "lgd-districts.csv", 1_500);
+    const ended = await submitJob(world, "lgd-states.csv", 60_000);
+    const running = await submitJob(world, "lgd-districts.csv", 1_500);
     return {
       request: `Cancel job ${running}, and cancel job ${ended}: the files are wrong. How do they stand then?`,
       verdict: async (answer) => [
-        (await stateOf(world, running)) !== "CANCELLED" && "the running job goes on",
-        (await stateOf(world, ended)) !== "SUCCEEDED" && "the ended job has changed",
+        (await readJobState(world, running)) !== "CANCELLED" && "the running job goes on",
+        (await readJobState(world, ended)) !== "SUCCEEDED" && "the ended job has changed",
         !answer.includes(`${ended} was not cancelled: it is SUCCEEDED`) &&
           `why the ended one goes on is not told: ${answer}`,
       ],
@@ -168,14 +168,14 @@ const permission: Task = {
   id: "10",
   title: "permission for a shared file",
   before: { calls: 3, tokens: 1160 },
-  world: { pace: 10 },
+  world: { clockRate: 10 },
   async prepare(world) {
-    const input = await inputOf(world, "lgd-states.csv");
+    const input = await registerInput(world, "lgd-states.csv");
     return {
-      request: `Ask for permission to process input ${input} with recipe ${await recipeId(world, PROFILE)}, until 2100-01-20T00:00:00Z, to count the states. Wait for the answer.`,
+      request: `Ask for permission to process input ${input} with recipe ${await findRecipeId(world, PROFILE)}, until 2100-01-20T00:00:00Z, to count the states. Wait for the answer.`,
       verdict: async (answer) => [
         !answer.includes("APPROVED") && `the answer is not told: ${answer}`,
-        (await world.executions("requestMicSharedFileProcessing")) !== 1 && "not one request was made",
+        (await world.countExecutions("requestMicSharedFileProcessing")) !== 1 && "not one request was made",
       ],
     };
   },
@@ -185,14 +185,14 @@ const twice: Task = {
   id: "16",
   title: "the same job twice on purpose",
   before: { calls: 14, tokens: 7900 },
-  world: { pace: 30 },
+  world: { clockRate: 30 },
   prepare: async (world) => ({
-    request: `Run recipe ${await recipeId(world, PROFILE)} on file ${world.file("lgd-states.csv")} twice: I want two jobs, to compare them.`,
+    request: `Run recipe ${await findRecipeId(world, PROFILE)} on file ${world.fileId("lgd-states.csv")} twice: I want two jobs, to compare them.`,
     verdict: async (answer) => {
-      const jobs = idsIn(answer, "micjob");
-      const states = await Promise.all(jobs.map((job) => stateOf(world, job)));
+      const jobs = findIds(answer, "micjob");
+      const states = await Promise.all(jobs.map((job) => readJobState(world, job)));
       return [
-        (await world.executions("createMicJob")) !== 2 && "not two jobs were submitted",
+        (await world.countExecutions("createMicJob")) !== 2 && "not two jobs were submitted",
         states.filter((state) => state === "SUCCEEDED").length !== 2 && `two that succeeded are not named: ${answer}`,
       ];
     },
@@ -208,7 +208,7 @@ export const oneJob: readonly Task[] = [
   inReview,
   paused,
   scans,
-  cancelling,
+  canceling,
   permission,
   twice,
 ];

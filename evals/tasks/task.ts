@@ -14,7 +14,7 @@ export interface Task {
   /** Calls and tokens of an agent that a person played, before results were lean and calls took several jobs. */
   readonly before?: { readonly calls: number; readonly tokens: number };
   /** What its agent may need at most. Where the tokens are not reached yet, `reached` must not be exceeded until they are. */
-  readonly budget?: { readonly calls: number; readonly tokens: number; readonly reached?: number };
+  readonly budget?: { readonly calls: number; readonly tokens: number; readonly currentLimit?: number };
   readonly world: WorldOptions;
   prepare(world: World): Promise<PreparedTask>;
 }

@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import * as z from "zod/v4";
-import { idsIn, NORMALIZE, stateOf, VINTAGE } from "./setting.ts";
+import { findIds, NORMALIZE, readJobState, VINTAGE } from "./setup.ts";
 import type { Task } from "./task.ts";
 
-const Saved = z.looseObject({ path: z.string() });
+const DownloadResult = z.looseObject({ path: z.string() });
 const Usage = z.looseObject({
   data: z.looseObject({
     buckets: z.looseObject({ rows: z.array(z.looseObject({ metric: z.string(), remaining: z.string() })) }),
@@ -16,12 +16,12 @@ const download: Task = {
   id: "9",
   title: "download the original",
   before: { calls: 1, tokens: 75 },
-  world: { pace: 0 },
+  world: { clockRate: 0 },
   prepare: async (world) => ({
     request: "Download signed-archive.bin. What is its sha256?",
     async verdict(answer) {
-      const { path } = Saved.parse(
-        await world.callTool("download_asset", { assetId: world.file("signed-archive.bin") }),
+      const { path } = DownloadResult.parse(
+        await world.callTool("download_asset", { assetId: world.fileId("signed-archive.bin") }),
       );
       const sha256 = createHash("sha256")
         .update(await readFile(path))
@@ -35,13 +35,13 @@ const quota: Task = {
   id: "12",
   title: "quota left",
   before: { calls: 3, tokens: 2251 },
-  world: { pace: 0 },
+  world: { clockRate: 0 },
   prepare: async (world) => ({
     request: "How many jobs may still be submitted today?",
     async verdict(answer) {
       const { data } = Usage.parse(await world.callTool("get_usage", { window: "DAY" }));
-      const left = data.buckets.rows.find(({ metric }) => metric === "JOBS_SUBMITTED")?.remaining;
-      return [(left === undefined || !answer.includes(left)) && `it is not ${left}: ${answer}`];
+      const remaining = data.buckets.rows.find(({ metric }) => metric === "JOBS_SUBMITTED")?.remaining;
+      return [(remaining === undefined || !answer.includes(remaining)) && `it is not ${remaining}: ${answer}`];
     },
   }),
 };
@@ -50,7 +50,7 @@ const capabilities: Task = {
   id: "13",
   title: "what can this workspace do",
   before: { calls: 1, tokens: 1068 },
-  world: { pace: 0 },
+  world: { clockRate: 0 },
   prepare: async () => ({
     request: "What can this workspace do, and what not?",
     verdict: async (answer) => [
@@ -60,22 +60,22 @@ const capabilities: Task = {
   }),
 };
 
-const picked: Task = {
+const promptsAndResources: Task = {
   id: "18",
   title: "prompts, completions, resources",
   before: { calls: 24, tokens: 23900 },
-  world: { pace: 30 },
+  world: { clockRate: 30 },
   prepare: async (world) => ({
     request: `Pick the prompt run_job for lgd-districts and ${NORMALIZE} (districts, facts of ${VINTAGE}) and have it done; then diagnose_job for that job, and read what mic://jobs/{jobId}, the newest jobs and the catalogue say.`,
     verdict: async (answer) => {
-      const [job] = idsIn(answer, "micjob");
+      const [job] = findIds(answer, "micjob");
       return [
-        (job === undefined || (await stateOf(world, job)) !== "SUCCEEDED") && `no job has succeeded: ${answer}`,
-        (await world.executions("createMicJob")) !== 1 && "not one job was submitted",
+        (job === undefined || (await readJobState(world, job)) !== "SUCCEEDED") && `no job has succeeded: ${answer}`,
+        (await world.countExecutions("createMicJob")) !== 1 && "not one job was submitted",
         !answer.includes("784 districts") && `the catalogue was not read: ${answer}`,
       ];
     },
   }),
 };
 
-export const workspace: readonly Task[] = [download, quota, capabilities, picked];
+export const workspace: readonly Task[] = [download, quota, capabilities, promptsAndResources];

@@ -13,10 +13,10 @@ import { compose } from "../src/cli/compose.ts";
 import { readConfig } from "../src/core/config.ts";
 import type { Emulator } from "../src/emulator/index.ts";
 import { serveOnStdio } from "../src/transports/stdio/serve.ts";
-import type { Args, Desk, OfferedTool, Shown } from "./agent.ts";
-import { weigh } from "./weigh.ts";
+import type { AgentClient, ListedTool, ToolArguments, VisibleResult } from "./agent.ts";
+import { countModelTokens } from "./count-tokens.ts";
 
-export interface DeskOptions {
+export interface AgentClientOptions {
   readonly emulator: Emulator;
   /** Where its server keeps its files. */
   readonly folder: string;
@@ -26,15 +26,15 @@ export interface DeskOptions {
 }
 
 /** What an agent was given. */
-export interface Count {
+export interface Usage {
   readonly calls: number;
   readonly tokens: number;
 }
 
-export interface OpenDesk extends Desk {
-  readonly count: Count;
+export interface ManagedAgentClient extends AgentClient {
+  readonly usage: Usage;
   /** The tools whole, output schemas too: what a client gets. */
-  readonly listing: readonly Args[];
+  readonly toolList: readonly ToolArguments[];
   /** Ends the server's process as a crash does. */
   kill(): void;
   close(): Promise<void>;
@@ -50,19 +50,21 @@ interface Connection {
 process.stderr.setMaxListeners(0);
 
 const Json = z.record(z.string(), z.unknown());
-const Listed = z.looseObject({ name: z.string(), description: z.string().default(""), inputSchema: Json });
-const Result = z.looseObject({
+const ToolSchema = z.looseObject({ name: z.string(), description: z.string().default(""), inputSchema: Json });
+const CallToolResult = z.looseObject({
   content: z.array(z.looseObject({ text: z.string().optional() })),
   structuredContent: Json.optional(),
   isError: z.boolean().default(false),
 });
-const Read = z.looseObject({ contents: z.array(z.looseObject({ text: z.string() })) });
-const Prompt = z.looseObject({ messages: z.array(z.looseObject({ content: z.looseObject({ text: z.string() }) })) });
+const ReadResourceResult = z.looseObject({ contents: z.array(z.looseObject({ text: z.string() })) });
+const GetPromptResult = z.looseObject({
+  messages: z.array(z.looseObject({ content: z.looseObject({ text: z.string() }) })),
+});
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const newClient = (): Client => new Client({ name: "claude-code", version: "2.0.0" });
 
-const environment = ({ emulator, folder, geographyRate }: DeskOptions) => ({
+const createEnvironment = ({ emulator, folder, geographyRate }: AgentClientOptions) => ({
   MIC_BASE_URL: emulator.baseUrl,
   MIC_CLIENT_ID: emulator.clientId,
   MIC_CLIENT_SECRET: emulator.clientSecret,
@@ -83,8 +85,8 @@ class Pipe extends Transform {
 }
 
 /** Inside this process, and with the words that `serve --emulator` has. */
-async function connectInside(options: DeskOptions): Promise<Connection> {
-  const config = { ...readConfig(environment(options)), loginFolder: options.folder };
+async function connectInProcess(options: AgentClientOptions): Promise<Connection> {
+  const config = { ...readConfig(createEnvironment(options)), loginFolder: options.folder };
   const { runtime, close } = compose(config, {
     notes: emulatorNotes(options.emulator),
     files: options.emulator.files.map(({ id, name }) => ({ value: id, name })),
@@ -113,11 +115,11 @@ async function connectInside(options: DeskOptions): Promise<Connection> {
   };
 }
 
-async function connectProcess(options: DeskOptions): Promise<Connection> {
+async function connectToProcess(options: AgentClientOptions): Promise<Connection> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [join(root, "dist", "cli.js"), "serve"],
-    env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...environment(options) },
+    env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...createEnvironment(options) },
     stderr: "ignore",
   });
   const client = newClient();
@@ -131,41 +133,41 @@ async function connectProcess(options: DeskOptions): Promise<Connection> {
   };
 }
 
-export async function openDesk(options: DeskOptions): Promise<OpenDesk> {
+export async function openAgentClient(options: AgentClientOptions): Promise<ManagedAgentClient> {
   await mkdir(options.folder, { recursive: true });
-  const connect = options.isProcess ? connectProcess : connectInside;
+  const connect = options.isProcess ? connectToProcess : connectInProcess;
   let connection = await connect(options);
   let hasDied = false;
-  const watch = (): void => {
+  const watchClose = (): void => {
     connection.client.onclose = () => {
       hasDied = true;
     };
   };
-  watch();
+  watchClose();
 
   /** As a host does: a server that has gone is started again. */
-  async function server(): Promise<Client> {
+  async function getClient(): Promise<Client> {
     if (hasDied) {
       hasDied = false;
       connection = await connect(options);
-      watch();
+      watchClose();
     }
     return connection.client;
   }
 
-  const listing = z.array(Listed).parse((await connection.client.listTools()).tools);
-  const count = { calls: 0, tokens: 0 };
-  const counted = <T>(given: T, weight: number): T => {
-    count.calls += 1;
-    count.tokens += weight;
-    return given;
+  const toolList = z.array(ToolSchema).parse((await connection.client.listTools()).tools);
+  const usage = { calls: 0, tokens: 0 };
+  const recordUsage = <T>(value: T, tokens: number): T => {
+    usage.calls += 1;
+    usage.tokens += tokens;
+    return value;
   };
 
-  async function called(tool: string, args: Args): Promise<Shown> {
+  async function callTool(tool: string, args: ToolArguments): Promise<VisibleResult> {
     try {
-      const client = await server();
+      const client = await getClient();
       const answer = await client.callTool({ name: tool, arguments: { ...args } });
-      const { content, structuredContent, isError } = Result.parse(answer);
+      const { content, structuredContent, isError } = CallToolResult.parse(answer);
       if (isError || structuredContent === undefined)
         return { isError: true, text: content.flatMap(({ text = [] }) => text).join("\n") };
       return { isError: false, data: structuredContent };
@@ -176,31 +178,31 @@ export async function openDesk(options: DeskOptions): Promise<OpenDesk> {
 
   return {
     instructions: connection.client.getInstructions() ?? "",
-    tools: listing.map(({ name, description, inputSchema }): OfferedTool => ({ name, description, inputSchema })),
-    listing,
-    count,
+    tools: toolList.map(({ name, description, inputSchema }): ListedTool => ({ name, description, inputSchema })),
+    toolList,
+    usage,
     async call(tool, args = {}) {
-      const shown = await called(tool, args);
-      return counted(shown, weigh(shown.isError ? shown.text : shown.data));
+      const result = await callTool(tool, args);
+      return recordUsage(result, countModelTokens(result.isError ? result.text : result.data));
     },
     async complete(prompt, argument, typed) {
-      const client = await server();
+      const client = await getClient();
       const ref = { type: "ref/prompt", name: prompt } as const;
       const { completion } = await client.complete({ ref, argument: { name: argument, value: typed } });
       // A person picks from them: the model never reads them.
-      return counted(completion.values, 0);
+      return recordUsage(completion.values, 0);
     },
     async prompt(name, args) {
-      const client = await server();
-      const { messages } = Prompt.parse(await client.getPrompt({ name, arguments: { ...args } }));
+      const client = await getClient();
+      const { messages } = GetPromptResult.parse(await client.getPrompt({ name, arguments: { ...args } }));
       const text = messages.map(({ content }) => content.text).join("\n");
-      return counted(text, weigh(text));
+      return recordUsage(text, countModelTokens(text));
     },
     async read(uri) {
-      const client = await server();
-      const { contents } = Read.parse(await client.readResource({ uri }));
+      const client = await getClient();
+      const { contents } = ReadResourceResult.parse(await client.readResource({ uri }));
       const text = contents.map((content) => content.text).join("\n");
-      return counted(text, weigh(text));
+      return recordUsage(text, countModelTokens(text));
     },
     kill: () => connection.kill(),
     close: () => connection.close(),

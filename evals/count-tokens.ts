@@ -6,10 +6,10 @@ const HEX_32 = "0668073c43c0b451d3633d02ecfffdd5";
 const HEX_64 = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9";
 
 /** Ids, keys and sums are random: what they happen to weigh is no merit, and no figure of two runs. */
-const levelled = (text: string): string =>
+const normalizeHex = (text: string): string =>
   text.replace(/(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{32})(?![0-9a-f])/g, ({ length }) =>
     length === HEX_64.length ? HEX_64 : HEX_32,
   );
 
-export const weigh = (value: unknown): number =>
-  countTokens(levelled(typeof value === "string" ? value : JSON.stringify(value)));
+export const countModelTokens = (value: unknown): number =>
+  countTokens(normalizeHex(typeof value === "string" ? value : JSON.stringify(value)));

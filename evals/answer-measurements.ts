@@ -1,0 +1,121 @@
+// What single answers and the list of tools weigh, each in a state that is brought about on a clock that stands still.
+import * as z from "zod/v4";
+import type { ToolArguments } from "./agent.ts";
+import { countModelTokens } from "./count-tokens.ts";
+import { findIds, findRecipeId, NORMALIZE, VINTAGE } from "./tasks/setup.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+export interface Measurement {
+  readonly label: string;
+  readonly tokens: number;
+  readonly budget: number;
+  /** Where the budget is not reached yet: what must not be exceeded until it is. */
+  readonly currentLimit?: number;
+}
+
+const STOPPED_CLOCK: WorldOptions = { clockRate: 0 };
+const PAGE = 100;
+const Page = z.looseObject({ data: z.array(z.looseObject({ createdAt: z.string() })) });
+
+/** What the agent is shown of a call that succeeds. */
+async function callTool(world: World, tool: string, args: ToolArguments = {}): Promise<ToolArguments> {
+  const result = await world.client.call(tool, args);
+  if (result.isError) throw new Error(`${tool}: ${result.text}`);
+  return result.data;
+}
+
+async function callForId(
+  world: World,
+  prefix: string,
+  tool: string,
+  args: ToolArguments,
+): Promise<[id: string, tokens: number]> {
+  const data = await callTool(world, tool, args);
+  const [id] = findIds(JSON.stringify(data["data"]), prefix);
+  if (id === undefined) throw new Error(`${tool} names no ${prefix}`);
+  return [id, countModelTokens(data)];
+}
+
+/** One agent registers, submits and follows jobs. */
+async function measureJobs(world: World): Promise<readonly Measurement[]> {
+  const recipeVersionId = await findRecipeId(world, NORMALIZE);
+  const submit = async (fileName: string): Promise<{ job: string; registered: number; submitted: number }> => {
+    const file = { inputKind: "M4_FILE", referenceId: world.fileId(fileName) };
+    const [inputId, registered] = await callForId(world, "micinput", "register_input", file);
+    const [job, submitted] = await callForId(world, "micjob", "submit_job", {
+      recipeVersionId,
+      inputBindings: [{ port: "divisions", inputId }],
+      parameterValues: { level: "DISTRICT", vintage: VINTAGE },
+    });
+    return { job, registered, submitted };
+  };
+  const measureGetJob = async (jobId: string, args: ToolArguments = {}): Promise<number> =>
+    countModelTokens(await callTool(world, "get_job", { jobId, ...args }));
+
+  const { job, registered, submitted } = await submit("lgd-districts.csv");
+  world.advanceClock(2_000);
+  const running = await measureGetJob(job);
+  const emptyPoll = await measureGetJob(job, { waitSeconds: 1 });
+  const failing = await submit("survey-overloaded.csv");
+  world.advanceClock(60_000);
+  return [
+    { label: "register_input, READY", tokens: registered, budget: 150 },
+    { label: "submit_job", tokens: submitted, budget: 270 },
+    { label: "get_job, RUNNING", tokens: running, budget: 220 },
+    { label: "get_job, a poll that found nothing new", tokens: emptyPoll, budget: 110 },
+    { label: "get_job, FAILED", tokens: await measureGetJob(failing.job), budget: 270 },
+    { label: "get_job, SUCCEEDED", tokens: await measureGetJob(job), budget: 250 },
+  ];
+}
+
+async function measureWorkspace(world: World): Promise<readonly Measurement[]> {
+  const page = await callTool(world, "list_jobs", { limit: PAGE });
+  const createdSince = Page.parse(page).data.at(-1)?.createdAt;
+  const failed = { limit: PAGE, createdSince };
+  const measureCall = async (tool: string, args?: ToolArguments): Promise<number> =>
+    countModelTokens(await callTool(world, tool, args));
+  return [
+    { label: "list_jobs, 100 rows", tokens: countModelTokens(page), budget: 4_600, currentLimit: 5_450 },
+    {
+      label: "list_jobs, the failed ones of 100",
+      tokens: await measureCall("list_jobs", { ...failed, states: ["FAILED"] }),
+      budget: 900,
+      currentLimit: 1_780,
+    },
+    { label: "get_usage", tokens: await measureCall("get_usage", { window: "DAY" }), budget: 450 },
+    { label: "get_capabilities", tokens: await measureCall("get_capabilities"), budget: 420 },
+  ];
+}
+
+async function measureTools({ client }: World): Promise<readonly Measurement[]> {
+  return [
+    { label: "tools/list: names, descriptions, inputs", tokens: countModelTokens(client.tools), budget: 3_400 },
+    { label: "tools/list: everything", tokens: countModelTokens(client.toolList), budget: 5_300 },
+  ];
+}
+
+const measureMissingLists = async (world: World): Promise<readonly Measurement[]> => {
+  const answer = await callTool(world, "find_district", { name: "Nizamabad", waitSeconds: 0 });
+  return [{ label: "find_district, lists missing", tokens: countModelTokens(answer), budget: 180 }];
+};
+
+/** The rate that a server allows itself unless told otherwise: it cannot read all lists at once. */
+const DEFAULT_RATE: WorldOptions = { clockRate: 0, geographyRate: 28 };
+
+export async function measureAnswers(): Promise<readonly Measurement[]> {
+  const all: Measurement[] = [];
+  for (const [options, measureGroup] of [
+    [STOPPED_CLOCK, measureJobs],
+    [STOPPED_CLOCK, measureWorkspace],
+    [DEFAULT_RATE, measureMissingLists],
+    [STOPPED_CLOCK, measureTools],
+  ] as const) {
+    const world = await World.open(options);
+    try {
+      all.push(...(await measureGroup(world)));
+    } finally {
+      await world.close();
+    }
+  }
+  return all;
+}

@@ -1,0 +1,46 @@
+// How a task's world is brought about and looked at: by somebody else's calls.
+import * as z from "zod/v4";
+import type { World } from "../world.ts";
+
+const ListRecipesResult = z.looseObject({ data: z.array(z.looseObject({ versionId: z.string(), name: z.string() })) });
+const CreateResult = z.looseObject({ data: z.looseObject({ id: z.string() }) });
+const JobResult = z.looseObject({ data: z.looseObject({ state: z.string() }) });
+
+export const NORMALIZE = "Normalize administrative divisions";
+export const PROFILE = "Profile a sample of a table";
+
+/** The day of the facts in the emulator's tables. */
+export const VINTAGE = "2026-05-25";
+
+export async function findRecipeId(world: World, name: string): Promise<string> {
+  const { data } = ListRecipesResult.parse(await world.callTool("list_recipes", {}));
+  const found = data.find((recipe) => recipe.name === name);
+  if (found === undefined) throw new Error(`no recipe is called ${name}`);
+  return found.versionId;
+}
+
+export async function registerInput(world: World, fileName: string): Promise<string> {
+  const args = { inputKind: "M4_FILE", referenceId: world.fileId(fileName) };
+  return CreateResult.parse(await world.callTool("register_input", args)).data.id;
+}
+
+/** A job that somebody submitted, so many milliseconds ago. */
+export async function submitJob(world: World, fileName: string, agoMs: number): Promise<string> {
+  const args = {
+    recipeVersionId: await findRecipeId(world, NORMALIZE),
+    inputBindings: [{ port: "divisions", inputId: await registerInput(world, fileName) }],
+    parameterValues: { level: "DISTRICT", vintage: VINTAGE },
+  };
+  const { data } = CreateResult.parse(await world.callTool("submit_job", args));
+  world.advanceClock(agoMs);
+  return data.id;
+}
+
+export async function readJobState(world: World, jobId: string): Promise<string> {
+  return JobResult.parse(await world.callTool("get_job", { jobId })).data.state;
+}
+
+/** The ids with this prefix that a text names, each once. */
+export const findIds = (text: string, prefix: string): readonly string[] => [
+  ...new Set(text.match(new RegExp(`${prefix}_[0-9a-f]+`, "g"))),
+];
