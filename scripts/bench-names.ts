@@ -8,15 +8,15 @@ const isMiss = ({ question, isRight, isCertainAndWrong }: Judged): boolean =>
   (!isRight || isCertainAndWrong) && (classes.length === 0 || classes.includes(question.kind));
 const print = (...cells: readonly string[]): void => void process.stdout.write(`${cells.join("")}\n`);
 
-function printAll(title: string, judged: readonly Judged[]): void {
+function printRates(title: string, judgments: readonly Judged[]): void {
   print(`${title.padEnd(24)}  rows  right %   sure %  surely wrong`);
-  for (const [name, { rows, right, certain, certainAndWrong }] of ratesOf(judged)) {
+  for (const [name, { rows, right, certain, certainAndWrong }] of ratesOf(judgments)) {
     const [rightShare = "", sureShare = ""] = [right, certain].map((count) =>
       ((100 * count) / rows).toFixed(1).padStart(9),
     );
     print(name.padEnd(24), String(rows).padStart(6), rightShare, sureShare, String(certainAndWrong).padStart(14));
   }
-  for (const { question, isCertainAndWrong, answer } of flag === "--misses" ? judged.filter(isMiss) : []) {
+  for (const { question, isCertainAndWrong, answer } of flag === "--misses" ? judgments.filter(isMiss) : []) {
     const { kind, query, state, expected } = question;
     print(
       isCertainAndWrong ? "SURE " : "",
@@ -30,7 +30,7 @@ function printAll(title: string, judged: readonly Judged[]): void {
 }
 
 const before = process.cpuUsage();
-printAll("the directory's spelling", measure([...questions, ...ownNames]));
+printRates("the directory's spelling", measure([...questions, ...ownNames]));
 const { user, system } = process.cpuUsage(before);
-printAll("respelled", measure(questions, respelled));
+printRates("respelled", measure(questions, respelled));
 print(`a name takes ${((user + system) / 1000 / (questions.length + ownNames.length)).toFixed(1)} ms of CPU`);

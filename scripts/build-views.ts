@@ -14,7 +14,7 @@ interface BuiltView {
 }
 
 /** HTML ends a script or a style at the first of these, wherever it stands. */
-const inside = (text: string): string => text.replace(/<(?=\/(?:script|style)|!--)/gi, "\\x3c").trim();
+const escapeForInlining = (text: string): string => text.replace(/<(?=\/(?:script|style)|!--)/gi, "\\x3c").trim();
 
 async function buildView(name: ViewName): Promise<BuiltView> {
   const { outputFiles, metafile } = await build({
@@ -33,8 +33,9 @@ async function buildView(name: ViewName): Promise<BuiltView> {
     metafile: true,
     logLevel: "warning",
   });
-  const text = (ending: string): string => inside(outputFiles.find(({ path }) => path.endsWith(ending))?.text ?? "");
-  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>mic-mcp</title><style>${text(".css")}</style></head><body><main id="app"></main><script>${text(".js")}</script></body></html>\n`;
+  const findOutput = (extension: string): string =>
+    escapeForInlining(outputFiles.find(({ path }) => path.endsWith(extension))?.text ?? "");
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>mic-mcp</title><style>${findOutput(".css")}</style></head><body><main id="app"></main><script>${findOutput(".js")}</script></body></html>\n`;
   return { name, html, gzipBytes: gzipSync(html).length, inputs: Object.keys(metafile.inputs) };
 }
 

@@ -4,14 +4,14 @@ import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { buildViews, MAX_VIEW_KIB } from "./build-views.ts";
-import { billOfMaterials, bundledPackages, licenses } from "./bundled-packages.ts";
+import { createBillOfMaterials, formatLicenses, readBundledPackages } from "./bundled-packages.ts";
 
-const OUT = "dist";
-const RECORD = "src/geography/names/record";
-const DATA = [
+const OUTPUT_FOLDER = "dist";
+const RECORD_FOLDER = "src/geography/names/record";
+const DATA_FILES = [
   "src/emulator/geography/lgd-states.tsv",
   "src/emulator/geography/lgd-districts.tsv",
-  ...["other-names", "headquarters", "new-districts", "states"].map((table) => `${RECORD}/${table}.tsv`),
+  ...["other-names", "headquarters", "new-districts", "states"].map((table) => `${RECORD_FOLDER}/${table}.tsv`),
 ];
 
 /** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
@@ -29,14 +29,14 @@ const PARTS = {
   "parameter-thread": { source: "src/toolkit/jobs/parameter-thread.ts", maxKiB: 200 },
 } as const;
 
-const partOf = new Map(Object.entries(PARTS).map(([name, { source }]) => [resolve(source), `./${name}.js`]));
+const partByPath = new Map(Object.entries(PARTS).map(([name, { source }]) => [resolve(source), `./${name}.js`]));
 
 /** A part that another one imports on demand stays a file of its own. */
-const partsApart: Plugin = {
+const separateParts: Plugin = {
   name: "parts-apart",
   setup({ onResolve }) {
     onResolve({ filter: /^\..*\.ts$/ }, ({ kind, path, resolveDir }) => {
-      const part = kind === "dynamic-import" ? partOf.get(resolve(resolveDir, path)) : undefined;
+      const part = kind === "dynamic-import" ? partByPath.get(resolve(resolveDir, path)) : undefined;
       return part === undefined ? undefined : { path: part, external: true };
     });
   },
@@ -65,12 +65,12 @@ const lazyValidator: Plugin = {
   },
 };
 
-async function bundle(source: string) {
+async function bundlePart(source: string) {
   const { outputFiles, metafile } = await build({
     entryPoints: [source],
     write: false,
     bundle: true,
-    plugins: [partsApart, lazyValidator],
+    plugins: [separateParts, lazyValidator],
     // Native addons come with binaries of their own, chosen at install time.
     external: ["@napi-rs/keyring", "@photostructure/sqlite"],
     format: "cjs",
@@ -91,7 +91,7 @@ async function bundle(source: string) {
 }
 
 const bundles = await Promise.all(
-  Object.entries(PARTS).map(async ([name, { source, maxKiB }]) => ({ name, maxKiB, ...(await bundle(source)) })),
+  Object.entries(PARTS).map(async ([name, { source, maxKiB }]) => ({ name, maxKiB, ...(await bundlePart(source)) })),
 );
 
 const tooLarge = bundles.filter(({ contents, maxKiB }) => contents.length > maxKiB * 1024);
@@ -106,16 +106,16 @@ for (const { name, gzipBytes } of largeViews)
 process.exitCode = tooLarge.length + largeViews.length === 0 ? 0 : 1;
 
 if (!process.argv.includes("--check")) {
-  await rm(OUT, { recursive: true, force: true });
-  await mkdir(OUT);
+  await rm(OUTPUT_FOLDER, { recursive: true, force: true });
+  await mkdir(OUTPUT_FOLDER);
   for (const { name, contents } of bundles)
-    await writeFile(`${OUT}/${name}.js`, contents, { mode: name === "cli" ? 0o755 : 0o644 });
-  await mkdir(`${OUT}/apps`);
-  for (const { name, html } of views) await writeFile(`${OUT}/apps/${name}.html`, html);
-  for (const file of DATA) await copyFile(file, `${OUT}/${basename(file)}`);
-  await writeFile(`${OUT}/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
-  const packages = await bundledPackages([...bundles, ...views].flatMap(({ inputs }) => inputs));
-  await writeFile(`${OUT}/licenses.txt`, licenses(packages));
+    await writeFile(`${OUTPUT_FOLDER}/${name}.js`, contents, { mode: name === "cli" ? 0o755 : 0o644 });
+  await mkdir(`${OUTPUT_FOLDER}/apps`);
+  for (const { name, html } of views) await writeFile(`${OUTPUT_FOLDER}/apps/${name}.html`, html);
+  for (const file of DATA_FILES) await copyFile(file, `${OUTPUT_FOLDER}/${basename(file)}`);
+  await writeFile(`${OUTPUT_FOLDER}/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
+  const packages = await readBundledPackages([...bundles, ...views].flatMap(({ inputs }) => inputs));
+  await writeFile(`${OUTPUT_FOLDER}/licenses.txt`, formatLicenses(packages));
   const product = JSON.parse(await readFile("package.json", "utf8"));
-  await writeFile(`${OUT}/sbom.cdx.json`, billOfMaterials(product, packages));
+  await writeFile(`${OUTPUT_FOLDER}/sbom.cdx.json`, createBillOfMaterials(product, packages));
 }

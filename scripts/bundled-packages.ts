@@ -20,17 +20,17 @@ async function readPackage(folder: string): Promise<BundledPackage> {
   // Some have it in their README alone.
   const readme = await readFile(`${folder}/README.md`, "utf8").catch(() => "");
   const text = [...(await Promise.all(found)), /^## license\s+(.*)/ims.exec(readme)?.[1]].find((content) => content);
-  const absent = license === "Unlicense" ? UNLICENSE : "No license file in the package.\n";
-  return { name, version, license, text: text ?? absent };
+  const fallbackText = license === "Unlicense" ? UNLICENSE : "No license file in the package.\n";
+  return { name, version, license, text: text ?? fallbackText };
 }
 
 /** `inputs`: the files that went into the bundles. */
-export async function bundledPackages(inputs: readonly string[]): Promise<readonly BundledPackage[]> {
+export async function readBundledPackages(inputs: readonly string[]): Promise<readonly BundledPackage[]> {
   const folders = new Set(inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
   return await Promise.all([...folders].sort().map(readPackage));
 }
 
-export const licenses = (packages: readonly BundledPackage[]): string =>
+export const formatLicenses = (packages: readonly BundledPackage[]): string =>
   packages
     .map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}`)
     .join(`\n${"-".repeat(80)}\n\n`);
@@ -42,29 +42,29 @@ interface Product {
   readonly optionalDependencies: Readonly<Record<string, string>>;
 }
 
-const purl = (name: string, version: string): string => `pkg:npm/${name.replace("@", "%40")}@${version}`;
+const toPurl = (name: string, version: string): string => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
 /** A bill of materials in CycloneDX 1.6: what is inside, and the addons that npm installs beside it. */
-export function billOfMaterials(product: Product, packages: readonly BundledPackage[]): string {
-  const self = { type: "application", "bom-ref": purl(product.name, product.version), name: product.name };
-  const inside = packages.map(({ name, version, license }) => ({
+export function createBillOfMaterials(product: Product, packages: readonly BundledPackage[]): string {
+  const self = { type: "application", "bom-ref": toPurl(product.name, product.version), name: product.name };
+  const bundledComponents = packages.map(({ name, version, license }) => ({
     type: "library",
-    "bom-ref": purl(name, version),
+    "bom-ref": toPurl(name, version),
     name,
     version,
     scope: "required",
     licenses: [{ license: { id: license } }],
-    purl: purl(name, version),
+    purl: toPurl(name, version),
   }));
   const optionalComponents = Object.entries(product.optionalDependencies).map(([name, version]) => ({
     type: "library",
-    "bom-ref": purl(name, version),
+    "bom-ref": toPurl(name, version),
     name,
     version,
     scope: "optional",
-    purl: purl(name, version),
+    purl: toPurl(name, version),
   }));
-  const components = [...inside, ...optionalComponents];
+  const components = [...bundledComponents, ...optionalComponents];
   const bom = {
     $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
     bomFormat: "CycloneDX",

@@ -10,10 +10,10 @@ import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
 
-const HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
+const TABLE_HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
 
 /** What a tool is that is no single operation, where its toolset does not say it. */
-const SEVERAL = new Map([
+const COMPOSITE_TOOLS = new Map([
   ["resolve_actions", "the POST operations, reads"],
   ["run_job", "registrations, a submission, reads"],
   ["retry_jobs", "several retries"],
@@ -29,7 +29,7 @@ const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? tex
 const toolTable = tools
   .map(
     ({ name, endpoint, toolset, description }) =>
-      `| \`${name}\` | ${endpoint?.id ?? `(${SEVERAL.get(name) ?? (toolset === "geography" ? "several districts reads" : "the local journal")})`} | ${firstSentence(description)} |`,
+      `| \`${name}\` | ${endpoint?.id ?? `(${COMPOSITE_TOOLS.get(name) ?? (toolset === "geography" ? "several districts reads" : "the local journal")})`} | ${firstSentence(description)} |`,
   )
   .join("\n");
 
@@ -47,9 +47,11 @@ const resourceTable = resources
   .join("\n");
 
 const promptTable = prompts
-  .map(({ name, description, arguments: taken }) => {
-    const shown = taken.map((argument) => `\`${argument.name}\`${argument.required ? "" : " (optional)"}`);
-    return `| \`${name}\` | ${shown.join(", ")} | ${description} |`;
+  .map(({ name, description, arguments: promptArguments }) => {
+    const argumentList = promptArguments.map(
+      (argument) => `\`${argument.name}\`${argument.required ? "" : " (optional)"}`,
+    );
+    return `| \`${name}\` | ${argumentList.join(", ")} | ${description} |`;
   })
   .join("\n");
 
@@ -57,13 +59,14 @@ const skillTable = (await createSkills(readSkillFiles, () => true).entries())
   .map(({ uri, frontmatter: { description } }) => `| \`${uri}\` | ${description} |`)
   .join("\n");
 
-const inTable = (text: string): string => text.replaceAll("|", "\\|");
+const escapeTableCell = (text: string): string => text.replaceAll("|", "\\|");
 
 /** A command as its own help tells it. */
-function commandPart(command: Command): string {
+function formatCommand(command: Command): string {
   const { name, summary, notes = [], flags, examples } = command;
   const rows = Object.entries(flags).map(
-    ([flag, definition]) => `| \`${inTable(formatFlag(flag, definition))}\` | ${inTable(definition.about)} |`,
+    ([flag, definition]) =>
+      `| \`${escapeTableCell(formatFlag(flag, definition))}\` | ${escapeTableCell(definition.about)} |`,
   );
   const table = rows.length === 0 ? [] : [`| flag | |\n|---|---|\n${rows.join("\n")}`];
   const lines = examples.map((example) => `${example.commandLine}    # ${example.description}`);
@@ -76,10 +79,10 @@ function commandPart(command: Command): string {
   ].join("\n\n");
 }
 
-const commandParts = Object.values(COMMANDS).map(commandPart).join("\n\n");
+const commandSections = Object.values(COMMANDS).map(formatCommand).join("\n\n");
 
 const TABLES = {
-  tools: HEAD + toolTable,
+  tools: TABLE_HEAD + toolTable,
   resources: `| URI (template) | what | tool | updates |\n|---|---|---|---|\n${resourceTable}`,
   skills: `| skill | what it is for |\n|---|---|\n${skillTable}`,
   prompts: `| prompt | arguments | what it is for |\n|---|---|---|\n${promptTable}`,
@@ -89,41 +92,43 @@ const TABLES = {
 const operationTable = tools
   .flatMap(({ name, endpoint, argumentNames }) => {
     if (!endpoint) return [];
-    const own = [endpoint.pathParameters, endpoint.query, endpoint.body].flatMap((part) =>
+    const operationArguments = [endpoint.pathParameters, endpoint.query, endpoint.body].flatMap((part) =>
       Object.keys(part?.shape ?? {}),
     );
-    const extra = argumentNames.filter((argument) => !own.includes(argument)).map((argument) => `\`${argument}\``);
+    const extra = argumentNames
+      .filter((argument) => !operationArguments.includes(argument))
+      .map((argument) => `\`${argument}\``);
     return [`| ${endpoint.id} | \`${name}\` | ${extra.join(", ")}${extra.length > 0 ? " " : ""}|`];
   })
   .join("\n");
 
-const between = (text: string, name: string, content: string): string =>
+const replaceSection = (text: string, name: string, content: string): string =>
   text.replace(
     new RegExp(`(<!-- ${name}: made by npm run fix -->\n)[\\s\\S]*?(<!-- /${name} -->)`),
     (_, open: string, close: string) => `${open}${content}\n${close}`,
   );
 
 const generators: Readonly<Record<string, (text: string) => string>> = {
-  "README.md": (text) => between(text, "tools", `| tool | what it does |\n|---|---|\n${shortToolTable}`),
+  "README.md": (text) => replaceSection(text, "tools", `| tool | what it does |\n|---|---|\n${shortToolTable}`),
   "docs/reference.md": (text) =>
-    Object.entries(TABLES).reduce((made, [name, content]) => between(made, name, content), text),
+    Object.entries(TABLES).reduce((updatedText, [name, content]) => replaceSection(updatedText, name, content), text),
   "docs/interface.md": (text) =>
-    between(text, "operations", `| operation id | tool | extra arguments |\n|---|---|---|\n${operationTable}`),
-  "docs/commands.md": (text) => between(text, "commands", `\n${commandParts}\n`),
+    replaceSection(text, "operations", `| operation id | tool | extra arguments |\n|---|---|---|\n${operationTable}`),
+  "docs/commands.md": (text) => replaceSection(text, "commands", `\n${commandSections}\n`),
   "manifest.json": (text) => {
     const manifest: Record<string, unknown> = JSON.parse(text);
-    const listed = tools.map(({ name, description }) => ({ name, description }));
-    return `${JSON.stringify({ ...manifest, version, tools: listed, prompts_generated: true }, null, 2)}\n`;
+    const toolList = tools.map(({ name, description }) => ({ name, description }));
+    return `${JSON.stringify({ ...manifest, version, tools: toolList, prompts_generated: true }, null, 2)}\n`;
   },
 };
 
 const stale: string[] = [];
 for (const [file, generate] of Object.entries(generators)) {
   const text = await readFile(file, "utf8");
-  const fresh = generate(text);
-  if (fresh === text) continue;
+  const updatedText = generate(text);
+  if (updatedText === text) continue;
   stale.push(file);
-  if (!process.argv.includes("--check")) await writeFile(file, fresh);
+  if (!process.argv.includes("--check")) await writeFile(file, updatedText);
 }
 if (stale.length > 0)
   process.stdout.write(

@@ -7,11 +7,12 @@ import { TOOL_NAMES } from "../src/toolkit/tool-names.ts";
 
 const INDEX = "index.ts";
 
-const exported = (name: string): string => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-const imported = (name: string): string => `import { ${exported(name)} } from "./${name.replaceAll("_", "-")}.ts";`;
+const toExportName = (name: string): string => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+const toImportStatement = (name: string): string =>
+  `import { ${toExportName(name)} } from "./${name.replaceAll("_", "-")}.ts";`;
 
 /** Where a tool stands: its kind, then its place within the kind. */
-async function rankOf(file: string) {
+async function readToolRank(file: string) {
   const name = file.slice(0, -".ts".length).replaceAll("-", "_");
   const code = await readFile(`tools/${file}`, "utf8");
   const operation = /^ {2}endpoint: (\w+),$/m.exec(code)?.[1];
@@ -22,10 +23,10 @@ async function rankOf(file: string) {
 }
 
 const files = (await readdir("tools")).filter((file) => file.endsWith(".ts") && file !== INDEX).sort();
-const ranks = await Promise.all(files.map(rankOf));
+const ranks = await Promise.all(files.map(readToolRank));
 const names = ranks.sort((one, other) => one.kind - other.kind || one.place - other.place).map(({ name }) => name);
 
-const fresh = {
+const generatedFiles = {
   "src/toolkit/tool-names.ts": `// The names of the tools, in the order of tools/list. Made by npm run fix from the files of tools/.
 export const TOOL_NAMES = [
 ${names.map((name) => `  "${name}",`).join("\n")}
@@ -36,15 +37,15 @@ export type ToolName = (typeof TOOL_NAMES)[number];
   [`tools/${INDEX}`]: `// The tools in the order of the contract: everything that repeats them is made from this list.
 // Made by npm run fix from the files of tools/.
 import type { DefinedTool } from "../src/toolkit/define-tool.ts";
-${[...names].sort().map(imported).join("\n")}
+${[...names].sort().map(toImportStatement).join("\n")}
 
 export const tools: readonly DefinedTool[] = [
-${names.map((name) => `  ${exported(name)},`).join("\n")}
+${names.map((name) => `  ${toExportName(name)},`).join("\n")}
 ];
 `,
 };
 
-for (const [file, text] of Object.entries(fresh)) {
+for (const [file, text] of Object.entries(generatedFiles)) {
   if (text === (await readFile(file, "utf8"))) continue;
   const isCheck = process.argv.includes("--check");
   if (isCheck) process.exitCode = 1;

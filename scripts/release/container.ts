@@ -5,11 +5,11 @@ import { writeText } from "./files.ts";
 import { image, product, type Setting, settings } from "./product.ts";
 
 /** A string of JSON is one of YAML. */
-const yaml = (value: string): string => JSON.stringify(value);
+const toYaml = (value: string): string => JSON.stringify(value);
 
-const parameterOf = ({ variable }: Setting): string => variable.slice("MIC_".length).toLowerCase();
+const toParameterName = ({ variable }: Setting): string => variable.slice("MIC_".length).toLowerCase();
 
-function catalogueEntry(): string {
+function createCatalogEntry(): string {
   const secrets = settings.filter(({ isSecret }) => isSecret);
   const others = settings.filter(({ isSecret, isFolder }) => !isSecret && !isFolder);
   const lines = [
@@ -20,29 +20,29 @@ function catalogueEntry(): string {
     "  category: data-analytics",
     `  tags: [${product.keywords.join(", ")}]`,
     "about:",
-    `  title: ${yaml(product.title)}`,
-    `  description: ${yaml(product.description)}`,
+    `  title: ${toYaml(product.title)}`,
+    `  description: ${toYaml(product.description)}`,
     "source:",
     `  project: ${product.repository}`,
     "config:",
     "  secrets:",
     ...secrets.flatMap((setting) => [
-      `    - name: ${product.name}.${parameterOf(setting)}`,
+      `    - name: ${product.name}.${toParameterName(setting)}`,
       `      env: ${setting.variable}`,
       `      example: <${setting.title.toLowerCase()}>`,
     ]),
     "  env:",
     ...others.flatMap((setting) => [
       `    - name: ${setting.variable}`,
-      `      value: "{{${product.name}.${parameterOf(setting)}}}"`,
+      `      value: "{{${product.name}.${toParameterName(setting)}}}"`,
     ]),
     "  parameters:",
     "    type: object",
     "    properties:",
     ...others.flatMap((setting) => [
-      `      ${parameterOf(setting)}:`,
+      `      ${toParameterName(setting)}:`,
       "        type: string",
-      `        description: ${yaml(setting.description)}`,
+      `        description: ${toYaml(setting.description)}`,
     ]),
   ];
   return `${lines.join("\n")}\n`;
@@ -59,5 +59,5 @@ export async function writeContainer(release: string, unpacked: string): Promise
     .replace("REPOSITORY", product.repository)
     .replace("LICENSE_ID", product.license);
   await writeText(join(folder, "Dockerfile"), dockerfile);
-  await writeText(join(folder, "server.yaml"), catalogueEntry());
+  await writeText(join(folder, "server.yaml"), createCatalogEntry());
 }

@@ -27,7 +27,7 @@ export const sha256 = async (path: string): Promise<string> =>
     .digest("hex");
 
 /** All files below a folder, as paths within it, sorted. */
-export async function filesBelow(folder: string): Promise<readonly string[]> {
+export async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
   return files.map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll("\\", "/")).sort();

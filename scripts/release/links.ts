@@ -4,22 +4,22 @@ import { product } from "./product.ts";
 const NAME = "mic";
 const command = { command: "npx", args: ["-y", `${product.name}@${product.version}`] };
 
-const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
-const query = (values: Readonly<Record<string, string>>): string => new URLSearchParams(values).toString();
+const toBase64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
+const toQueryString = (values: Readonly<Record<string, string>>): string => new URLSearchParams(values).toString();
 
 /** Each client with the link that it takes. */
 const links = {
-  Cursor: `cursor://anysphere.cursor-deeplink/mcp/install?${query({ name: NAME, config: base64(command) })}`,
+  Cursor: `cursor://anysphere.cursor-deeplink/mcp/install?${toQueryString({ name: NAME, config: toBase64(command) })}`,
   "VS Code": `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: NAME, ...command }))}`,
-  "LM Studio": `lmstudio://add_mcp?${query({ name: NAME, config: base64(command) })}`,
+  "LM Studio": `lmstudio://add_mcp?${toQueryString({ name: NAME, config: toBase64(command) })}`,
   Goose: `goose://extension?${[
-    query({ cmd: command.command }),
-    ...command.args.map((arg) => query({ arg })),
-    query({ id: NAME, name: product.title, description: product.description }),
+    toQueryString({ cmd: command.command }),
+    ...command.args.map((arg) => toQueryString({ arg })),
+    toQueryString({ id: NAME, name: product.title, description: product.description }),
   ].join("&")}`,
 } as const;
 
-export const linksPage = (): string =>
+export const formatLinksPage = (): string =>
   [
     "# Links that add mic-mcp to a client",
     "",

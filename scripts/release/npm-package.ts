@@ -4,16 +4,16 @@ import { join } from "node:path";
 import * as z from "zod/v4";
 import { run } from "./files.ts";
 
-const Packed = z.array(z.object({ filename: z.string() })).length(1);
+const PackResult = z.array(z.object({ filename: z.string() })).length(1);
 
 /** Packs what dist/ holds, and leaves the files of the tarball in `unpacked`. Returns the tarball's path. */
 export async function packNpm(release: string, unpacked: string): Promise<string> {
   const folder = join(release, "npm");
   await mkdir(folder, { recursive: true });
-  const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]);
-  const [facts] = Packed.parse(JSON.parse(packed));
-  if (facts === undefined) throw new Error("npm packed nothing.");
-  const tarball = join(folder, facts.filename);
+  const output = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]);
+  const [packedFile] = PackResult.parse(JSON.parse(output));
+  if (packedFile === undefined) throw new Error("npm packed nothing.");
+  const tarball = join(folder, packedFile.filename);
   await run("tar", ["-xzf", tarball, "-C", release]);
   await rename(join(release, "package"), unpacked);
   return tarball;

@@ -8,7 +8,7 @@ import { product, settings } from "./product.ts";
 const NAME = "mic";
 
 const { version, description, license, keywords, homepage, repository, author } = product;
-const facts = { name: NAME, version, description, author, homepage, repository, license, keywords };
+const manifestFields = { name: NAME, version, description, author, homepage, repository, license, keywords };
 
 const README = `# mic
 
@@ -45,10 +45,10 @@ export async function writePlugin(release: string, unpacked: string, icon: strin
   };
   for (const host of ["claude", "cursor"]) {
     await writeJson(join(marketplace, `.${host}-plugin`, "marketplace.json"), listing);
-    await writeJson(join(folder, `.${host}-plugin`, "plugin.json"), facts);
+    await writeJson(join(folder, `.${host}-plugin`, "plugin.json"), manifestFields);
   }
   await writeJson(join(folder, ".codex-plugin", "plugin.json"), {
-    ...facts,
+    ...manifestFields,
     skills: "./skills/",
     mcpServers: "./.codex.mcp.json",
     interface: {

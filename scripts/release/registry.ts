@@ -5,7 +5,7 @@ import { downloads, image, product, type Setting, settings } from "./product.ts"
 
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 
-const variable = ({ variable: name, description, isSecret = false, isFolder = false }: Setting) => ({
+const toEnvironmentVariable = ({ variable: name, description, isSecret = false, isFolder = false }: Setting) => ({
   name,
   description,
   isRequired: false,
@@ -15,9 +15,9 @@ const variable = ({ variable: name, description, isSecret = false, isFolder = fa
 
 const transport = { type: "stdio" };
 
-export async function serverJson(bundle: string) {
+export async function createServerJson(bundle: string) {
   const { version } = product;
-  const environmentVariables = settings.map(variable);
+  const environmentVariables = settings.map(toEnvironmentVariable);
   return {
     $schema: SCHEMA,
     name: product.mcpName,

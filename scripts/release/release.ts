@@ -3,18 +3,18 @@ import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { packBundle } from "./bundle.ts";
 import { writeContainer } from "./container.ts";
-import { filesBelow, sha256, writeJson, writeText } from "./files.ts";
-import { linksPage } from "./links.ts";
+import { listFiles, sha256, writeJson, writeText } from "./files.ts";
+import { formatLinksPage } from "./links.ts";
 import { packNpm } from "./npm-package.ts";
 import { writeGeminiExtension, writePlugin } from "./plugins.ts";
-import { serverJson } from "./registry.ts";
+import { createServerJson } from "./registry.ts";
 
 const [RELEASE = "release"] = process.argv.slice(2);
 const ICON = join("docs", "pictures", "icon.png");
 
 /** A line for every file of the release, in the format of `sha256sum -c`. */
-async function checksums(): Promise<string> {
-  const lines = (await filesBelow(RELEASE)).map(async (path) => `${await sha256(join(RELEASE, path))}  ${path}`);
+async function formatChecksums(): Promise<string> {
+  const lines = (await listFiles(RELEASE)).map(async (path) => `${await sha256(join(RELEASE, path))}  ${path}`);
   return `${(await Promise.all(lines)).join("\n")}\n`;
 }
 
@@ -25,13 +25,13 @@ await writePlugin(RELEASE, unpacked, ICON);
 await writeGeminiExtension(RELEASE, unpacked);
 await writeContainer(RELEASE, unpacked);
 const bundle = await packBundle(RELEASE, unpacked, ICON);
-await writeJson(join(RELEASE, "server.json"), await serverJson(bundle));
-await writeText(join(RELEASE, "links.md"), linksPage());
+await writeJson(join(RELEASE, "server.json"), await createServerJson(bundle));
+await writeText(join(RELEASE, "links.md"), formatLinksPage());
 for (const documentFile of ["licenses.txt", "sbom.cdx.json"])
   await cp(join(unpacked, "dist", documentFile), join(RELEASE, documentFile));
 await rm(unpacked, { recursive: true });
-await writeText(join(RELEASE, "SHA256SUMS"), await checksums());
-const files = await filesBelow(RELEASE);
+await writeText(join(RELEASE, "SHA256SUMS"), await formatChecksums());
+const files = await listFiles(RELEASE);
 process.stdout.write(
   `${RELEASE}: ${tarball.slice(RELEASE.length + 1)} and what is made of it, ${files.length} files.\n`,
 );
