@@ -28,15 +28,19 @@ const COLUMNS = [
   "failed",
 ];
 
-async function measureLoad({ fleet, callers }: Deployment, count: number, actions: number): Promise<readonly string[]> {
-  const loadCallers = await callers(count, ["v2-modern", "v1-client"]);
-  const runLoad = (seed: number, wishes: number) =>
-    startLoad({ callers: loadCallers, seed, reading: READ_SHARE, wishes });
+async function measureLoad(
+  { fleet, createCallers }: Deployment,
+  count: number,
+  actions: number,
+): Promise<readonly string[]> {
+  const loadCallers = await createCallers(count, ["v2-modern", "v1-client"]);
+  const runLoad = (seed: number, actionsPerCaller: number) =>
+    startLoad({ callers: loadCallers, seed, readShare: READ_SHARE, actionsPerCaller });
   await runLoad(0, WARM_UP_ACTIONS).finish();
   const cpu = () => fleet.instances.reduce((sum, instance) => sum + (readCpuMs(instance.pid()) ?? Number.NaN), 0);
   const [cpuBefore, startedAt] = [cpu(), performance.now()];
   const load = runLoad(1, Math.max(MIN_ACTIONS_PER_CALLER, Math.round(actions / count)));
-  const { succeeded, reads, calls, broken, refused } = await load.finish();
+  const { succeeded, reads, calls, protocolErrors, toolFailures } = await load.finish();
   const seconds = (performance.now() - startedAt) / 1000;
   const formatQuantiles = (values: readonly number[]) =>
     `${quantile(values, 0.5).toFixed(0)} / ${quantile(values, 0.99).toFixed(0)}`;
@@ -45,10 +49,10 @@ async function measureLoad({ fleet, callers }: Deployment, count: number, action
     String(count),
     (succeeded / seconds).toFixed(1),
     (reads / seconds).toFixed(1),
-    formatQuantiles(load.spans.actions),
-    formatQuantiles(load.spans.reads),
+    formatQuantiles(load.durationsMs.actions),
+    formatQuantiles(load.durationsMs.reads),
     ((cpu() - cpuBefore) / calls).toFixed(1),
-    String(broken + refused),
+    String(protocolErrors + toolFailures),
   ];
 }
 

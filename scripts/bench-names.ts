@@ -1,17 +1,17 @@
 // `npm run bench:names`: how well find_district finds districts by what people type, class by class, over the emulator's table and
 // over the same districts as other public lists spell them. `-- --misses [CLASS …]` shows what was not found.
-import { type Judged, measure, ratesOf } from "../test/geography/names/measure.ts";
-import { ownNames, questions, respelled } from "../test/geography/names/rows.ts";
+import { computeRates, type Judgment, judgeAnswers } from "../test/geography/names/measure.ts";
+import { alternativeSpellings, directoryNameQuestions, questions } from "../test/geography/names/question-tables.ts";
 
 const [flag, ...classes] = process.argv.slice(2);
-const isMiss = ({ question, isRight, isCertainAndWrong }: Judged): boolean =>
+const isMiss = ({ question, isRight, isCertainAndWrong }: Judgment): boolean =>
   (!isRight || isCertainAndWrong) && (classes.length === 0 || classes.includes(question.kind));
 const print = (...cells: readonly string[]): void => void process.stdout.write(`${cells.join("")}\n`);
 
-function printRates(title: string, judgments: readonly Judged[]): void {
+function printRates(title: string, judgments: readonly Judgment[]): void {
   print(`${title.padEnd(24)}  rows  right %   sure %  surely wrong`);
-  for (const [name, { rows, right, certain, certainAndWrong }] of ratesOf(judgments)) {
-    const [rightShare = "", sureShare = ""] = [right, certain].map((count) =>
+  for (const [name, { rows, correct, certain, certainAndWrong }] of computeRates(judgments)) {
+    const [rightShare = "", sureShare = ""] = [correct, certain].map((count) =>
       ((100 * count) / rows).toFixed(1).padStart(9),
     );
     print(name.padEnd(24), String(rows).padStart(6), rightShare, sureShare, String(certainAndWrong).padStart(14));
@@ -30,7 +30,9 @@ function printRates(title: string, judgments: readonly Judged[]): void {
 }
 
 const before = process.cpuUsage();
-printRates("the directory's spelling", measure([...questions, ...ownNames]));
+printRates("the directory's spelling", judgeAnswers([...questions, ...directoryNameQuestions]));
 const { user, system } = process.cpuUsage(before);
-printRates("respelled", measure(questions, respelled));
-print(`a name takes ${((user + system) / 1000 / (questions.length + ownNames.length)).toFixed(1)} ms of CPU`);
+printRates("respelled", judgeAnswers(questions, alternativeSpellings));
+print(
+  `a name takes ${((user + system) / 1000 / (questions.length + directoryNameQuestions.length)).toFixed(1)} ms of CPU`,
+);

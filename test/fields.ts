@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as rule from "./contract/field-rules.ts";
 import type { OperationRow } from "./operations.ts";
 import type { RequirementId } from "./requirements.ts";
-import { isThorough, runs } from "./support/thorough.ts";
+import { isThorough, runCount } from "./support/thorough.ts";
 
 /** A parameter, a header or a body field. */
 export interface Field {
@@ -11,48 +11,48 @@ export interface Field {
   readonly values: rule.FieldRule;
   readonly isOptional?: true;
   /** Nothing else depends on it: a request with any good value succeeds. */
-  readonly isFree?: true;
+  readonly isIndependent?: true;
 }
 export type Fields = Readonly<Record<string, Field>>;
 
-export const of = (rules: RequirementId | readonly RequirementId[], values: rule.FieldRule) => ({
+export const requiredField = (rules: RequirementId | readonly RequirementId[], values: rule.FieldRule) => ({
   rules: [rules].flat(),
   values,
 });
-export const optional = (rules: RequirementId | readonly RequirementId[], values: rule.FieldRule) =>
-  ({ ...of(rules, values), isOptional: true }) as const;
-export const free = <F extends Field>(one: F) => ({ ...one, isFree: true }) as const;
+export const optionalField = (rules: RequirementId | readonly RequirementId[], values: rule.FieldRule) =>
+  ({ ...requiredField(rules, values), isOptional: true }) as const;
+export const independentField = <F extends Field>(one: F) => ({ ...one, isIndependent: true }) as const;
 
 /** Where a field stands in a request. */
-export type Place = "path" | "query" | "header" | "body";
-export interface PlacedField extends Field {
-  readonly place: Place;
+export type FieldLocation = "path" | "query" | "header" | "body";
+export interface LocatedField extends Field {
+  readonly location: FieldLocation;
   /** Dotted where it lies deeper. */
   readonly name: string;
 }
 
-const placed = (place: Place, fields: Fields = {}): readonly PlacedField[] =>
-  Object.entries(fields).map(([name, field]) => ({ ...field, place, name }));
+const locateFields = (location: FieldLocation, fields: Fields = {}): readonly LocatedField[] =>
+  Object.entries(fields).map(([name, field]) => ({ ...field, location, name }));
 
 /** Of path, query and body, in this order. */
-export const fieldsOf = ({ pathFields, queryFields, bodyFields }: OperationRow): readonly PlacedField[] => [
-  ...placed("path", pathFields),
-  ...placed("query", queryFields),
-  ...placed("body", bodyFields),
+export const fieldsOf = ({ pathFields, queryFields, bodyFields }: OperationRow): readonly LocatedField[] => [
+  ...locateFields("path", pathFields),
+  ...locateFields("query", queryFields),
+  ...locateFields("body", bodyFields),
 ];
 
 export type KeyGrammar = "text" | "input" | "processing";
 
 const keyFields: Readonly<Record<KeyGrammar, Field>> = {
-  text: free(of(["4.2/job-key-length", "4.2/job-key-characters"], rule.textKey)),
-  input: free(of("4.2/input-key", rule.inputKey)),
-  processing: free(of("4.2/processing-request-key", rule.processingKey)),
+  text: independentField(requiredField(["4.2/job-key-length", "4.2/job-key-characters"], rule.textKey)),
+  input: independentField(requiredField("4.2/input-key", rule.inputKey)),
+  processing: independentField(requiredField("4.2/processing-request-key", rule.processingKey)),
 };
 
-export const headersOf = ({ key, ifMatch }: OperationRow): readonly PlacedField[] =>
-  placed("header", {
+export const headersOf = ({ key, ifMatch }: OperationRow): readonly LocatedField[] =>
+  locateFields("header", {
     ...(key && { "Idempotency-Key": keyFields[key] }),
-    ...(ifMatch && { "If-Match": of("4.2/if-match-form", rule.eTag) }),
+    ...(ifMatch && { "If-Match": requiredField("4.2/if-match-form", rule.eTag) }),
   });
 
 /** A valid value of each field, the deeper ones within theirs: the first that it takes. */
@@ -70,11 +70,11 @@ function isJson(value: unknown): boolean {
 }
 
 /** As many of a field's values are sent; the schemas try all of them. */
-const MANY = runs(10, 40);
+const MAX_SENT_VALUES = runCount(10, 40);
 
 const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 
-const ALIKE = [
+const CHARACTER_CLASSES = [
   [/[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/g, " "],
   [/\\u00[0-9a-f]{2}|\\[bfnrt]|[\u007f-\u009f]/g, "\u007f"],
   [/[a-z]/g, "a"],
@@ -83,29 +83,29 @@ const ALIKE = [
 
 /** Letters alike but for their case, control characters alike, and blanks. */
 const shapeOf = (value: unknown): string =>
-  ALIKE.reduce((json, [kind, one]) => json.replace(kind, one), JSON.stringify(value));
+  CHARACTER_CLASSES.reduce((json, [kind, one]) => json.replace(kind, one), JSON.stringify(value));
 
-const oneOfEach = (values: readonly unknown[], kind: (value: unknown) => string): readonly unknown[] => [
+const pickOneOfEach = (values: readonly unknown[], kind: (value: unknown) => string): readonly unknown[] => [
   ...new Map(values.map((value) => [kind(value), value])).values(),
 ];
 
 /** Every nth, and the last. */
-const spread = (values: readonly unknown[], count: number): readonly unknown[] =>
+const sampleEvenly = (values: readonly unknown[], count: number): readonly unknown[] =>
   values.filter((_, at) => at % Math.ceil(values.length / count) === 0 || at === values.length - 1);
 
 /**
  * What of a rule's values a caller can send. The schemas try each letter of long lists, and several values of each wrong type;
  * here one of each stands for them, since what lies between a caller and the schema does not tell them apart.
  */
-function sendable({ accepts }: rule.FieldRule, values: readonly unknown[]): readonly unknown[] {
+function selectSendable({ accepts }: rule.FieldRule, values: readonly unknown[]): readonly unknown[] {
   const own = new Set(accepts.map(typeOf));
   const json = values.filter(isJson);
   const right = json.filter((value) => own.has(typeOf(value)));
   const wrong = json.filter((value) => !own.has(typeOf(value)));
-  const each = right.length <= MANY ? right : oneOfEach(right, shapeOf);
-  return [...(isThorough ? each : spread(each, MANY)), ...oneOfEach(wrong, typeOf)];
+  const each = right.length <= MAX_SENT_VALUES ? right : pickOneOfEach(right, shapeOf);
+  return [...(isThorough ? each : sampleEvenly(each, MAX_SENT_VALUES)), ...pickOneOfEach(wrong, typeOf)];
 }
 
-export const goodValues = (values: rule.FieldRule): readonly unknown[] => sendable(values, values.accepts);
+export const goodValues = (values: rule.FieldRule): readonly unknown[] => selectSendable(values, values.accepts);
 export const badValues = (values: rule.FieldRule): readonly unknown[] =>
-  sendable(values, [...values.refuses, ...(values.refusesBeyondJsonSchema ?? [])]);
+  selectSendable(values, [...values.refuses, ...(values.refusesBeyondJsonSchema ?? [])]);

@@ -2,17 +2,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { expect, test } from "vitest";
-import { placeOf, readSources } from "./faults/mutants/mutant.ts";
+import { findPath, readSources } from "./faults/mutants/mutant.ts";
 import { mutants } from "./faults/mutants/mutants.ts";
 import { README, readTable } from "./faults/mutants/table.ts";
 
 const sources = readSources(".");
 
 test.each(mutants)("$what: its code stands in one place, and its test is there", (mutant) => {
-  const { code, instead, seenBy } = mutant;
-  expect(placeOf(mutant, sources)).toMatch(/^src\//);
-  expect(instead).not.toBe(code);
-  expect(existsSync(seenBy.file), seenBy.file).toBe(true);
+  const { code, replacement, killedBy } = mutant;
+  expect(findPath(mutant, sources)).toMatch(/^src\//);
+  expect(replacement).not.toBe(code);
+  expect(existsSync(killedBy.file), killedBy.file).toBe(true);
 });
 
 test("the README lists exactly the mutants, with the tests that see them", () => {
@@ -21,11 +21,11 @@ test("the README lists exactly the mutants, with the tests that see them", () =>
   expect(listed).toEqual(
     mutants.map((mutant) => ({
       what: mutant.what,
-      where: `\`${placeOf(mutant, sources)}\``,
-      file: basename(mutant.seenBy.file),
+      where: `\`${findPath(mutant, sources)}\``,
+      file: basename(mutant.killedBy.file),
     })),
   );
-  for (const [at, { fails }] of rows.entries()) expect(fails).toContain(mutants[at]?.seenBy.name);
+  for (const [at, { fails }] of rows.entries()) expect(fails).toContain(mutants[at]?.killedBy.name);
 });
 
 test("each mutant is one of its own", () => {

@@ -11,8 +11,8 @@ import { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { RecipeOffer } from "../src/contract/recipes.ts";
 import { CapabilitySet, UsageSummary } from "../src/contract/usage.ts";
 import * as field from "./contract/field-rules.ts";
-import type { World } from "./emulator/example.ts";
-import { type Fields, free, type KeyGrammar, of, optional } from "./fields.ts";
+import type { ExampleData } from "./emulator/example.ts";
+import { type Fields, independentField, type KeyGrammar, optionalField, requiredField } from "./fields.ts";
 
 const keyArgument = {
   text: { idempotencyKey: field.textKeyArgument },
@@ -32,8 +32,8 @@ const newFileName = {
 };
 const anyId = field.text(1, 128);
 const recipeVersionId = field.prefixedHex32("micrecipev_");
-const limit = optional("4.2/list-limit", field.integer(1, 100));
-const reason = free(of("4.2/reason", field.writtenText(1, 1000)));
+const limit = optionalField("4.2/list-limit", field.integer(1, 100));
+const reason = independentField(requiredField("4.2/reason", field.writtenText(1, 1000)));
 
 /** A request of an operation that succeeds. */
 export interface Example {
@@ -62,13 +62,13 @@ export interface OperationRow {
   /** It takes If-Match. */
   readonly ifMatch?: true;
   /** The tool's arguments beyond the operation's own path, query and body fields. */
-  readonly adds?: Readonly<Record<string, field.FieldRule>>;
+  readonly extraArguments?: Readonly<Record<string, field.FieldRule>>;
   /** What its tool takes for a field of the operation, where that is more than the operation does. */
-  readonly takes?: Readonly<Record<string, field.FieldRule>>;
+  readonly widenedArguments?: Readonly<Record<string, field.FieldRule>>;
   /** How it succeeds; of a GET, emulator/example.ts knows it by its fields. */
-  readonly example?: (world: World) => Example | Promise<Example>;
+  readonly example?: (world: ExampleData) => Example | Promise<Example>;
   /** What makes an example another command. */
-  readonly another?: Readonly<Record<string, unknown>>;
+  readonly variation?: Readonly<Record<string, unknown>>;
 }
 
 export const operations = {
@@ -89,9 +89,9 @@ export const operations = {
     success: 200,
     answer: DistrictsResponse,
     tool: "list_districts",
-    queryFields: { state: free(of("4.1/state-required", field.stateCode)) },
-    takes: { state: stateCodeOrName },
-    adds: { saveAs: newFileName },
+    queryFields: { state: independentField(requiredField("4.1/state-required", field.stateCode)) },
+    widenedArguments: { state: stateCodeOrName },
+    extraArguments: { saveAs: newFileName },
   },
   getPlaygroundOpenApi: {
     id: "getPlaygroundOpenApi",
@@ -110,8 +110,8 @@ export const operations = {
     success: 200,
     answer: envelope(CapabilitySet),
     tool: "get_capabilities",
-    queryFields: { workspaceId: of("4.2/query-workspace-id", anyId) },
-    adds: { view },
+    queryFields: { workspaceId: requiredField("4.2/query-workspace-id", anyId) },
+    extraArguments: { view },
   },
   createMicPublicInput: {
     id: "createMicPublicInput",
@@ -122,16 +122,16 @@ export const operations = {
     answer: envelope(Input),
     tool: "register_input",
     bodyFields: {
-      workspaceId: of("4.2/input-ids", anyId),
-      inputKind: of("4.2/input-kind", field.oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION")),
-      referenceId: of(["4.2/input-ids", "4.2/input-reference-file"], field.fileReference),
-      alias: free(optional("4.2/input-alias-and-client-reference", field.text(1, 160))),
-      clientReference: free(optional("4.2/input-alias-and-client-reference", field.text(1, 160))),
+      workspaceId: requiredField("4.2/input-ids", anyId),
+      inputKind: requiredField("4.2/input-kind", field.oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION")),
+      referenceId: requiredField(["4.2/input-ids", "4.2/input-reference-file"], field.fileReference),
+      alias: independentField(optionalField("4.2/input-alias-and-client-reference", field.text(1, 160))),
+      clientReference: independentField(optionalField("4.2/input-alias-and-client-reference", field.text(1, 160))),
     },
     key: "input",
-    adds: keyArgument.input,
+    extraArguments: keyArgument.input,
     example: ({ registration }) => ({ body: registration }),
-    another: { referenceId: "devsignfile_1" },
+    variation: { referenceId: "devsignfile_1" },
   },
   getMicPublicInput: {
     id: "getMicPublicInput",
@@ -141,8 +141,8 @@ export const operations = {
     success: 200,
     answer: envelope(Input),
     tool: "get_input",
-    pathFields: { inputId: of("4.2/get-input", anyId) },
-    adds: { waitSeconds, view },
+    pathFields: { inputId: requiredField("4.2/get-input", anyId) },
+    extraArguments: { waitSeconds, view },
   },
   getMicPublicAssetContent: {
     id: "getMicPublicAssetContent",
@@ -151,8 +151,8 @@ export const operations = {
     scopes: ["files:read", "mic.assets:read"],
     success: 200,
     tool: "download_asset",
-    pathFields: { assetId: of("4.2/get-asset-content", anyId) },
-    adds: {
+    pathFields: { assetId: requiredField("4.2/get-asset-content", anyId) },
+    extraArguments: {
       fileName: { accepts: ["a-copy.csv"], refuses: ["", ".", "..", "a/b", "a\\b", "a\n", ...field.anyText.refuses] },
       preview: field.boolean,
     },
@@ -166,12 +166,12 @@ export const operations = {
     answer: recipePage(RecipeOffer),
     tool: "list_recipes",
     queryFields: {
-      workspaceId: of("4.2/query-workspace-style-id", field.workspaceStyleId),
-      limit: free(limit),
-      cursor: optional("4.2/recipes-cursor", field.recipeCursor),
-      sort: free(optional("4.2/recipes-sort", field.oneOf("versionId"))),
+      workspaceId: requiredField("4.2/query-workspace-style-id", field.workspaceStyleId),
+      limit: independentField(limit),
+      cursor: optionalField("4.2/recipes-cursor", field.recipeCursor),
+      sort: independentField(optionalField("4.2/recipes-sort", field.oneOf("versionId"))),
     },
-    adds: { view },
+    extraArguments: { view },
   },
   getMicExecutableRecipe: {
     id: "getMicExecutableRecipe",
@@ -181,8 +181,8 @@ export const operations = {
     success: 200,
     answer: micEnvelope(RecipeOffer),
     tool: "get_recipe",
-    pathFields: { versionId: of("4.2/path-ids", recipeVersionId) },
-    adds: { view },
+    pathFields: { versionId: requiredField("4.2/path-ids", recipeVersionId) },
+    extraArguments: { view },
   },
   createMicJob: {
     id: "createMicJob",
@@ -193,18 +193,20 @@ export const operations = {
     answer: envelope(Job),
     tool: "submit_job",
     bodyFields: {
-      workspaceId: of("4.2/job-ids", field.workspaceStyleId),
-      recipeVersionId: of("4.2/job-ids", recipeVersionId),
-      inputBindings: of(["4.2/job-input-bindings", "4.2/job-input-bindings-unique"], field.inputBindings),
-      "inputBindings.0.port": of("4.2/job-input-binding-port", field.port),
-      "inputBindings.0.inputId": of("4.2/job-input-binding-input-id", field.workspaceStyleId),
-      parameterValues: of("4.2/job-parameter-values", field.freeFormObject),
-      clientReference: free(optional("4.2/job-client-reference", field.nullable(field.writtenText(1, 160)))),
+      workspaceId: requiredField("4.2/job-ids", field.workspaceStyleId),
+      recipeVersionId: requiredField("4.2/job-ids", recipeVersionId),
+      inputBindings: requiredField(["4.2/job-input-bindings", "4.2/job-input-bindings-unique"], field.inputBindings),
+      "inputBindings.0.port": requiredField("4.2/job-input-binding-port", field.port),
+      "inputBindings.0.inputId": requiredField("4.2/job-input-binding-input-id", field.workspaceStyleId),
+      parameterValues: requiredField("4.2/job-parameter-values", field.freeFormObject),
+      clientReference: independentField(
+        optionalField("4.2/job-client-reference", field.nullable(field.writtenText(1, 160))),
+      ),
     },
     key: "text",
-    adds: keyArgument.text,
+    extraArguments: keyArgument.text,
     example: ({ jobOrder }) => ({ body: jobOrder }),
-    another: { parameterValues: { another: true } },
+    variation: { parameterValues: { another: true } },
   },
   listMicJobs: {
     id: "listMicJobs",
@@ -215,11 +217,11 @@ export const operations = {
     answer: jobPage(Job),
     tool: "list_jobs",
     queryFields: {
-      workspaceId: of("4.2/query-workspace-id", anyId),
-      limit: free(limit),
-      cursor: optional("4.2/jobs-cursor", field.text(1, 4096)),
+      workspaceId: requiredField("4.2/query-workspace-id", anyId),
+      limit: independentField(limit),
+      cursor: optionalField("4.2/jobs-cursor", field.text(1, 4096)),
     },
-    adds: {
+    extraArguments: {
       view,
       states: {
         accepts: [["FAILED"], ["QUEUED", "PAUSED"]],
@@ -238,8 +240,8 @@ export const operations = {
     success: 200,
     answer: envelope(Job),
     tool: "get_job",
-    pathFields: { jobId: of("4.2/get-job", anyId) },
-    adds: { waitSeconds, view },
+    pathFields: { jobId: requiredField("4.2/get-job", anyId) },
+    extraArguments: { waitSeconds, view },
   },
   cancelMicJob: {
     id: "cancelMicJob",
@@ -249,16 +251,16 @@ export const operations = {
     success: 202,
     answer: envelope(Operation),
     tool: "cancel_job",
-    pathFields: { jobId: of("4.2/cancel-job", anyId) },
+    pathFields: { jobId: requiredField("4.2/cancel-job", anyId) },
     bodyFields: { reason },
     key: "text",
     ifMatch: true,
-    adds: { ...keyArgument.text, resourceVersion: field.integer(1, field.MAX_SAFE) },
-    example: async ({ newJob }) => {
-      const { id: jobId, resourceVersion } = await newJob();
+    extraArguments: { ...keyArgument.text, resourceVersion: field.integer(1, field.MAX_SAFE) },
+    example: async ({ submitNewJob }) => {
+      const { id: jobId, resourceVersion } = await submitNewJob();
       return { path: { jobId }, ifMatch: `"${resourceVersion}"`, body: { reason: "Not needed" } };
     },
-    another: { reason: "Another reason" },
+    variation: { reason: "Another reason" },
   },
   retryMicJob: {
     id: "retryMicJob",
@@ -268,15 +270,18 @@ export const operations = {
     success: 202,
     answer: envelope(Job),
     tool: "retry_job",
-    pathFields: { jobId: of("4.2/retry-job", anyId) },
-    bodyFields: { retryMode: free(of("4.2/retry-mode", field.oneOf("SAFE_RESUME", "RESTART"))), reason },
+    pathFields: { jobId: requiredField("4.2/retry-job", anyId) },
+    bodyFields: {
+      retryMode: independentField(requiredField("4.2/retry-mode", field.oneOf("SAFE_RESUME", "RESTART"))),
+      reason,
+    },
     key: "text",
-    adds: keyArgument.text,
-    example: async ({ failedJob }) => ({
-      path: { jobId: (await failedJob()).id },
+    extraArguments: keyArgument.text,
+    example: async ({ createFailedJob }) => ({
+      path: { jobId: (await createFailedJob()).id },
       body: { retryMode: "SAFE_RESUME", reason: "The fault has been mended" },
     }),
-    another: { reason: "Another reason" },
+    variation: { reason: "Another reason" },
   },
   getMicPublicOperation: {
     id: "getMicPublicOperation",
@@ -286,8 +291,8 @@ export const operations = {
     success: 200,
     answer: envelope(Operation),
     tool: "get_operation",
-    pathFields: { operationId: of("4.2/get-operation", anyId) },
-    adds: { waitSeconds, view },
+    pathFields: { operationId: requiredField("4.2/get-operation", anyId) },
+    extraArguments: { waitSeconds, view },
   },
   getMicPublicUsage: {
     id: "getMicPublicUsage",
@@ -298,10 +303,10 @@ export const operations = {
     answer: envelope(UsageSummary),
     tool: "get_usage",
     queryFields: {
-      workspaceId: of("4.2/query-workspace-style-id", field.workspaceStyleId),
-      window: of("4.2/usage-window", field.oneOf("DAY", "MONTH", "ENTITLEMENT")),
+      workspaceId: requiredField("4.2/query-workspace-style-id", field.workspaceStyleId),
+      window: requiredField("4.2/usage-window", field.oneOf("DAY", "MONTH", "ENTITLEMENT")),
     },
-    adds: { view },
+    extraArguments: { view },
   },
   requestMicSharedFileProcessing: {
     id: "requestMicSharedFileProcessing",
@@ -312,17 +317,17 @@ export const operations = {
     answer: micEnvelope(ProcessingRequest),
     tool: "request_file_processing",
     bodyFields: {
-      workspaceId: of("4.2/processing-request-ids", field.workspaceStyleId),
-      inputId: of("4.2/processing-request-ids", field.prefixedHex32("micinput_")),
-      recipeVersionId: of("4.2/processing-request-ids", recipeVersionId),
-      recipeVersionHash: of("4.2/processing-request-recipe-version-hash", field.hex64),
-      purpose: free(of("4.2/processing-request-purpose", field.unicodeText(160))),
-      expiresAt: of("4.2/processing-request-expires-at", field.utcInstant),
+      workspaceId: requiredField("4.2/processing-request-ids", field.workspaceStyleId),
+      inputId: requiredField("4.2/processing-request-ids", field.prefixedHex32("micinput_")),
+      recipeVersionId: requiredField("4.2/processing-request-ids", recipeVersionId),
+      recipeVersionHash: requiredField("4.2/processing-request-recipe-version-hash", field.hex64),
+      purpose: independentField(requiredField("4.2/processing-request-purpose", field.unicodeText(160))),
+      expiresAt: requiredField("4.2/processing-request-expires-at", field.utcInstant),
     },
     key: "processing",
-    adds: keyArgument.processing,
+    extraArguments: keyArgument.processing,
     example: ({ permissionRequest }) => ({ body: permissionRequest }),
-    another: { purpose: "Another purpose" },
+    variation: { purpose: "Another purpose" },
   },
   getMicSharedFileProcessingRequest: {
     id: "getMicSharedFileProcessingRequest",
@@ -332,8 +337,8 @@ export const operations = {
     success: 200,
     answer: micEnvelope(ProcessingRequest),
     tool: "get_file_processing_request",
-    pathFields: { requestId: of("4.2/path-ids", field.prefixedHex32("micsharedrequest_")) },
-    adds: { waitSeconds, view },
+    pathFields: { requestId: requiredField("4.2/path-ids", field.prefixedHex32("micsharedrequest_")) },
+    extraArguments: { waitSeconds, view },
   },
 } as const satisfies Record<string, OperationRow>;
 

@@ -15,7 +15,7 @@ interface Module {
 const moduleOf = (path: string): string => /^(?:src\/)?([^/.]+)/.exec(path)?.[1] ?? "";
 
 /** What stands between backticks. */
-const codes = (cell = ""): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
+const inlineCodes = (cell = ""): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 
 /** The table of rooms: `path`, what lives there, rooms it may import, packages. */
 function readModules(page: string): ReadonlyMap<string, Module> {
@@ -24,13 +24,13 @@ function readModules(page: string): ReadonlyMap<string, Module> {
   return new Map(
     rows.map(([, path = "", , modules, packages]) => [
       moduleOf(path),
-      { modules: codes(modules), packages: codes(packages) },
+      { modules: inlineCodes(modules), packages: inlineCodes(packages) },
     ]),
   );
 }
 
 /** Imports that a row allows although the other room stands below it, or nowhere. */
-function downward(modules: ReadonlyMap<string, Module>): string[] {
+function findDownwardImports(modules: ReadonlyMap<string, Module>): string[] {
   const above = new Set<string>();
   return [...modules].flatMap(([name, module]) => {
     const wrong = module.modules.filter((other) => !above.has(other)).map((other) => `${name} imports ${other}`);
@@ -52,7 +52,7 @@ const packageOf = (specifier: string): string => /^(@[^/]+\/[^/]+|[^/]+)/.exec(s
 const specifiersIn = (code: string): string[] =>
   [...code.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^",\s]+)"/g)].flatMap((match) => match[1] ?? []);
 
-function violations(path: string, code: string): string[] {
+function findViolations(path: string, code: string): string[] {
   const name = moduleOf(path);
   const module = MODULES.get(name);
   if (!module) return [`${path} is in no room`];
@@ -72,7 +72,7 @@ function violations(path: string, code: string): string[] {
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Circles of a graph: each as its path, from a node back to it. */
-function circles(graph: Graph): string[] {
+function findCycles(graph: Graph): string[] {
   const done = new Set<string>();
   const path: string[] = [];
   function walk(node: string): string[] {
@@ -94,7 +94,7 @@ interface File {
 }
 
 /** Which file imports which, for types too, and whenever it is loaded. */
-const importsAmong = (sources: readonly File[]): Graph =>
+const buildImportGraph = (sources: readonly File[]): Graph =>
   new Map(
     sources.map(({ path, code }) => {
       const own = specifiersIn(code).filter((specifier) => specifier.startsWith("."));
@@ -103,10 +103,10 @@ const importsAmong = (sources: readonly File[]): Graph =>
   );
 
 /** The same for what stands in a folder: a file there, or a folder of it as one. */
-function importsWithin(folder: string, sources: readonly File[]): Graph {
+function buildFolderGraph(folder: string, sources: readonly File[]): Graph {
   const parts = new Map<string, Set<string>>();
   const partOf = (path: string): string => path.slice(folder.length).split("/")[0] ?? "";
-  for (const [path, targets] of importsAmong(sources.filter(({ path }) => path.startsWith(folder)))) {
+  for (const [path, targets] of buildImportGraph(sources.filter(({ path }) => path.startsWith(folder)))) {
     const part = partOf(path);
     const others = [...targets].filter((target) => target.startsWith(folder) && partOf(target) !== part).map(partOf);
     parts.set(part, new Set([...(parts.get(part) ?? []), ...others]));
@@ -122,48 +122,48 @@ const files = ["src", "tools"]
 describe("rooms", () => {
   test("imports run one way, and packages stay in their rooms", () => {
     expect(files.length).toBeGreaterThan(50);
-    expect(files.flatMap(({ path, code }) => violations(path, code))).toEqual([]);
+    expect(files.flatMap(({ path, code }) => findViolations(path, code))).toEqual([]);
   });
 
   test("the table names every room, and each imports only rooms that stand above it: so there is no circle", () => {
     expect(new Set(MODULES.keys())).toEqual(new Set(files.map(({ path }) => moduleOf(path))));
-    expect(downward(MODULES)).toEqual([]);
+    expect(findDownwardImports(MODULES)).toEqual([]);
   });
 
   test("no file imports one that leads back to it, not even for a type", () => {
-    expect(circles(importsAmong(files))).toEqual([]);
+    expect(findCycles(buildImportGraph(files))).toEqual([]);
   });
 
   test.each(["src/mcp/", "src/teams/", "src/toolkit/"])("the folders of %s import each other one way", (folder) => {
-    expect(importsWithin(folder, files).size).toBeGreaterThan(5);
-    expect(circles(importsWithin(folder, files))).toEqual([]);
+    expect(buildFolderGraph(folder, files).size).toBeGreaterThan(5);
+    expect(findCycles(buildFolderGraph(folder, files))).toEqual([]);
   });
 
   test("a circle is seen: through others, of types alone, in a file that is loaded late, between folders", () => {
     const file = (path: string, code: string): File => ({ path, code });
     const a = file("src/a.ts", 'import type { B } from "./b/b.ts";');
     const b = file("src/b/b.ts", 'const c = await import("./c.ts");');
-    expect(circles(importsAmong([a, b, file("src/b/c.ts", 'export { a } from "../a.ts";')]))).toEqual([
+    expect(findCycles(buildImportGraph([a, b, file("src/b/c.ts", 'export { a } from "../a.ts";')]))).toEqual([
       "src/a.ts -> src/b/b.ts -> src/b/c.ts -> src/a.ts",
     ]);
-    expect(circles(importsAmong([a, b, file("src/b/c.ts", "")]))).toEqual([]);
+    expect(findCycles(buildImportGraph([a, b, file("src/b/c.ts", "")]))).toEqual([]);
     const back = file("src/b/d.ts", 'import { a } from "../a.ts";');
-    expect(circles(importsAmong([a, b, back]))).toEqual([]);
-    expect(circles(importsWithin("src/", [a, b, back]))).toEqual(["a.ts -> b -> a.ts"]);
+    expect(findCycles(buildImportGraph([a, b, back]))).toEqual([]);
+    expect(findCycles(buildFolderGraph("src/", [a, b, back]))).toEqual(["a.ts -> b -> a.ts"]);
   });
 
   test("the rule itself sees what it forbids", () => {
-    expect(violations("src/contract/a.ts", 'import x from "../api-client/call.ts";')).toHaveLength(1);
-    expect(violations("src/api-client/a.ts", 'const x = await import("hono");')).toHaveLength(1);
-    expect(violations("src/emulator/world/a.ts", 'import "../../api-client/call.ts";')).toHaveLength(1);
-    expect(violations("tools/a.ts", 'import type { T } from "@modelcontextprotocol/server";')).toHaveLength(1);
-    expect(violations("src/contract/a.ts", 'import { x } from "./ids.ts";')).toEqual([]);
-    expect(violations("src/cli/a.ts", 'await import("../teams/program.ts");')).toEqual([]);
-    expect(violations("src/cli/a.ts", 'import type { T } from "../teams/program.ts";')).toHaveLength(1);
-    expect(violations("src/cli/a.ts", 'await import("../teams/compose.ts");')).toHaveLength(1);
+    expect(findViolations("src/contract/a.ts", 'import x from "../api-client/call.ts";')).toHaveLength(1);
+    expect(findViolations("src/api-client/a.ts", 'const x = await import("hono");')).toHaveLength(1);
+    expect(findViolations("src/emulator/world/a.ts", 'import "../../api-client/call.ts";')).toHaveLength(1);
+    expect(findViolations("tools/a.ts", 'import type { T } from "@modelcontextprotocol/server";')).toHaveLength(1);
+    expect(findViolations("src/contract/a.ts", 'import { x } from "./ids.ts";')).toEqual([]);
+    expect(findViolations("src/cli/a.ts", 'await import("../teams/program.ts");')).toEqual([]);
+    expect(findViolations("src/cli/a.ts", 'import type { T } from "../teams/program.ts";')).toHaveLength(1);
+    expect(findViolations("src/cli/a.ts", 'await import("../teams/compose.ts");')).toHaveLength(1);
     const page = "## Rooms\n\n| `src/a/` | one | `b` | `zod` |\n| `src/b.ts` | another | `a`, `c` | |\n";
     expect(readModules(page).get("a")).toEqual({ modules: ["b"], packages: ["zod"] });
-    expect(downward(readModules(page))).toEqual(["a imports b", "b imports c"]);
+    expect(findDownwardImports(readModules(page))).toEqual(["a imports b", "b imports c"]);
   });
 
   test("only commands write to stdout", () => {
@@ -179,7 +179,7 @@ describe("rooms", () => {
     expect(JSON.parse(readFileSync("biome.json", "utf8"))).toMatchObject({ plugins: ["./scripts/no-as.grit"] });
     const folder = mkdtempSync(join(tmpdir(), "no-as-"));
     const biome = resolve("node_modules/.bin/biome");
-    const passes = (code: string): boolean => {
+    const passesLint = (code: string): boolean => {
       writeFileSync(join(folder, "a.ts"), code);
       return spawnSync(biome, ["lint", "a.ts"], { cwd: folder, stdio: "ignore" }).status === 0;
     };
@@ -188,10 +188,10 @@ describe("rooms", () => {
         join(folder, "biome.json"),
         JSON.stringify({ root: true, plugins: [resolve("scripts/no-as.grit")] }),
       );
-      expect(passes('import { a as b } from "./b.ts";\nexport const c = [b] as const;\n')).toBe(true);
-      expect(passes("export const one = [JSON.parse('1') as number];\n")).toBe(false);
-      expect(passes("export const one = JSON.parse('1') as unknown as number;\n")).toBe(false);
-      expect(passes("export const one = <number>JSON.parse('1');\n")).toBe(false);
+      expect(passesLint('import { a as b } from "./b.ts";\nexport const c = [b] as const;\n')).toBe(true);
+      expect(passesLint("export const one = [JSON.parse('1') as number];\n")).toBe(false);
+      expect(passesLint("export const one = JSON.parse('1') as unknown as number;\n")).toBe(false);
+      expect(passesLint("export const one = <number>JSON.parse('1');\n")).toBe(false);
     } finally {
       rmSync(folder, { recursive: true });
     }

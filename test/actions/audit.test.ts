@@ -18,19 +18,19 @@ const SUCCEEDED: Resolution = {
 const ann: Auditor = { caller: "a".repeat(64), team: "red", client: "a-client", traceId: () => "4bf92f3577b34da6" };
 
 describeWithPostgres("the audit", (postgres) => {
-  async function bench() {
-    const url = await postgres().database();
+  async function createBench() {
+    const url = await postgres().createDatabase();
     const database = await openPostgres(url);
     onTestFinished(() => database.close());
-    const as = (owner: string) => openJournal(database, { owner, now: () => 0 });
-    const rows = () =>
+    const openJournalAs = (owner: string) => openJournal(database, { owner, now: () => 0 });
+    const readAudit = () =>
       database.query(
         "SELECT event, caller, team, client, tool, key, resource_id, outcome, trace_id FROM audit ORDER BY at",
       );
-    return { database, as, rows };
+    return { database, as: openJournalAs, rows: readAudit };
   }
 
-  const act = (key: string) =>
+  const createAction = (key: string) =>
     newAction({
       key,
       fingerprint: key,
@@ -41,14 +41,14 @@ describeWithPostgres("the audit", (postgres) => {
     });
 
   test("has each end of an action, and who brought it about; nothing of what was sent or answered", async () => {
-    const { as, rows, database } = await bench();
+    const { as, rows, database } = await createBench();
     const journal = await as("one");
-    const open = await journal.insert(act("a-key-of-ann"));
-    if (!open) throw new Error("not inserted");
+    const action = await journal.insert(createAction("a-key-of-ann"));
+    if (!action) throw new Error("not inserted");
     const unknown = { ...SUCCEEDED, state: "unknown", resourceId: undefined } as const;
-    expect(await journal.resolve(open, unknown, ann)).toMatchObject({ state: "unknown" });
-    await journal.claim(open, false);
-    expect(await journal.resolve(open, SUCCEEDED, ann)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
+    expect(await journal.resolve(action, unknown, ann)).toMatchObject({ state: "unknown" });
+    await journal.claim(action, false);
+    expect(await journal.resolve(action, SUCCEEDED, ann)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
     const row = {
       event: "action",
       caller: ann.caller,
@@ -66,25 +66,25 @@ describeWithPostgres("the audit", (postgres) => {
   });
 
   test("has no row where there was no end, and no end where there can be no row", async () => {
-    const { as, rows, database } = await bench();
+    const { as, rows, database } = await createBench();
     const [one, two] = [await as("one"), await as("two")];
-    const open = await one.insert(act("a-key-of-ann"));
-    if (!open) throw new Error("not inserted");
-    expect(await two.resolve(open, SUCCEEDED, ann), "it is another's").toBeUndefined();
+    const action = await one.insert(createAction("a-key-of-ann"));
+    if (!action) throw new Error("not inserted");
+    expect(await two.resolve(action, SUCCEEDED, ann), "it is another's").toBeUndefined();
     expect(await rows()).toEqual([]);
     await database.query("ALTER TABLE audit RENAME TO elsewhere");
-    await expect(one.resolve(open, SUCCEEDED, ann)).rejects.toThrow("audit");
-    expect(await one.find("service", open.key)).toMatchObject({ state: "in_progress" });
+    await expect(one.resolve(action, SUCCEEDED, ann)).rejects.toThrow("audit");
+    expect(await one.find("service", action.key)).toMatchObject({ state: "in_progress" });
   });
 
   test("has what is no action, too, and one person alone has none", async () => {
-    const { as, rows } = await bench();
+    const { as, rows } = await createBench();
     const journal = await as("one");
     const { traceId, ...bob } = ann;
     await journal.audit(bob, { event: "refusal", tool: "submit_job", outcome: "mic:act" });
     await journal.audit(ann, { event: "download", resourceId: "asset-1", outcome: "opened" });
-    const open = await journal.insert(act("of one person"));
-    if (open) await journal.resolve(open, SUCCEEDED);
+    const action = await journal.insert(createAction("of one person"));
+    if (action) await journal.resolve(action, SUCCEEDED);
     expect(await rows()).toEqual([
       {
         ...bob,
@@ -108,7 +108,7 @@ describeWithPostgres("the audit", (postgres) => {
   });
 
   test("forgets what is older than it is kept, a thousand rows at a time", async () => {
-    const { as, database } = await bench();
+    const { as, database } = await createBench();
     const journal = await as("one");
     await database.query(
       `INSERT INTO audit (id, at, event, caller, team, client, outcome)

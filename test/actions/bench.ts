@@ -1,8 +1,8 @@
 // What a test of actions starts from: a stub of the service, an empty folder for the journal, and the variables that name both.
 import { join } from "node:path";
 import { stubEnv } from "../api-client/client.ts";
-import { folderForTest } from "../support/home.ts";
 import { type Stub, stubForTest } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 export interface Bench {
   readonly stub: Stub;

@@ -3,14 +3,14 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { inputKey, processingKey, textKey } from "../../src/contract/text.ts";
-import { runs } from "../support/thorough.ts";
-import { openFloor, SECRET } from "./callers.ts";
+import { runCount } from "../support/thorough.ts";
+import { openCallerFixture, SECRET } from "./callers.ts";
 
 const KEY = "monday-report";
 
 test("one key of two callers is two actions, each under a key of its own at the service", async () => {
-  const floor = await openFloor();
-  const [ann, bob] = [floor.caller("ann"), floor.caller("bob")];
+  const fixture = await openCallerFixture();
+  const [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
   expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: false });
   expect(await bob.submit("recipe-2", KEY)).toEqual({ id: "job-2", key: KEY, replayed: false });
   expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: true });
@@ -19,14 +19,14 @@ test("one key of two callers is two actions, each under a key of its own at the 
       .update(JSON.stringify([caller, KEY]))
       .digest("hex")
       .slice(0, 32)}`;
-  expect([...floor.executed.keys()]).toEqual([upstreamKeyOf("ann"), upstreamKeyOf("bob")]);
+  expect([...fixture.executed.keys()]).toEqual([upstreamKeyOf("ann"), upstreamKeyOf("bob")]);
   for (const grammar of [textKey, inputKey, processingKey])
     expect(grammar.safeParse(upstreamKeyOf("ann")).success).toBe(true);
 });
 
 test("the same call of two callers without a key is two actions", async () => {
-  const floor = await openFloor();
-  const [ann, bob] = [floor.caller("ann"), floor.caller("bob")];
+  const fixture = await openCallerFixture();
+  const [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
   const first = await ann.submit("recipe-1");
   const second = await bob.submit("recipe-1");
   expect([first, second]).toMatchObject([
@@ -38,8 +38,8 @@ test("the same call of two callers without a key is two actions", async () => {
 });
 
 test("a caller is told of nobody else's actions", async () => {
-  const floor = await openFloor();
-  const [ann, bob] = [floor.caller("ann"), floor.caller("bob")];
+  const fixture = await openCallerFixture();
+  const [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
   const { key: made } = Object(await ann.submit("recipe-1"));
   await ann.submit("recipe-1", KEY);
   const wanted = { state: undefined, limit: 20 };
@@ -56,51 +56,51 @@ test("a caller is told of nobody else's actions", async () => {
     kind: "conflict",
     sideEffect: "none",
   });
-  expect(floor.executed.size).toBe(2);
+  expect(fixture.executed.size).toBe(2);
 });
 
 test("a caller who cannot be named lists nothing, where one person alone would see the whole journal", async () => {
-  const floor = await openFloor();
-  await floor.caller("ann").submit("recipe-1");
-  const { actions } = floor.caller("bob", async () => {
+  const fixture = await openCallerFixture();
+  await fixture.createCaller("ann").submit("recipe-1");
+  const { actions } = fixture.createCaller("bob", async () => {
     throw new Error("the team's secret cannot be opened");
   });
   await expect(actions.list({ state: undefined, limit: 20 })).rejects.toThrow("cannot be opened");
 });
 
 test("a lost answer is found out under the same key on the wire, and only the caller's own is spoken of", async () => {
-  const floor = await openFloor();
-  const ann = floor.caller("ann");
-  floor.loseAnswer();
+  const fixture = await openCallerFixture();
+  const ann = fixture.createCaller("ann");
+  fixture.loseAnswer();
   const lost = await ann.submit("recipe-1", KEY);
   expect(lost).toMatchObject({ kind: "outcome_unknown", idempotencyKey: KEY });
   expect(JSON.stringify(lost)).toContain(`\\"idempotencyKey\\":\\"${KEY}\\"`);
   expect(JSON.stringify(lost)).not.toContain("mic-");
   expect(await ann.submit("recipe-1", KEY)).toMatchObject({ id: "job-1", key: KEY });
-  expect(floor.executed.size).toBe(1);
+  expect(fixture.executed.size).toBe(1);
 });
 
 test("what the service says of the key on the wire is said of the caller's own", async () => {
-  const [floor, other] = [await openFloor(), await openFloor()];
-  await other.caller("ann").submit("recipe-2", KEY);
+  const [fixture, other] = [await openCallerFixture(), await openCallerFixture()];
+  await other.createCaller("ann").submit("recipe-2", KEY);
   const [[upstreamKey, made] = []] = other.executed;
   if (upstreamKey === undefined || !made) throw new Error("nothing was executed");
-  floor.execute(upstreamKey, made);
-  const refused = await floor.caller("ann").submit("recipe-1", KEY);
+  fixture.execute(upstreamKey, made);
+  const refused = await fixture.createCaller("ann").submit("recipe-1", KEY);
   expect(refused).toMatchObject({
     kind: "conflict",
     message: `The key ${KEY} was used with another body.`,
     next: `Use another key than ${KEY}.`,
     fieldErrors: [{ pointer: "/", code: "KEY", message: `not ${KEY}` }],
   });
-  expect(await floor.caller("ann").submit("recipe-1", KEY), "as the journal keeps it").toEqual(refused);
+  expect(await fixture.createCaller("ann").submit("recipe-1", KEY), "as the journal keeps it").toEqual(refused);
 });
 
 test("one person alone sends the key that the agent names", async () => {
-  const floor = await openFloor();
-  await floor.caller(undefined).submit("recipe-1", KEY);
-  expect([...floor.executed.keys()]).toEqual([KEY]);
-  expect(await floor.journal.find(JSON.stringify(["https://service.example", "client-1"]), KEY)).toMatchObject({
+  const fixture = await openCallerFixture();
+  await fixture.createCaller(undefined).submit("recipe-1", KEY);
+  expect([...fixture.executed.keys()]).toEqual([KEY]);
+  expect(await fixture.journal.find(JSON.stringify(["https://service.example", "client-1"]), KEY)).toMatchObject({
     upstream_key: "",
   });
 });
@@ -114,11 +114,11 @@ test("whoever calls with whatever keys, each action is executed once and told to
   });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-      const floor = await openFloor();
+      const fixture = await openCallerFixture();
       const owners = new Map<unknown, string>();
       for (const { name, recipe, key, isLost } of steps) {
-        if (isLost) floor.loseAnswer();
-        const outcome = await floor.caller(name).submit(recipe, key);
+        if (isLost) fixture.loseAnswer();
+        const outcome = await fixture.createCaller(name).submit(recipe, key);
         if (!("id" in outcome)) continue;
         expect(owners.get(outcome.id) ?? name).toBe(name);
         owners.set(outcome.id, name);
@@ -126,9 +126,9 @@ test("whoever calls with whatever keys, each action is executed once and told to
       }
       let listed = 0;
       for (const name of ["ann", "bob", "cleo"])
-        listed += (await floor.caller(name).actions.list({ state: undefined, limit: 50 })).actions.length;
-      expect(floor.executed.size).toBe(listed);
+        listed += (await fixture.createCaller(name).actions.list({ state: undefined, limit: 50 })).actions.length;
+      expect(fixture.executed.size).toBe(listed);
     }),
-    { numRuns: runs(20, 300) },
+    { numRuns: runCount(20, 300) },
   );
 });

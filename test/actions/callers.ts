@@ -7,41 +7,41 @@ import { createServiceActions, type ServiceActions } from "../../src/actions/ser
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 import { createUpstreamKeyMapper } from "../../src/teams/tenancy/hooks.ts";
-import { folderForTest } from "../support/home.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 export const SECRET = new Uint8Array(32).fill(7);
 const NOW = 1_800_000_000_000;
 
-export interface Executed {
+export interface Execution {
   readonly body: string;
   readonly id: string;
 }
 
-export type Told = { readonly id: unknown; readonly key: string; readonly replayed: boolean } | FailureFacts;
+export type CallOutcome = { readonly id: unknown; readonly key: string; readonly replayed: boolean } | FailureFacts;
 
-export interface CallerAtWork {
+export interface TestCaller {
   readonly actions: ServiceActions;
-  submit(recipe: string, key?: string): Promise<Told>;
+  submit(recipe: string, key?: string): Promise<CallOutcome>;
 }
 
-export interface Floor {
+export interface CallerFixture {
   readonly journal: Journal;
   /** By the key on the wire. */
-  readonly executed: ReadonlyMap<string, Executed>;
+  readonly executed: ReadonlyMap<string, Execution>;
   /** The next request is lost on its way back. */
   loseAnswer(): void;
   /** As somebody else has had it executed before. */
-  execute(upstreamKey: string, what: Executed): void;
+  execute(upstreamKey: string, execution: Execution): void;
   /** `undefined`: one person alone. `service`: the client that all of them share. */
-  caller(name: string | undefined, service?: () => Promise<string>): CallerAtWork;
+  createCaller(name: string | undefined, service?: () => Promise<string>): TestCaller;
 }
 
 /** For the running test alone. */
-export async function openFloor(): Promise<Floor> {
+export async function openCallerFixture(): Promise<CallerFixture> {
   const database = await openSqlite(await folderForTest());
   onTestFinished(() => database.close());
-  const terms = { owner: "one", now: () => NOW };
-  const journal = await openJournal(database, terms);
+  const options = { owner: "one", now: () => NOW };
+  const journal = await openJournal(database, options);
   const timing = { now: () => NOW, random: () => 0.5, sleep: async () => undefined };
   const actions = createActions({
     journal: async () => journal,
@@ -53,7 +53,7 @@ export async function openFloor(): Promise<Floor> {
       throw new Error(reason);
     },
   });
-  const executed = new Map<string, Executed>();
+  const executed = new Map<string, Execution>();
   let isLosing = false;
 
   const send: ActionCall["send"] = async ({ body }, key, { onAttempt }) => {
@@ -68,9 +68,9 @@ export async function openFloor(): Promise<Floor> {
         next: `Use another key than ${key}.`,
         fieldErrors: [{ pointer: "/", code: "KEY", message: `not ${key}` }],
       });
-    const made = former ?? { body, id: `job-${executed.size + 1}` };
-    executed.set(key, made);
-    if (!isLosing) return { value: { data: { id: made.id } }, drift: [], replayed: former !== undefined };
+    const execution = former ?? { body, id: `job-${executed.size + 1}` };
+    executed.set(key, execution);
+    if (!isLosing) return { value: { data: { id: execution.id } }, drift: [], replayed: former !== undefined };
     isLosing = false;
     throw new Failure({
       kind: "outcome_unknown",
@@ -86,8 +86,8 @@ export async function openFloor(): Promise<Floor> {
     loseAnswer() {
       isLosing = true;
     },
-    execute: (upstreamKey, what) => void executed.set(upstreamKey, what),
-    caller(name, serviceName = async () => JSON.stringify(["https://service.example", "client-1"])) {
+    execute: (upstreamKey, execution) => void executed.set(upstreamKey, execution),
+    createCaller(name, serviceName = async () => JSON.stringify(["https://service.example", "client-1"])) {
       const own = createServiceActions({
         actions,
         journal: async () => journal,
@@ -97,14 +97,14 @@ export async function openFloor(): Promise<Floor> {
       return {
         actions: own,
         async submit(recipeVersionId, explicitKey) {
-          const meant = { recipeVersionId };
+          const args = { recipeVersionId };
           try {
             const { value, idempotencyKey, replayed } = await own.perform({
               tool: "submit_job",
-              arguments: meant,
+              arguments: args,
               traits: { aboutArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
               explicitKey,
-              prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(meant) }),
+              prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(args) }),
               send,
               resourceId: (answer) => String(Object(answer).data.id),
               verificationAdvice: "Look.",

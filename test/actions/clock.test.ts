@@ -10,21 +10,24 @@ const HOUR_MS = 3_600_000;
 
 describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
   /** Further apart than the deduplication window is long. */
-  async function instances() {
-    const url = await postgres().database();
-    const at = async (owner: string, aheadMs: number) => {
+  async function createInstances() {
+    const url = await postgres().createDatabase();
+    const openJournalWithClock = async (owner: string, aheadMs: number) => {
       const database = await openPostgres(url);
       onTestFinished(() => database.close());
       const now = () => Date.now() + aheadMs;
       return await openJournal(database, { owner, now });
     };
-    return { slow: await at("slow", -12 * HOUR_MS), fast: await at("fast", 12 * HOUR_MS) };
+    return {
+      slow: await openJournalWithClock("slow", -12 * HOUR_MS),
+      fast: await openJournalWithClock("fast", 12 * HOUR_MS),
+    };
   }
 
   test("a success of the slow instance is the same action to the fast one", async () => {
-    const { slow, fast } = await instances();
-    const open = await slow.insert(newAction());
-    if (!(open && (await slow.resolve(open, SUCCEEDED)))) throw new Error("not resolved");
+    const { slow, fast } = await createInstances();
+    const action = await slow.insert(newAction());
+    if (!(action && (await slow.resolve(action, SUCCEEDED)))) throw new Error("not resolved");
     expect(await fast.findLatest("service", "submit_job", "hash")).toMatchObject({
       isLive: true,
       action: { key: "key-0000" },
@@ -33,7 +36,7 @@ describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
   });
 
   test("an action that the slow one works on is under way to the fast one, and the other way round", async () => {
-    const { slow, fast } = await instances();
+    const { slow, fast } = await createInstances();
     await slow.insert(newAction({ key: "of-slow", fingerprint: "a" }));
     await fast.insert(newAction({ key: "of-fast", fingerprint: "b" }));
     for (const journal of [slow, fast]) {
@@ -44,9 +47,9 @@ describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
   });
 
   test("nothing is old to the fast one that is young", async () => {
-    const { slow, fast } = await instances();
-    const open = await slow.insert(newAction());
-    if (open) await slow.resolve(open, SUCCEEDED);
+    const { slow, fast } = await createInstances();
+    const action = await slow.insert(newAction());
+    if (action) await slow.resolve(action, SUCCEEDED);
     await fast.prune(HOUR_MS);
     expect(await slow.find("service", "key-0000")).toBeDefined();
   });

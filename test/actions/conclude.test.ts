@@ -2,33 +2,33 @@
 import { expect, test } from "vitest";
 import { createActions } from "../../src/actions/actions.ts";
 import { systemTiming } from "../../src/api-client/attempts.ts";
-import { openOffice, refused } from "./workers.ts";
+import { createRefusal, openWorkerFixture } from "./workers.ts";
 
 const SECRETS = ["secret-of-the-process", "secret-of-the-team"] as const;
-const without =
+const redactSecret =
   (secret: string) =>
   (text: string): string =>
     text.replaceAll(secret, "[redacted]");
 
 test.each([
   ["a success", { value: { note: SECRETS.join(" ") }, resourceId: "job-1" }],
-  ["a rejection", { failure: refused("rejected", { message: SECRETS.join(" ") }) }],
+  ["a rejection", { failure: createRefusal("rejected", { message: SECRETS.join(" ") }) }],
 ])("the journal keeps %s without the secrets of the process and of the team", async (_, found) => {
-  const office = await openOffice();
-  const worker = await office.worker("one");
-  const lost = () => Promise.reject(refused("outcome_unknown", { sideEffect: "unknown" }));
-  await worker.call({ key: "a-key-of-its-own", answer: lost });
+  const fixture = await openWorkerFixture();
+  const worker = await fixture.startWorker("one");
+  const rejectAsUnknown = () => Promise.reject(createRefusal("outcome_unknown", { sideEffect: "unknown" }));
+  await worker.call({ key: "a-key-of-its-own", answer: rejectAsUnknown });
   const actions = createActions({
-    journal: async () => office.journal,
+    journal: async () => fixture.journal,
     timing: systemTiming,
-    monotonicMs: () => office.clock.nowMs,
+    monotonicMs: () => fixture.clock.nowMs,
     isOwnerDead: () => true,
-    redact: without(SECRETS[0]),
+    redact: redactSecret(SECRETS[0]),
     onJournalError: () => undefined,
   });
-  const redact = without(SECRETS[1]);
+  const redact = redactSecret(SECRETS[1]);
   expect(await actions.recordOutcome("service", "a-key-of-its-own", found, { redact })).toBe(true);
-  const { outcome } = (await office.find("a-key-of-its-own")) ?? {};
+  const { outcome } = (await fixture.find("a-key-of-its-own")) ?? {};
   expect(outcome).toContain("[redacted] [redacted]");
   for (const secret of SECRETS) expect(outcome).not.toContain(secret);
 });

@@ -14,19 +14,19 @@ import {
   processingRequest,
 } from "../contract/samples.ts";
 import { connectLegacyClient, resultOf } from "../mcp/http/raw-client.ts";
-import { serveHttpInside } from "../support/inside.ts";
+import { serveHttpInProcess } from "../support/in-process.ts";
 import { createLatch } from "../support/latch.ts";
 import { readResult } from "../support/results.ts";
-import { insideServer, type Talk } from "../support/server.ts";
+import { inProcessServerForTest, type RawClient } from "../support/server.ts";
 import { answer, holdUntil, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
 
-async function bench() {
+async function createBench() {
   const { stub, env, stateDir } = await benchForTest();
-  return { stub, env, stateDir, server: await insideServer(env) };
+  return { stub, env, stateDir, server: await inProcessServerForTest(env) };
 }
 
-const made = (id: string) => answer(202, enveloped({ ...job, id }));
+const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
 const read = (id: string, state = job.state) => answer(200, enveloped({ ...job, id, state }));
 const unknown = answer(503, undefined, { "retry-after": "60" });
 /** As if every action had happened so many hours earlier. */
@@ -39,16 +39,16 @@ async function ageActions(stateDir: string, hours: number): Promise<void> {
 
 const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "POST");
 const keysOf = (stub: Stub) => new Set(posts(stub).map(({ headers }) => headers["idempotency-key"]));
-const dataOf = ({ structured }: Awaited<ReturnType<Talk["call"]>>) => Object(structured).data;
+const dataOf = ({ structured }: Awaited<ReturnType<RawClient["call"]>>) => Object(structured).data;
 
 test("an identical call is a replay with the current state, in a new session too", async () => {
-  const { stub, server, env } = await bench();
-  stub.expect(made("job-1"), read("job-1"), read("job-1", "SUCCEEDED"));
+  const { stub, server, env } = await createBench();
+  stub.expect(createdJob("job-1"), read("job-1"), read("job-1", "SUCCEEDED"));
   const first = await server.call("submit_job", createJob);
   expect(first.text).not.toContain("Not run again");
   const second = await server.call("submit_job", createJob);
   await server.end();
-  const third = await (await insideServer(env)).call("submit_job", createJob);
+  const third = await (await inProcessServerForTest(env)).call("submit_job", createJob);
   for (const [repeated, state] of [
     [second, job.state],
     [third, "SUCCEEDED"],
@@ -66,8 +66,8 @@ test("an identical call is a replay with the current state, in a new session too
 });
 
 test("the offered key runs the call once more, and only once", async () => {
-  const { stub, server } = await bench();
-  stub.expect(made("job-1"), read("job-1"), made("job-2"), read("job-2"));
+  const { stub, server } = await createBench();
+  stub.expect(createdJob("job-1"), read("job-1"), createdJob("job-2"), read("job-2"));
   await server.call("submit_job", createJob);
   const { text } = await server.call("submit_job", createJob);
   const idempotencyKey = /again-[0-9a-f]{16}/.exec(text)?.[0];
@@ -85,7 +85,7 @@ test.each([
   ["a cancellation", "CANCELLED"],
   ["a failure that may be retried", "FAILED"],
 ])("a job is the same action after %s that the agent has read", async (_what, state) => {
-  const { stub, server } = await bench();
+  const { stub, server } = await createBench();
   const failure = {
     type: "t",
     title: "No",
@@ -96,7 +96,7 @@ test.each([
     fieldErrors: [],
   };
   const now = answer(200, enveloped({ ...job, id: "job-1", state, ...(state === "FAILED" && { failure }) }));
-  stub.expect(made("job-1"), now, now);
+  stub.expect(createdJob("job-1"), now, now);
   await server.call("submit_job", createJob);
   await server.call("get_job", { jobId: "job-1" });
   const again = await server.call("submit_job", createJob);
@@ -110,8 +110,8 @@ test.each([
 });
 
 test("a replay whose resource cannot be read says so and shows the first answer", async () => {
-  const { stub, server } = await bench();
-  stub.expect(made("job-1"), answer(404, undefined));
+  const { stub, server } = await createBench();
+  stub.expect(createdJob("job-1"), answer(404, undefined));
   await server.call("submit_job", createJob);
   const again = await server.call("submit_job", createJob);
   expect(again.text).toMatch(
@@ -121,8 +121,8 @@ test("a replay whose resource cannot be read says so and shows the first answer"
 });
 
 test("a success from before the window leads to a new action that names it", async () => {
-  const { stub, server, stateDir } = await bench();
-  stub.expect(made("job-1"), made("job-2"));
+  const { stub, server, stateDir } = await createBench();
+  stub.expect(createdJob("job-1"), createdJob("job-2"));
   await server.call("submit_job", createJob);
   await ageActions(stateDir, 26);
   const next = await server.call("submit_job", createJob);
@@ -132,8 +132,8 @@ test("a success from before the window leads to a new action that names it", asy
 });
 
 test("a call that is stalled before its action is recorded is the same action as one that was made meanwhile", async () => {
-  const { stub, server, env } = await bench();
-  const other = await insideServer(env);
+  const { stub, server, env } = await createBench();
+  const other = await inProcessServerForTest(env);
   const { released, release } = createLatch();
   const aJob = answer(200, enveloped(job), { etag: '"7"' });
   stub.respond(({ method, target }) => {
@@ -147,7 +147,7 @@ test("a call that is stalled before its action is recorded is the same action as
   const first = await other.call("cancel_job", cancel);
   expect(first.action).toMatchObject({ replayed: false });
   release();
-  expect((await server.answerTo(7)).action).toEqual({ ...first.action, replayed: true });
+  expect((await server.waitForResult(7)).action).toEqual({ ...first.action, replayed: true });
   expect(posts(stub)).toHaveLength(1);
 });
 
@@ -162,16 +162,16 @@ test.each<[string, string, object, object, ReturnType<typeof answer>]>([
     "submit_job",
     { inputBindings: bindings },
     { inputBindings: bindings.toReversed() },
-    made("job-1"),
+    createdJob("job-1"),
   ],
-  ["another note", "submit_job", { clientReference: "Asha" }, { clientReference: "districts" }, made("job-1")],
-  ["a note that is null or left out", "submit_job", { clientReference: null }, {}, made("job-1")],
+  ["another note", "submit_job", { clientReference: "Asha" }, { clientReference: "districts" }, createdJob("job-1")],
+  ["a note that is null or left out", "submit_job", { clientReference: null }, {}, createdJob("job-1")],
   [
     "fields of parameterValues in another order",
     "submit_job",
     { parameterValues: { a: 1, b: 2 } },
     { parameterValues: { b: 2, a: 1 } },
-    made("job-1"),
+    createdJob("job-1"),
   ],
   ["another alias", "register_input", { alias: "one" }, { alias: "two" }, answer(201, micEnveloped(input))],
   [
@@ -190,7 +190,7 @@ test.each<[string, string, object, object, ReturnType<typeof answer>]>([
   ],
   ["another reason", "cancel_job", { reason: "one" }, { reason: "two" }, answer(202, enveloped(operation))],
   ["another version", "cancel_job", { resourceVersion: 7 }, { resourceVersion: 8 }, answer(202, enveloped(operation))],
-  ["another mode", "retry_job", { retryMode: "SAFE_RESUME" }, { retryMode: "RESTART" }, made("job-2")],
+  ["another mode", "retry_job", { retryMode: "SAFE_RESUME" }, { retryMode: "RESTART" }, createdJob("job-2")],
 ])("%s: the same action", async (_what, tool, one, other, success) => {
   const base = {
     submit_job: createJob,
@@ -199,7 +199,7 @@ test.each<[string, string, object, object, ReturnType<typeof answer>]>([
     cancel_job: { jobId: job.id, reason: "why", resourceVersion: 7 },
     retry_job: { jobId: "job-0", retryMode: "SAFE_RESUME", reason: "why" },
   }[tool];
-  const { stub, server } = await bench();
+  const { stub, server } = await createBench();
   stub.respond(({ method }) => (method === "POST" ? success : answer(404, undefined)));
   const first = await server.call(tool, { ...base, ...one });
   expect(first.error).toBeUndefined();
@@ -209,8 +209,8 @@ test.each<[string, string, object, object, ReturnType<typeof answer>]>([
 });
 
 test("a replay names the mode and the notes of the first call where this one differs", async () => {
-  const { stub, server } = await bench();
-  stub.respond(({ method }) => (method === "POST" ? made("job-2") : read("job-2")));
+  const { stub, server } = await createBench();
+  stub.respond(({ method }) => (method === "POST" ? createdJob("job-2") : read("job-2")));
   await server.call("retry_job", { jobId: "job-0", retryMode: "SAFE_RESUME", reason: "was busy" });
   const { text } = await server.call("retry_job", { jobId: "job-0", retryMode: "RESTART", reason: "again" });
   expect(text).toMatch(
@@ -227,20 +227,20 @@ test.each([
     { inputBindings: bindings.map((each) => ({ ...each, inputId: `${each.inputId}0` })) },
   ],
 ])("%s: another job", async (_what, one, other) => {
-  const { stub, server } = await bench();
-  stub.expect(made("job-1"), made("job-2"));
+  const { stub, server } = await createBench();
+  stub.expect(createdJob("job-1"), createdJob("job-2"));
   await server.call("submit_job", { ...createJob, ...one });
   expect((await server.call("submit_job", { ...createJob, ...other })).action?.replayed).toBe(false);
   expect(keysOf(stub).size).toBe(2);
 });
 
 test("a job of another input of the same file is the same action", async () => {
-  const { stub, server } = await bench();
+  const { stub, server } = await createBench();
   const inputs = ["micinput_00000000000000000000000000000001", "micinput_00000000000000000000000000000002"];
   const [first, second] = inputs.map((id) => answer(201, micEnveloped({ ...input, id })));
   stub.respond(({ method, target }) => {
     if (method !== "POST") return answer(404, undefined);
-    if (target.endsWith("/jobs")) return made("job-1");
+    if (target.endsWith("/jobs")) return createdJob("job-1");
     return (posts(stub).length === 1 ? first : second) ?? answer(500);
   });
   await server.call("register_input", createInput);
@@ -253,8 +253,8 @@ test("a job of another input of the same file is the same action", async () => {
 });
 
 test("another note while the outcome is unknown resolves the first action with the same bytes", async () => {
-  const { stub, server } = await bench();
-  stub.expect(unknown, made("job-1"), read("job-1"));
+  const { stub, server } = await createBench();
+  stub.expect(unknown, createdJob("job-1"), read("job-1"));
   const first = await server.call("submit_job", { ...createJob, clientReference: "Normalize districts for Asha" });
   const second = await server.call("submit_job", { ...createJob, clientReference: "districts (Asha)" });
   expect(second.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
@@ -266,8 +266,8 @@ test.each([
   ["a digit that differs", (key: string) => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")],
   ["capitals", (key: string) => key.toUpperCase()],
 ])("a key in mic-mcp's own format with %s is refused, and nothing is sent", async (_what, mistype) => {
-  const { stub, server } = await bench();
-  stub.expect(made("job-1"));
+  const { stub, server } = await createBench();
+  stub.expect(createdJob("job-1"));
   const { action } = await server.call("submit_job", createJob);
   const wrong = mistype(action?.idempotencyKey ?? "");
   for (const args of [{ ...createJob, idempotencyKey: wrong }, { idempotencyKey: wrong }]) {
@@ -279,12 +279,12 @@ test.each([
 });
 
 test("a call with nothing but the key takes the other arguments from the journal", async () => {
-  const { stub, server, env } = await bench();
-  stub.expect(unknown, made("job-1"), read("job-1"));
+  const { stub, server, env } = await createBench();
+  stub.expect(unknown, createdJob("job-1"), read("job-1"));
   const { error } = await server.call("submit_job", createJob);
   const idempotencyKey = error?.idempotencyKey;
   await server.end();
-  const next = await insideServer(env);
+  const next = await inProcessServerForTest(env);
   expect((await next.call("register_input", { idempotencyKey })).error).toMatchObject({ kind: "invalid_arguments" });
   const resolved = await next.call("submit_job", { idempotencyKey });
   expect(resolved.action).toEqual({ idempotencyKey, replayed: false, attempts: 2 });
@@ -294,7 +294,7 @@ test("a call with nothing but the key takes the other arguments from the journal
 });
 
 test("list_actions shows what was done without its secrets, unresolved actions first", async () => {
-  const { stub, server, env } = await bench();
+  const { stub, server, env } = await createBench();
   const problem = {
     type: "t",
     title: "No",
@@ -309,7 +309,7 @@ test("list_actions shows what was done without its secrets, unresolved actions f
   await server.call("register_input", { ...createInput, alias: credentials.clientSecret });
   await server.call("retry_job", { jobId: "job-9", retryMode: "RESTART", reason: "why not" });
   await server.end();
-  const next = await insideServer(env);
+  const next = await inProcessServerForTest(env);
   const { structured, text } = await next.call("list_actions", { limit: 1 });
   const [submitted, registered, retried] = Object(structured).actions;
   expect(Object(structured).summary).toBe("3 actions: 2 unknown, 1 rejected.");
@@ -332,8 +332,8 @@ test("list_actions shows what was done without its secrets, unresolved actions f
 });
 
 test("of two identical calls at the same moment one runs, and the other says that it did not", async () => {
-  const { stub, server } = await bench();
-  stub.expect(made("job-1"), read("job-1"));
+  const { stub, server } = await createBench();
+  stub.expect(createdJob("job-1"), read("job-1"));
   // Different notes: two agents that were given the same work (R9).
   const both = await Promise.all(
     ["one", "two"].map((clientReference) => server.call("submit_job", { ...createJob, clientReference })),
@@ -345,14 +345,14 @@ test("of two identical calls at the same moment one runs, and the other says tha
 });
 
 test.each(["stdio", "HTTP"])("a call canceled just behind its answer, over %s", async (transport) => {
-  const { stub, env, server } = await bench();
-  stub.expect(made(job.id), read(job.id));
+  const { stub, env, server } = await createBench();
+  stub.expect(createdJob(job.id), read(job.id));
   if (transport === "stdio") {
     await server.call("submit_job", createJob, 7);
     server.cancel(7);
     expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
   } else {
-    const session = await connectLegacyClient(await serveHttpInside(env));
+    const session = await connectLegacyClient(await serveHttpInProcess(env));
     await session.call(7, "submit_job", createJob).answer;
     await session.notify("notifications/cancelled", { requestId: 7 });
     const again = readResult(await resultOf(session.call(8, "submit_job", createJob), 8));

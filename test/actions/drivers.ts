@@ -3,21 +3,21 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, onTestFinished } from "vitest";
 import type { Database } from "../../src/actions/store/database.ts";
-import { folderForTest } from "../support/home.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { describeWithPostgres } from "../teams/services.ts";
-import { openAt, type Place } from "./place.ts";
+import { type JournalLocation, openDatabaseAt } from "./journal-location.ts";
 
 export interface Driver {
   /** It plans by what its tables hold. */
   readonly hasStatistics: boolean;
   /** A new, empty place for a journal. */
-  place(): Promise<Place>;
+  createLocation(): Promise<JournalLocation>;
   /** For the running test alone; on the test's own clock. */
-  open(place: Place): Promise<Database>;
+  openDatabase(location: JournalLocation): Promise<Database>;
 }
 
-async function open(place: Place): Promise<Database> {
-  const database = await openAt(place);
+async function openDatabase(location: JournalLocation): Promise<Database> {
+  const database = await openDatabaseAt(location);
   onTestFinished(() => database.close());
   return { ...database, clock: undefined };
 }
@@ -25,13 +25,21 @@ async function open(place: Place): Promise<Database> {
 /** What is synced here need not reach a disk: sqlite.test.ts is about that. */
 const SHARED_MEMORY = "/dev/shm";
 
-const folder = () => folderForTest(existsSync(SHARED_MEMORY) ? SHARED_MEMORY : tmpdir());
+const createFolder = () => folderForTest(existsSync(SHARED_MEMORY) ? SHARED_MEMORY : tmpdir());
 
 export function describeEachDriver(tests: (driver: Driver) => void): void {
   describe("SQLite", () => {
-    tests({ hasStatistics: false, open, place: async () => ({ stateDir: await folder(), url: undefined }) });
+    tests({
+      hasStatistics: false,
+      openDatabase,
+      createLocation: async () => ({ stateDir: await createFolder(), url: undefined }),
+    });
   });
   describeWithPostgres("PostgreSQL", (postgres) => {
-    tests({ hasStatistics: true, open, place: async () => ({ stateDir: "", url: await postgres().database() }) });
+    tests({
+      hasStatistics: true,
+      openDatabase,
+      createLocation: async () => ({ stateDir: "", url: await postgres().createDatabase() }),
+    });
   });
 }

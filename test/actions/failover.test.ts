@@ -16,7 +16,7 @@ const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissi
 const isLinux = process.platform === "linux";
 
 let pair: PostgresPair | undefined;
-function running(): PostgresPair {
+function getPair(): PostgresPair {
   if (!pair) throw new Error("PostgreSQL is there only while tests run");
   return pair;
 }
@@ -27,10 +27,10 @@ async function openForTest(urls: string) {
   return database;
 }
 
-const open = async (urls: string, owner = "one"): Promise<Journal> =>
+const openTestJournal = async (urls: string, owner = "one"): Promise<Journal> =>
   await openJournal(await openForTest(urls), { owner, now: () => Date.now() });
 
-const act = (key: string) => newAction({ key, fingerprint: key });
+const createAction = (key: string) => newAction({ key, fingerprint: key });
 
 describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}`, { timeout: 120_000 }, () => {
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
   afterAll(() => pair?.stop());
 
   test("what was confirmed is there, and writes go on at the one that was promoted", async () => {
-    const journal = await open(await running().database());
+    const journal = await openTestJournal(await getPair().createDatabase());
     const confirmed: string[] = [];
     const unsure: string[] = [];
     let isOver = false;
@@ -47,7 +47,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       for (let n = 0; !isOver; n++) {
         const key = `${name}-${n}`;
         try {
-          const written = await journal.insert(act(key));
+          const written = await journal.insert(createAction(key));
           if (!written) throw new Error(`${key} is there twice`);
           confirmed.push(key);
           if (await journal.resolve(written, SUCCEEDED)) continue;
@@ -60,8 +60,8 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     };
     const workers = Array.from({ length: 6 }, (_, name) => worker(name));
     await expect.poll(() => confirmed.length).toBeGreaterThan(50);
-    await running().killPrimary();
-    await running().promote();
+    await getPair().killPrimary();
+    await getPair().promote();
     const before = confirmed.length;
     await expect.poll(() => confirmed.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
     isOver = true;
@@ -69,53 +69,55 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     for (const key of confirmed) expect(await journal.find("service", key), key).toMatchObject({ owner: "one" });
     const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 0 });
     expect(counts.succeeded + unsure.length).toBeGreaterThanOrEqual(confirmed.length);
-    await running().join();
+    await getPair().rejoinReplicas();
   });
 
   test("with the replica cut off, what is written hangs and is not confirmed, and after the failover it is done once", async () => {
-    const journal = await open(await running().database());
-    await journal.insert(act("before"));
-    await running().cutReplicas();
-    const hanging = journal.insert(act("hanging"));
+    const journal = await openTestJournal(await getPair().createDatabase());
+    await journal.insert(createAction("before"));
+    await getPair().cutReplicas();
+    const hanging = journal.insert(createAction("hanging"));
     await Promise.race([hanging, sleep(500)]);
-    await running().killPrimary();
-    await running().promote();
+    await getPair().killPrimary();
+    await getPair().promote();
     // Lost with the primary, or there: either way it is this process's, once.
     expect(await hanging).toMatchObject({ key: "hanging", owner: "one", state: "in_progress", attempts: 0 });
     expect(await journal.find("service", "before")).toMatchObject({ key: "before" });
     const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 0 });
     expect(counts.in_progress).toBe(2);
-    await running().join();
+    await getPair().rejoinReplicas();
   });
 
   test("a primary that was left behind and comes back gets nothing, from whoever has seen the other and from whoever has not", async () => {
-    const urls = await running().database();
-    const seen = await open(urls);
-    await seen.insert(act("before"));
-    await running().killPrimary();
-    await running().promote();
-    await seen.insert(act("after"));
-    await running().reviveFormer();
-    const fresh = await open(urls, "two");
+    const urls = await getPair().createDatabase();
+    const seen = await openTestJournal(urls);
+    await seen.insert(createAction("before"));
+    await getPair().killPrimary();
+    await getPair().promote();
+    await seen.insert(createAction("after"));
+    await getPair().restartFormerPrimary();
+    const fresh = await openTestJournal(urls, "two");
     for (const [name, journal] of [
       ["seen", seen],
       ["fresh", fresh],
     ] as const) {
-      expect(await journal.insert(act(`late ${name}`))).toBeDefined();
+      expect(await journal.insert(createAction(`late ${name}`))).toBeDefined();
       expect(await journal.find("service", "after")).toMatchObject({ key: "after" });
     }
     // Nor when it is the only one that answers, from whoever has seen the other.
-    await running().run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'");
-    running().signal("SIGSTOP");
-    onTestFinished(() => running().signal("SIGCONT"));
-    await expect(seen.insert(act("while it is silent"))).rejects.toThrow("it was the primary before a failover");
-    running().signal("SIGCONT");
+    await getPair().run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'");
+    getPair().signal("SIGSTOP");
+    onTestFinished(() => getPair().signal("SIGCONT"));
+    await expect(seen.insert(createAction("while it is silent"))).rejects.toThrow(
+      "it was the primary before a failover",
+    );
+    getPair().signal("SIGCONT");
     expect(await seen.find("service", "while it is silent")).toBeUndefined();
-    await running().join();
+    await getPair().rejoinReplicas();
   });
 
   test("a primary that became a standby refuses a write, which is done at the other one", async () => {
-    const urls = await running().database();
+    const urls = await getPair().createDatabase();
     const database = await openForTest(urls);
     await database.query("CREATE TABLE t (a INTEGER)");
     // As a server does that is a standby by now: to the first connection alone.
@@ -125,62 +127,62 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
   });
 
   test("without a primary a call hears so within its time, and all is well when there is one", async () => {
-    const database = await openForTest(await running().database());
+    const database = await openForTest(await getPair().createDatabase());
     await database.query("SELECT 1");
-    await running().killPrimary();
+    await getPair().killPrimary();
     await expect(database.query("SELECT $1::int AS a", [1])).rejects.toThrow(/no server takes writes \(.*standby/);
-    await running().promote();
+    await getPair().promote();
     expect(await database.query("SELECT $1::int AS a", [1])).toEqual([{ a: 1 }]);
-    await running().join();
+    await getPair().rejoinReplicas();
   });
 
   describe("durability", () => {
-    beforeEach(() => running().setSynchronous(true));
-    const look = async (durability: "synchronous" | "local") => {
-      const urls = (await running().database()).split(",");
+    beforeEach(() => getPair().setSynchronous(true));
+    const checkDurability = async (durability: "synchronous" | "local") => {
+      const urls = (await getPair().createDatabase()).split(",");
       const deployment = connectToPrimary({ urls, durability });
       onTestFinished(() => deployment.close());
       return await deployment.durability();
     };
 
     test("commits that wait for a replica are durable", async () => {
-      expect(await look("synchronous")).toEqual({ isDurable: true });
+      expect(await checkDurability("synchronous")).toEqual({ isDurable: true });
     });
 
     test("replicas that no commit waits for are refused, whatever was meant", async () => {
-      await running().setSynchronous(false);
-      expect(await look("synchronous")).toMatchObject({
+      await getPair().setSynchronous(false);
+      expect(await checkDurability("synchronous")).toMatchObject({
         isDurable: false,
         trouble: expect.stringContaining("synchronous_standby_names is empty"),
         next: expect.stringContaining("ANY 1 (a, b)"),
       });
-      expect(await look("local")).toMatchObject({
+      expect(await checkDurability("local")).toMatchObject({
         isDurable: false,
         trouble: expect.stringContaining("replicas that no commit waits for"),
       });
     });
 
     test("one server without replicas is durable where that is meant, and not where nobody said so", async () => {
-      await running().setSynchronous(false);
-      await running().cutReplicas();
-      expect(await look("local")).toEqual({ isDurable: true });
-      expect(await look("synchronous")).toMatchObject({
+      await getPair().setSynchronous(false);
+      await getPair().cutReplicas();
+      expect(await checkDurability("local")).toEqual({ isDurable: true });
+      expect(await checkDurability("synchronous")).toMatchObject({
         isDurable: false,
         next: expect.stringContaining("MIC_DATABASE_DURABILITY=local"),
       });
-      await running().join();
+      await getPair().rejoinReplicas();
     });
 
     test("replicas that commits wait for, and that are not there, are told of: every write hangs", async () => {
-      const urls = (await running().database()).split(",");
-      await running().cutReplicas();
+      const urls = (await getPair().createDatabase()).split(",");
+      await getPair().cutReplicas();
       const deployment = connectToPrimary({ urls, durability: "synchronous" });
       onTestFinished(() => deployment.close());
       expect(await deployment.durability()).toMatchObject({
         isDurable: false,
         trouble: expect.stringContaining("Every write hangs"),
       });
-      await running().join();
+      await getPair().rejoinReplicas();
     });
 
     test("a database that is not there is not durable, and that is no rejection", async () => {
@@ -198,8 +200,8 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
   });
 
   describe("notices", () => {
-    async function instances(count: number) {
-      const urls = await running().database();
+    async function createListeners(count: number) {
+      const urls = await getPair().createDatabase();
       return await Promise.all(
         Array.from({ length: count }, async () => {
           const { query } = await openForTest(urls);
@@ -207,19 +209,19 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
           onTestFinished(() => notices.close());
           const received: string[] = [];
           const state = { heard: received, missed: 0 };
-          const leave = notices.on(
+          const unsubscribe = notices.on(
             "mic_teams",
             (text) => received.push(text),
             () => (state.missed += 1),
           );
           await notices.waitUntilListening();
-          return { notices, state, leave };
+          return { notices, state, leave: unsubscribe };
         }),
       );
     }
 
     test("are heard by all, in order, on their own channel, until they are left", async () => {
-      const [one, two] = await instances(2);
+      const [one, two] = await createListeners(2);
       if (!one || !two) throw new Error("two were asked for");
       await one.notices.send("mic_moves", "elsewhere");
       await one.notices.send("mic_teams", "first");
@@ -233,24 +235,24 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     });
 
     test("that are too long are refused before they are sent, by what they weigh", async () => {
-      const [one] = await instances(1);
+      const [one] = await createListeners(1);
       await expect(one?.notices.send("mic_teams", "é".repeat(MAX_NOTICE_BYTES / 2 + 1))).rejects.toThrow(NoticeTooLong);
       expect(() => one?.notices.on("mic; DROP TABLE actions", () => undefined)).toThrow(TypeError);
     });
 
     test("after a broken connection and after a failover they are heard again, and whoever listens is told of the gap", async () => {
-      const [one, two] = await instances(2);
+      const [one, two] = await createListeners(2);
       if (!one || !two) throw new Error("two were asked for");
-      await running().run(
+      await getPair().run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp notices'",
       );
       for (const { state } of [one, two]) await expect.poll(() => state.missed, { timeout: 10_000 }).toBe(1);
-      await running().killPrimary();
-      await running().promote();
+      await getPair().killPrimary();
+      await getPair().promote();
       for (const { state } of [one, two]) await expect.poll(() => state.missed, { timeout: 15_000 }).toBe(2);
       await one.notices.send("mic_teams", "again");
       for (const { state } of [one, two]) await expect.poll(() => state.heard).toEqual(["again"]);
-      await running().join();
+      await getPair().rejoinReplicas();
     });
   });
 });

@@ -5,8 +5,8 @@ import { type Journal, type NewAction, openJournal, type Resolution } from "../.
 import { countUnresolved, listActions } from "../../src/actions/listing.ts";
 import type { Database, SqlValue } from "../../src/actions/store/database.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
-import type { Place } from "./place.ts";
-import { newAction, reading } from "./samples.ts";
+import type { JournalLocation } from "./journal-location.ts";
+import { createServiceActionsFor, newAction } from "./samples.ts";
 
 const LATER = 5_000;
 
@@ -19,10 +19,10 @@ interface RecordedQuery {
 }
 
 /** The journal at a place, with a clock that goes on by a second each time it is looked at, and what it asked its database. */
-async function openAt(driver: Driver, place: Place) {
-  const database = await driver.open(place);
+async function openRecordedJournal(driver: Driver, location: JournalLocation) {
+  const database = await driver.openDatabase(location);
   const queries: RecordedQuery[] = [];
-  const watched: Database = {
+  const recordingDatabase: Database = {
     ...database,
     query(sql, values = []) {
       queries.push({ sql, values });
@@ -31,7 +31,7 @@ async function openAt(driver: Driver, place: Place) {
   };
   let nowMs = 1_800_000_000_000;
   const now = () => (nowMs += 1_000);
-  const journal = await openJournal(watched, { owner: "one", now });
+  const journal = await openJournal(recordingDatabase, { owner: "one", now });
   return { database, journal, asked: queries, now };
 }
 
@@ -46,15 +46,19 @@ const createResolution = (state: Resolution["state"], resourceId?: string, kind?
   resourceId,
 });
 
-async function put(journal: Journal, action: Partial<NewAction> & { readonly key: string }, ends?: Resolution) {
+async function insertAction(
+  journal: Journal,
+  action: Partial<NewAction> & { readonly key: string },
+  resolution?: Resolution,
+) {
   const about = String(parseCanonicalArguments(action.arguments ?? args(""))["jobId"] ?? "");
-  const open = await journal.insert(newAction({ about, fingerprint: action.key, ...action }));
-  if (!open) throw new Error("not inserted");
-  if (ends) await journal.resolve(open, ends);
+  const inserted = await journal.insert(newAction({ about, fingerprint: action.key, ...action }));
+  if (!inserted) throw new Error("not inserted");
+  if (resolution) await journal.resolve(inserted, resolution);
 }
 
 /** As many other actions as a busy journal has, each newer than what is asked about. */
-const fill = (database: Database, count: number) =>
+const insertManyActions = (database: Database, count: number) =>
   database.query(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
      INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state,
@@ -65,20 +69,24 @@ const fill = (database: Database, count: number) =>
 
 describeEachDriver((driver) => {
   test("what was done about a job: what is unsettled, then what succeeded, then what was refused; the latest first", async () => {
-    const { journal } = await openAt(driver, await driver.place());
+    const { journal } = await openRecordedJournal(driver, await driver.createLocation());
     const about = { path: pathOf("job-1"), arguments: args("job-1"), tool: "retry_job" };
-    await put(journal, { ...about, key: "unknown" }, createResolution("unknown", undefined, "conflict"));
-    await put(journal, { ...about, key: "first" }, createResolution("succeeded", "job-2"));
-    await put(journal, { ...about, key: "second" }, createResolution("succeeded", "job-3"));
-    await put(journal, { ...about, key: "refused" }, createResolution("rejected", undefined, "conflict"));
-    await put(
+    await insertAction(journal, { ...about, key: "unknown" }, createResolution("unknown", undefined, "conflict"));
+    await insertAction(journal, { ...about, key: "first" }, createResolution("succeeded", "job-2"));
+    await insertAction(journal, { ...about, key: "second" }, createResolution("succeeded", "job-3"));
+    await insertAction(journal, { ...about, key: "refused" }, createResolution("rejected", undefined, "conflict"));
+    await insertAction(
       journal,
       { ...about, key: "other job", path: pathOf("job-10"), arguments: args("job-10") },
       createResolution("succeeded", "job-11"),
     );
-    await put(journal, { ...about, key: "other service", service: "another" }, createResolution("succeeded", "job-12"));
-    await put(journal, { key: "a submission" }, createResolution("succeeded", "job-1"));
-    const found = await reading(journal).listByResource("job-1");
+    await insertAction(
+      journal,
+      { ...about, key: "other service", service: "another" },
+      createResolution("succeeded", "job-12"),
+    );
+    await insertAction(journal, { key: "a submission" }, createResolution("succeeded", "job-1"));
+    const found = await createServiceActionsFor(journal).listByResource("job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     expect(found[0]).toEqual({
       tool: "retry_job",
@@ -89,36 +97,40 @@ describeEachDriver((driver) => {
       isRefused: true,
     });
     expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
-    expect(await reading(journal).listByResource("job-2")).toEqual([]);
+    expect(await createServiceActionsFor(journal).listByResource("job-2")).toEqual([]);
   });
 
   test("a job is found by its id, whatever is in it", async () => {
-    const { journal } = await openAt(driver, await driver.place());
+    const { journal } = await openRecordedJournal(driver, await driver.createLocation());
     for (const jobId of ["a:b", "job/1 %25", "é🍨", "%", "retries"]) {
-      await put(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
-      const found = await reading(journal).listByResource(jobId);
+      await insertAction(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
+      const found = await createServiceActionsFor(journal).listByResource(jobId);
       expect(found.map(({ arguments: { jobId: id } }) => id)).toEqual([jobId]);
       expect(await journal.find("service", jobId)).toMatchObject({ about: jobId });
     }
   });
 
   test("what made a job is known, however much was done since", async () => {
-    const { database, journal } = await openAt(driver, await driver.place());
+    const { database, journal } = await openRecordedJournal(driver, await driver.createLocation());
     const restart = JSON.stringify({ retryMode: "RESTART" });
-    await put(
+    await insertAction(
       journal,
       { key: "maker", path: pathOf("job-1"), arguments: restart },
       createResolution("succeeded", "job-2"),
     );
-    await fill(database, LATER);
-    expect(await reading(journal).findCreationArguments("job-2")).toEqual({ retryMode: "RESTART" });
-    expect(await reading(journal, "another").findCreationArguments("job-2")).toBeUndefined();
-    expect(await reading(journal).findCreationArguments("job-1")).toBeUndefined();
+    await insertManyActions(database, LATER);
+    expect(await createServiceActionsFor(journal).findCreationArguments("job-2")).toEqual({ retryMode: "RESTART" });
+    expect(await createServiceActionsFor(journal, "another").findCreationArguments("job-2")).toBeUndefined();
+    expect(await createServiceActionsFor(journal).findCreationArguments("job-1")).toBeUndefined();
   });
 
   test.each<[string, readonly string[], (journal: Journal) => Promise<unknown>]>([
-    ["what was done about a job", ["actions_about"], (journal) => reading(journal).listByResource("about-7")],
-    ["what made it", ["actions_made"], (journal) => reading(journal).findCreationArguments("made-7")],
+    [
+      "what was done about a job",
+      ["actions_about"],
+      (journal) => createServiceActionsFor(journal).listByResource("about-7"),
+    ],
+    ["what made it", ["actions_made"], (journal) => createServiceActionsFor(journal).findCreationArguments("made-7")],
     [
       "the latest action with a fingerprint",
       ["actions_(?:by_fingerprint|slot)"],
@@ -144,11 +156,15 @@ describeEachDriver((driver) => {
       ["actions_by_time"],
       (journal) => listActions(journal, { service: undefined, state: "succeeded", limit: 20 }),
     ],
-    ["the unresolved ones", ["actions_(?:unresolved|by_state)"], (journal) => reading(journal).listUnresolved()],
+    [
+      "the unresolved ones",
+      ["actions_(?:unresolved|by_state)"],
+      (journal) => createServiceActionsFor(journal).listUnresolved(),
+    ],
     ["the unresolved ones of all", ["actions_unresolved"], countUnresolved],
   ])("%s is found by an index, not among all actions of the service", async (_what, indexes, runQuery) => {
-    const { database, journal, asked } = await openAt(driver, await driver.place());
-    await fill(database, LATER);
+    const { database, journal, asked } = await openRecordedJournal(driver, await driver.createLocation());
+    await insertManyActions(database, LATER);
     // SQLite is never told what its tables hold; PostgreSQL finds it out.
     if (driver.hasStatistics) await database.query("ANALYZE");
     asked.length = 0;

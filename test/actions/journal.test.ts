@@ -13,26 +13,34 @@ import { type ActionState, type Journal, openJournal, type Resolution } from "..
 import { countUnresolved, listActions } from "../../src/actions/listing.ts";
 import { DevelopmentJournal, JOURNAL_VERSION, NewerJournal } from "../../src/actions/store/schema.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
-import type { Place } from "./place.ts";
-import { GONE, newAction, REJECTED, reading, SUCCEEDED, storedAction, UNKNOWN } from "./samples.ts";
+import type { JournalLocation } from "./journal-location.ts";
+import {
+  createServiceActionsFor,
+  DEAD_OWNER,
+  newAction,
+  REJECTED,
+  SUCCEEDED,
+  storedAction,
+  UNKNOWN,
+} from "./samples.ts";
 
 const HOUR_MS = 3_600_000;
 
 interface Bench {
   readonly clock: { nowMs: number };
-  readonly place: Place;
+  readonly location: JournalLocation;
   /** Another process's view of the same journal. */
-  as(owner: string): Promise<Journal>;
+  openJournalAs(owner: string): Promise<Journal>;
 }
 
-async function bench(driver: Driver): Promise<Bench> {
+async function createBench(driver: Driver): Promise<Bench> {
   const clock = { nowMs: 1_800_000_000_000 };
-  const place = await driver.place();
+  const location = await driver.createLocation();
   return {
     clock,
-    place,
-    as: async (owner) =>
-      await openJournal(await driver.open(place), {
+    location,
+    openJournalAs: async (owner) =>
+      await openJournal(await driver.openDatabase(location), {
         owner,
         now: () => clock.nowMs,
       }),
@@ -51,44 +59,44 @@ const racer = build({
 
 /** What each of four real processes won, which had all opened the journal when `prepare` was called. */
 async function race(
-  place: Place,
+  location: JournalLocation,
   races: readonly string[],
   count: number,
   prepare: () => Promise<void>,
 ): Promise<string[][]> {
-  const args = ["--input-type=module", "-e", (await racer) ?? "", JSON.stringify({ ...place, races, count })];
+  const args = ["--input-type=module", "-e", (await racer) ?? "", JSON.stringify({ ...location, races, count })];
   const racers = Array.from({ length: 4 }, () => spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] }));
   const outputs = racers.map(({ stdout }) => createInterface(stdout)[Symbol.asyncIterator]());
-  const lines = async () => (await Promise.all(outputs.map((output) => output.next()))).map(({ value }) => value);
+  const readLines = async () => (await Promise.all(outputs.map((output) => output.next()))).map(({ value }) => value);
   // At once, when each is ready: to open the journal, and for each race.
   for (let start = 0; start <= races.length; start++) {
-    await lines();
+    await readLines();
     if (start === 1) await prepare();
     for (const { stdin } of racers) stdin.write("go\n");
   }
-  return (await lines()).map((line): string[] => JSON.parse(line));
+  return (await readLines()).map((line): string[] => JSON.parse(line));
 }
 
 describeEachDriver((driver) => {
   /** The key of the action that a call without a key is. */
-  const liveKey = async (journal: Journal, fingerprint = "hash"): Promise<string | undefined> => {
+  const findLiveKey = async (journal: Journal, fingerprint = "hash"): Promise<string | undefined> => {
     const latest = await journal.findLatest("service", "submit_job", fingerprint);
     return latest?.isLive ? latest.action.key : undefined;
   };
 
-  async function inserted(journal: Journal, key: string, facts: Parameters<typeof newAction>[0] = {}) {
+  async function insertAction(journal: Journal, key: string, facts: Parameters<typeof newAction>[0] = {}) {
     const written = await journal.insert(newAction({ key, fingerprint: key, ...facts }));
     if (!written) throw new Error(`${key} was not inserted`);
     return written;
   }
 
-  async function ended(
+  async function insertResolved(
     journal: Journal,
     key: string,
     resolution: Resolution,
     facts: Parameters<typeof newAction>[0] = {},
   ) {
-    const written = await journal.resolve(await inserted(journal, key, facts), resolution);
+    const written = await journal.resolve(await insertAction(journal, key, facts), resolution);
     if (!written) throw new Error(`${key} was not resolved`);
     return written;
   }
@@ -96,18 +104,20 @@ describeEachDriver((driver) => {
   test.each(["job\u0000-1", "\ud800job", "\u001ajob", '"job"'])(
     "the journal keeps an id of any characters: %j",
     async (id) => {
-      const journal = await (await bench(driver)).as("one");
-      const written = await inserted(journal, "a", { about: id });
+      const journal = await (await createBench(driver)).openJournalAs("one");
+      const written = await insertAction(journal, "a", { about: id });
       expect(written.about).toBe(id);
       expect((await journal.resolve(written, { ...SUCCEEDED, resourceId: id }))?.resource_id).toBe(id);
-      expect(await reading(journal).findCreationArguments(id)).toEqual({});
-      expect((await reading(journal).listByResource(id)).map(({ idempotencyKey }) => idempotencyKey)).toEqual(["a"]);
+      expect(await createServiceActionsFor(journal).findCreationArguments(id)).toEqual({});
+      expect(
+        (await createServiceActionsFor(journal).listByResource(id)).map(({ idempotencyKey }) => idempotencyKey),
+      ).toEqual(["a"]);
     },
   );
 
   test("a new action is recorded as it is and found by its key", async () => {
-    const { clock, as } = await bench(driver);
-    const journal = await as("one");
+    const { clock, openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
     const body = JSON.stringify({ reason: 'é🍨\u0000\ud800"\\', n: 1e21 });
     const action = newAction({ body, arguments: body, ifMatch: '"7"' });
     const written = await journal.insert(action);
@@ -129,15 +139,15 @@ describeEachDriver((driver) => {
   });
 
   test("the upstream key is kept beside the action's own key", async () => {
-    const journal = await (await bench(driver)).as("one");
+    const journal = await (await createBench(driver)).openJournalAs("one");
     await journal.insert(newAction({ isExplicit: true, upstreamKey: "mic-upstream" }));
     expect(await journal.find("service", "key-0000")).toMatchObject({ key: "key-0000", upstream_key: "mic-upstream" });
     expect(await journal.find("service", "mic-upstream")).toBeUndefined();
   });
 
   test("a key exists once for each service, whichever process inserts it first", async () => {
-    const { as } = await bench(driver);
-    const [one, two] = [await as("one"), await as("two")];
+    const { openJournalAs } = await createBench(driver);
+    const [one, two] = [await openJournalAs("one"), await openJournalAs("two")];
     expect(await one.insert(newAction({ isExplicit: true }))).toBeDefined();
     expect(await two.insert(newAction({ isExplicit: true, fingerprint: "other" }))).toBeUndefined();
     expect(await two.insert(newAction({ fingerprint: "other" })), "agreed to by a user").toBeUndefined();
@@ -151,33 +161,33 @@ describeEachDriver((driver) => {
   ])(
     "an action that is %s is the same call without a key, and no second one is inserted",
     async (_state, resolution) => {
-      const { clock, as } = await bench(driver);
-      const [one, two] = [await as("one"), await as("two")];
-      const first = await inserted(one, "first", { fingerprint: "hash" });
+      const { clock, openJournalAs } = await createBench(driver);
+      const [one, two] = [await openJournalAs("one"), await openJournalAs("two")];
+      const first = await insertAction(one, "first", { fingerprint: "hash" });
       if (resolution) await one.resolve(first, resolution);
       clock.nowMs += DEDUPLICATION_WINDOW_MS - 1;
       expect(await two.insert(newAction({ key: "second" }))).toBeUndefined();
-      expect(await liveKey(two)).toBe("first");
+      expect(await findLiveKey(two)).toBe("first");
       expect(await two.findLatest("service", "retry_job", "hash")).toBeUndefined();
       expect(await two.findLatest("another service", "submit_job", "hash")).toBeUndefined();
       clock.nowMs += 1;
       expect(await two.insert(newAction({ key: "third", isExplicit: true })), "a key of its own").toBeDefined();
-      expect(await liveKey(two), "the latest").toBe("third");
+      expect(await findLiveKey(two), "the latest").toBe("third");
     },
   );
 
   test("a live action under a key of its own bars the insert without a key", async () => {
-    const journal = await (await bench(driver)).as("one");
-    await inserted(journal, "own", { fingerprint: "hash", isExplicit: true });
+    const journal = await (await createBench(driver)).openJournalAs("one");
+    await insertAction(journal, "own", { fingerprint: "hash", isExplicit: true });
     expect(await journal.insert(newAction({ key: "second" }))).toBeUndefined();
   });
 
   test("a success gives up its slot after the window, which replays do not extend", async () => {
-    const { clock, as } = await bench(driver);
-    const journal = await as("one");
-    await ended(journal, "first", SUCCEEDED, { fingerprint: "hash" });
+    const { clock, openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
+    await insertResolved(journal, "first", SUCCEEDED, { fingerprint: "hash" });
     clock.nowMs += DEDUPLICATION_WINDOW_MS - 1;
-    expect(await liveKey(journal)).toBe("first");
+    expect(await findLiveKey(journal)).toBe("first");
     clock.nowMs += 1;
     expect(await journal.findLatest("service", "submit_job", "hash")).toMatchObject({
       isLive: false,
@@ -192,57 +202,57 @@ describeEachDriver((driver) => {
     ["forward by 25 h", 25 * HOUR_MS, undefined],
     ["back by a year, from a clock that was ahead", -365 * 24 * HOUR_MS, undefined],
   ])("a clock that is set %s after a success leaves it live or not: %s ms, %s", async (_how, byMs, live) => {
-    const { clock, as } = await bench(driver);
-    const journal = await as("one");
-    await ended(journal, "first", SUCCEEDED, { fingerprint: "hash" });
+    const { clock, openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
+    await insertResolved(journal, "first", SUCCEEDED, { fingerprint: "hash" });
     clock.nowMs += byMs;
-    expect(await liveKey(journal)).toBe(live);
+    expect(await findLiveKey(journal)).toBe(live);
   });
 
   test.each([-5 * HOUR_MS, 25 * HOUR_MS])(
     "a clock that is set by %s ms never lets a second action in while the first is in progress or unknown",
     async (byMs) => {
-      const { clock, as } = await bench(driver);
-      const journal = await as("one");
-      const first = await inserted(journal, "first", { fingerprint: "hash" });
+      const { clock, openJournalAs } = await createBench(driver);
+      const journal = await openJournalAs("one");
+      const first = await insertAction(journal, "first", { fingerprint: "hash" });
       clock.nowMs += byMs;
       expect(await journal.insert(newAction({ key: "second" }))).toBeUndefined();
       await journal.resolve(first, UNKNOWN);
       clock.nowMs += byMs;
       expect(await journal.insert(newAction({ key: "third" }))).toBeUndefined();
-      expect(await liveKey(journal)).toBe("first");
+      expect(await findLiveKey(journal)).toBe("first");
     },
   );
 
   test("a rejected action does not count: the same call is a new action at once", async () => {
-    const journal = await (await bench(driver)).as("one");
-    await ended(journal, "first", REJECTED, { fingerprint: "hash" });
+    const journal = await (await createBench(driver)).openJournalAs("one");
+    await insertResolved(journal, "first", REJECTED, { fingerprint: "hash" });
     expect(await journal.findLatest("service", "submit_job", "hash")).toBeUndefined();
     expect(await journal.insert(newAction({ key: "second" }))).toBeDefined();
   });
 
   test("a later identical success supersedes an action that stayed unknown", async () => {
-    const { clock, as } = await bench(driver);
-    const journal = await as("one");
-    await ended(journal, "lost", UNKNOWN, { fingerprint: "hash" });
+    const { clock, openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
+    await insertResolved(journal, "lost", UNKNOWN, { fingerprint: "hash" });
     clock.nowMs += 1;
-    await ended(journal, "again", SUCCEEDED, { fingerprint: "hash", isExplicit: true });
-    expect(await liveKey(journal)).toBe("again");
-    const [row] = await reading(journal).listUnresolved();
+    await insertResolved(journal, "again", SUCCEEDED, { fingerprint: "hash", isExplicit: true });
+    expect(await findLiveKey(journal)).toBe("again");
+    const [row] = await createServiceActionsFor(journal).listUnresolved();
     expect(row).toMatchObject({ idempotencyKey: "lost", supersededBy: "again" });
     clock.nowMs += DEDUPLICATION_WINDOW_MS;
-    expect(await liveKey(journal), "the unknown one does not come back").toBeUndefined();
+    expect(await findLiveKey(journal), "the unknown one does not come back").toBeUndefined();
     expect(await journal.insert(newAction({ key: "daily" })), "nor does it keep its slot").toMatchObject({
       key: "daily",
     });
   });
 
   test("inputs that were registered here are found by their ids, and kept as long as jobs use them", async () => {
-    const { clock, as } = await bench(driver);
-    const journal = await as("one");
+    const { clock, openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
     const register = async (n: number) => {
       const args = canonicalArguments({ workspaceId: "w", inputKind: "M4_FILE", referenceId: `devfile_${n}` });
-      await ended(
+      await insertResolved(
         journal,
         `r${n}`,
         { ...SUCCEEDED, resourceId: `input-${n}` },
@@ -262,13 +272,13 @@ describeEachDriver((driver) => {
   });
 
   test("an action is taken over when no process works on it, and by one process only", async () => {
-    const { clock, as } = await bench(driver);
-    const [one, two, three] = [await as("one"), await as("two"), await as("three")];
-    const open = await inserted(one, "a");
-    expect(await two.claim(open, false), "its owner is alive").toBeUndefined();
-    const claimed = await two.claim(open, true);
+    const { clock, openJournalAs } = await createBench(driver);
+    const [one, two, three] = [await openJournalAs("one"), await openJournalAs("two"), await openJournalAs("three")];
+    const action = await insertAction(one, "a");
+    expect(await two.claim(action, false), "its owner is alive").toBeUndefined();
+    const claimed = await two.claim(action, true);
     expect(claimed).toMatchObject({ owner: "two", state: "in_progress", attempts: 1, indeterminate: 1, body: "{}" });
-    expect(await three.claim(open, true), "it has another owner now").toBeUndefined();
+    expect(await three.claim(action, true), "it has another owner now").toBeUndefined();
     if (!claimed) throw new Error("not claimed");
     clock.nowMs += 1;
     await two.heartbeat();
@@ -282,38 +292,38 @@ describeEachDriver((driver) => {
     ["unknown", UNKNOWN, { state: "in_progress", attempts: 2, indeterminate: 1 }],
     ["rejected", REJECTED, { state: "in_progress", attempts: 2, indeterminate: 0 }],
   ])("an action that is %s can be taken up again", async (_state, resolution, expected) => {
-    const journal = await (await bench(driver)).as("one");
-    expect(await journal.claim(await ended(journal, "a", resolution), false)).toMatchObject(expected);
+    const journal = await (await createBench(driver)).openJournalAs("one");
+    expect(await journal.claim(await insertResolved(journal, "a", resolution), false)).toMatchObject(expected);
   });
 
   test("an action that succeeded cannot be taken up again", async () => {
-    const journal = await (await bench(driver)).as("one");
-    expect(await journal.claim(await ended(journal, "a", SUCCEEDED), true)).toBeUndefined();
+    const journal = await (await createBench(driver)).openJournalAs("one");
+    expect(await journal.claim(await insertResolved(journal, "a", SUCCEEDED), true)).toBeUndefined();
   });
 
   test("the age of an unknown outcome counts from when the API may have received the key", async () => {
-    const { clock, as } = await bench(driver);
-    const journal = await as("one");
+    const { clock, openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
     const begunAt = clock.nowMs;
-    const open = await ended(journal, "a", REJECTED);
+    const action = await insertResolved(journal, "a", REJECTED);
     clock.nowMs += 24 * HOUR_MS;
     const sentAt = clock.nowMs;
-    expect(await journal.claim(open, false), "nothing had happened before").toMatchObject({
+    expect(await journal.claim(action, false), "nothing had happened before").toMatchObject({
       created_at: begunAt,
       first_sent_at: sentAt,
     });
-    await journal.resolve(open, UNKNOWN);
+    await journal.resolve(action, UNKNOWN);
     clock.nowMs += 24 * HOUR_MS;
-    expect(await journal.claim(open, false), "unknown since then").toMatchObject({ first_sent_at: sentAt });
+    expect(await journal.claim(action, false), "unknown since then").toMatchObject({ first_sent_at: sentAt });
   });
 
   test("only its owner resolves an action, once", async () => {
-    const { clock, as } = await bench(driver);
-    const [one, two] = [await as("one"), await as("two")];
-    const open = await inserted(one, "a");
-    expect(await two.resolve(open, SUCCEEDED)).toBeUndefined();
+    const { clock, openJournalAs } = await createBench(driver);
+    const [one, two] = [await openJournalAs("one"), await openJournalAs("two")];
+    const action = await insertAction(one, "a");
+    expect(await two.resolve(action, SUCCEEDED)).toBeUndefined();
     clock.nowMs += 5;
-    expect(await one.resolve(open, SUCCEEDED)).toMatchObject({
+    expect(await one.resolve(action, SUCCEEDED)).toMatchObject({
       state: "succeeded",
       attempts: 1,
       outcome: SUCCEEDED.outcome,
@@ -322,8 +332,8 @@ describeEachDriver((driver) => {
       resolved_at: clock.nowMs,
       created_at: clock.nowMs - 5,
     });
-    expect(await one.resolve(open, UNKNOWN)).toBeUndefined();
-    const lost = await inserted(one, "lost");
+    expect(await one.resolve(action, UNKNOWN)).toBeUndefined();
+    const lost = await insertAction(one, "lost");
     await two.claim(lost, true);
     expect(await one.resolve(lost, SUCCEEDED), "taken over").toBeUndefined();
   });
@@ -336,15 +346,15 @@ describeEachDriver((driver) => {
   ] as const;
 
   test("lists the latest first by service and state, and counts all", async () => {
-    const { clock, as } = await bench(driver);
-    const journal = await as("one");
+    const { clock, openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
     for (const [key, resolution] of FOUR) {
       clock.nowMs += 1;
-      const open = await inserted(journal, key);
-      if (resolution) await journal.resolve(open, resolution);
+      const action = await insertAction(journal, key);
+      if (resolution) await journal.resolve(action, resolution);
     }
     clock.nowMs += 1;
-    await inserted(journal, "e", { service: "another" });
+    await insertAction(journal, "e", { service: "another" });
     const keys = async (service: string | undefined, state: ActionState | undefined, limit: number) =>
       (await listActions(journal, { service, state, limit })).actions
         .map(({ idempotencyKey }) => idempotencyKey)
@@ -360,29 +370,29 @@ describeEachDriver((driver) => {
   });
 
   test("prunes actions in every state that have not changed for so long", async () => {
-    const { clock, as } = await bench(driver);
-    const journal = await as("one");
+    const { clock, openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
     for (const [key, resolution] of FOUR) {
-      const open = await inserted(journal, key);
-      if (resolution) await journal.resolve(open, resolution);
+      const action = await insertAction(journal, key);
+      if (resolution) await journal.resolve(action, resolution);
     }
     clock.nowMs += 1000;
-    await ended(journal, "late", SUCCEEDED);
+    await insertResolved(journal, "late", SUCCEEDED);
     expect(await journal.prune(999)).toBe(false);
     const { actions } = await listActions(journal, { service: "service", state: undefined, limit: 10 });
     expect(actions.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["late"]);
   });
 
   test("keeps any text that JSON can hold, byte for byte", async () => {
-    const { as } = await bench(driver);
-    const journal = await as("one");
+    const { openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
     let n = 0;
     await fc.assert(
       fc.asyncProperty(fc.json(), fc.string({ unit: "binary" }), async (body, text) => {
         const key = `key-${++n}`;
         const outcome = JSON.stringify(text);
-        const open = await inserted(journal, key, { body, arguments: body });
-        await journal.resolve(open, { ...SUCCEEDED, outcome });
+        const action = await insertAction(journal, key, { body, arguments: body });
+        await journal.resolve(action, { ...SUCCEEDED, outcome });
         expect(await journal.find("service", key)).toMatchObject({ body, arguments: body, outcome });
       }),
       { numRuns: 50 },
@@ -390,18 +400,18 @@ describeEachDriver((driver) => {
   });
 
   test("a journal of a later version is refused", async () => {
-    const { place, as } = await bench(driver);
-    await as("one");
-    const database = await driver.open(place);
+    const { location, openJournalAs } = await createBench(driver);
+    await openJournalAs("one");
+    const database = await driver.openDatabase(location);
     await database.query("INSERT INTO journal_version (version) VALUES ($1)", [JOURNAL_VERSION + 1]);
-    await expect(as("two")).rejects.toThrow(NewerJournal);
-    await expect(as("two")).rejects.toThrow(String(JOURNAL_VERSION + 1));
+    await expect(openJournalAs("two")).rejects.toThrow(NewerJournal);
+    await expect(openJournalAs("two")).rejects.toThrow(String(JOURNAL_VERSION + 1));
   });
 
   test("a running process inserts nothing once a later version has changed the tables", async () => {
-    const { place, as } = await bench(driver);
-    const journal = await as("one");
-    const database = await driver.open(place);
+    const { location, openJournalAs } = await createBench(driver);
+    const journal = await openJournalAs("one");
+    const database = await driver.openDatabase(location);
     await database.query("INSERT INTO journal_version (version) VALUES ($1)", [JOURNAL_VERSION + 1]);
     for (const isExplicit of [true, false])
       await expect(journal.insert(newAction({ isExplicit }))).rejects.toThrow(NewerJournal);
@@ -409,31 +419,31 @@ describeEachDriver((driver) => {
   });
 
   test("a journal of a later version that only adds to it is used, and left as it is", async () => {
-    const { place, as } = await bench(driver);
-    await as("one");
-    const database = await driver.open(place);
+    const { location, openJournalAs } = await createBench(driver);
+    await openJournalAs("one");
+    const database = await driver.openDatabase(location);
     const later = [JOURNAL_VERSION + 1, JOURNAL_VERSION];
     await database.query("INSERT INTO journal_version (version, needs) VALUES ($1, $2)", later);
     await database.query("ALTER TABLE actions ADD COLUMN later TEXT NOT NULL DEFAULT 'x'");
-    const journal = await as("two");
-    expect(await ended(journal, "a", SUCCEEDED)).toMatchObject({ state: "succeeded" });
+    const journal = await openJournalAs("two");
+    expect(await insertResolved(journal, "a", SUCCEEDED)).toMatchObject({ state: "succeeded" });
     expect(await database.query("SELECT version FROM journal_version")).toHaveLength(2);
   });
 
   test.each([1, 7])("a journal of development version %s is refused", async (version) => {
-    const { place, as } = await bench(driver);
-    const database = await driver.open(place);
+    const { location, openJournalAs } = await createBench(driver);
+    const database = await driver.openDatabase(location);
     await database.query("CREATE TABLE journal_version (version INTEGER NOT NULL)");
     await database.query("INSERT INTO journal_version (version) VALUES ($1)", [version]);
-    await expect(as("one")).rejects.toThrow(DevelopmentJournal);
+    await expect(openJournalAs("one")).rejects.toThrow(DevelopmentJournal);
     expect(await database.query("SELECT version FROM journal_version"), "and left as it is").toEqual([{ version }]);
   });
 
   test("the journal is created once, and opened again as it is", async () => {
-    const { place, as } = await bench(driver);
-    await (await as("one")).insert(newAction());
-    expect(await (await as("two")).find("service", "key-0000")).toBeDefined();
-    const rows = await (await driver.open(place)).query("SELECT version FROM journal_version");
+    const { location, openJournalAs } = await createBench(driver);
+    await (await openJournalAs("one")).insert(newAction());
+    expect(await (await openJournalAs("two")).find("service", "key-0000")).toBeDefined();
+    const rows = await (await driver.openDatabase(location)).query("SELECT version FROM journal_version");
     expect(rows).toEqual([{ version: JOURNAL_VERSION }]);
   });
 
@@ -441,14 +451,14 @@ describeEachDriver((driver) => {
     ["with a free slot", false],
     ["with a slot that a success before the window holds", true],
   ])("of identical calls that are inserted at the same moment %s, one is recorded", async (_slot, isHeld) => {
-    const { clock, place, as } = await bench(driver);
-    const real = await driver.open(place);
+    const { clock, location, openJournalAs } = await createBench(driver);
+    const real = await driver.openDatabase(location);
     let { query } = real;
     const terms = { owner: "one", now: () => clock.nowMs };
     const one = await openJournal({ ...real, query: (sql, values) => query(sql, values) }, terms);
-    const two = await as("two");
+    const two = await openJournalAs("two");
     if (isHeld) {
-      await ended(two, "old", SUCCEEDED, { fingerprint: "hash" });
+      await insertResolved(two, "old", SUCCEEDED, { fingerprint: "hash" });
       clock.nowMs += DEDUPLICATION_WINDOW_MS;
     }
     let other: Promise<unknown> = Promise.resolve();
@@ -463,22 +473,23 @@ describeEachDriver((driver) => {
   });
 
   test("processes that open the journal at the same moment create it once, and win each race once", async () => {
-    const { place, as } = await bench(driver);
+    const { location, openJournalAs } = await createBench(driver);
     const [races, count] = [["insert", "twins", "expired", "claim"], 60];
     const won = (
-      await race(place, races, count, async () => {
-        const rows = await (await driver.open(place)).query("SELECT version FROM journal_version");
+      await race(location, races, count, async () => {
+        const rows = await (await driver.openDatabase(location)).query("SELECT version FROM journal_version");
         expect(rows).toHaveLength(1);
-        const dead = await as(GONE);
+        const dead = await openJournalAs(DEAD_OWNER);
         for (let n = 0; n < count; n++) {
           await dead.insert(newAction({ key: `claim-${n}`, fingerprint: `claim-${n}`, isExplicit: true }));
           // It succeeded before the window, by the clock of this test.
-          await ended(dead, `old-${n}`, SUCCEEDED, { fingerprint: `expired-${n}` });
+          await insertResolved(dead, `old-${n}`, SUCCEEDED, { fingerprint: `expired-${n}` });
         }
         const longAgo = Date.now() - 2 * DEDUPLICATION_WINDOW_MS;
-        await (await driver.open(place)).query("UPDATE actions SET resolved_at = $1 WHERE state = 'succeeded'", [
-          longAgo,
-        ]);
+        await (await driver.openDatabase(location)).query(
+          "UPDATE actions SET resolved_at = $1 WHERE state = 'succeeded'",
+          [longAgo],
+        );
       })
     ).flat();
     const all = races.flatMap((each) => Array.from({ length: count }, (_, n) => `${each}-${n}`));

@@ -3,60 +3,60 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { type Database, ResponseLost } from "../../src/actions/store/database.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { folderForTest } from "../support/home.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { newAction, SUCCEEDED } from "./samples.ts";
 
 const NOW = 1_800_000_000_000;
 
-type Loses = "the write" | "its answer";
+type LossPoint = "the write" | "its answer";
 
-async function bench() {
+async function createBench() {
   const real = await openSqlite(await folderForTest());
   onTestFinished(() => real.close());
-  let loses: Loses | undefined;
-  let between = async (): Promise<void> => undefined;
+  let pendingLoss: LossPoint | undefined;
+  let beforeRetry = async (): Promise<void> => undefined;
   let writes = 0;
   const database: Database = {
     ...real,
     async query(sql, values) {
       if (/^\s*SELECT/i.test(sql)) return await real.query(sql, values);
       writes += 1;
-      const how = loses;
-      loses = undefined;
-      const rows = how === "the write" ? [] : await real.query(sql, values);
-      if (how === undefined) return rows;
-      await between();
+      const loss = pendingLoss;
+      pendingLoss = undefined;
+      const rows = loss === "the write" ? [] : await real.query(sql, values);
+      if (loss === undefined) return rows;
+      await beforeRetry();
       throw new ResponseLost("Connection terminated unexpectedly");
     },
   };
-  const as = (owner: string, on: Database): Promise<Journal> => openJournal(on, { owner, now: () => NOW });
-  const [journal, other] = [await as("one", database), await as("other", real)];
+  const openJournalAs = (owner: string, on: Database): Promise<Journal> => openJournal(on, { owner, now: () => NOW });
+  const [journal, other] = [await openJournalAs("one", database), await openJournalAs("other", real)];
   writes = 0;
   return {
     journal,
     other,
     writes: () => writes,
     /** Of the next write; `then` happens before it is made once more. */
-    lose(what: Loses, then = async (): Promise<void> => undefined) {
-      loses = what;
-      between = then;
+    loseNext(what: LossPoint, then = async (): Promise<void> => undefined) {
+      pendingLoss = what;
+      beforeRetry = then;
     },
   };
 }
 
-test.each<Loses>(["the write", "its answer"])(
+test.each<LossPoint>(["the write", "its answer"])(
   "a new action is written and claimed, whatever was lost: %s",
   async (what) => {
-    const { journal, lose, writes } = await bench();
-    lose(what);
+    const { journal, loseNext, writes } = await createBench();
+    loseNext(what);
     expect(await journal.insert(newAction())).toMatchObject({ owner: "one", state: "in_progress", attempts: 0 });
     expect(writes()).toBe(2);
   },
 );
 
 test("a new action that another process has taken over meanwhile is that one's", async () => {
-  const { journal, other, lose } = await bench();
-  lose("its answer", async () => {
+  const { journal, other, loseNext } = await createBench();
+  loseNext("its answer", async () => {
     const written = await journal.find("service", "key-0000");
     if (written) await other.claim(written, true);
   });
@@ -65,41 +65,41 @@ test("a new action that another process has taken over meanwhile is that one's",
 });
 
 test("a new action that another process has made meanwhile is that one's", async () => {
-  const { journal, other, lose } = await bench();
-  lose("the write", async () => void (await other.insert(newAction())));
+  const { journal, other, loseNext } = await createBench();
+  loseNext("the write", async () => void (await other.insert(newAction())));
   expect(await journal.insert(newAction())).toBeUndefined();
 });
 
-test.each<Loses>(["the write", "its answer"])("an end is written down, whatever was lost: %s", async (what) => {
-  const { journal, lose } = await bench();
-  const open = await journal.insert(newAction());
-  if (!open) throw new Error("not inserted");
-  lose(what);
-  expect(await journal.resolve(open, SUCCEEDED)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
+test.each<LossPoint>(["the write", "its answer"])("an end is written down, whatever was lost: %s", async (what) => {
+  const { journal, loseNext } = await createBench();
+  const action = await journal.insert(newAction());
+  if (!action) throw new Error("not inserted");
+  loseNext(what);
+  expect(await journal.resolve(action, SUCCEEDED)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
 });
 
 test("an end that another process has written down meanwhile is not this one's", async () => {
-  const { journal, other, lose } = await bench();
-  const open = await journal.insert(newAction());
-  if (!open) throw new Error("not inserted");
-  lose("the write", async () => {
-    const claimed = await other.claim(open, true);
+  const { journal, other, loseNext } = await createBench();
+  const action = await journal.insert(newAction());
+  if (!action) throw new Error("not inserted");
+  loseNext("the write", async () => {
+    const claimed = await other.claim(action, true);
     if (claimed) await other.resolve(claimed, SUCCEEDED);
   });
-  expect(await journal.resolve(open, { ...SUCCEEDED, state: "unknown" })).toBeUndefined();
+  expect(await journal.resolve(action, { ...SUCCEEDED, state: "unknown" })).toBeUndefined();
   expect(await journal.find("service", "key-0000")).toMatchObject({ owner: "other", state: "succeeded" });
 });
 
-test.each<Loses>(["the write", "its answer"])("a claim is made, whatever was lost: %s", async (what) => {
-  const { journal, other, lose } = await bench();
-  const open = await other.insert(newAction());
-  if (!open) throw new Error("not inserted");
-  lose(what);
-  expect(await journal.claim(open, true)).toMatchObject({ owner: "one", indeterminate: 1, attempts: 1 });
+test.each<LossPoint>(["the write", "its answer"])("a claim is made, whatever was lost: %s", async (what) => {
+  const { journal, other, loseNext } = await createBench();
+  const action = await other.insert(newAction());
+  if (!action) throw new Error("not inserted");
+  loseNext(what);
+  expect(await journal.claim(action, true)).toMatchObject({ owner: "one", indeterminate: 1, attempts: 1 });
 });
 
 test("what is lost twice is an error", async () => {
-  const { journal, lose } = await bench();
-  lose("the write", async () => lose("the write"));
+  const { journal, loseNext } = await createBench();
+  loseNext("the write", async () => loseNext("the write"));
   await expect(journal.insert(newAction())).rejects.toThrow(ResponseLost);
 });

@@ -2,39 +2,39 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
 import { createLatch } from "../support/latch.ts";
-import { openOffice, refused, type Told } from "./workers.ts";
+import { type CallOutcome, createRefusal, openWorkerFixture } from "./workers.ts";
 
 const LEASE_MS = 30_000;
 const KEY = "a-key-of-its-own";
 
-const resultOf = (outcome: Told) => {
+const resultOf = (outcome: CallOutcome) => {
   if ("result" in outcome) return outcome.result;
   throw new Error(`it failed: ${JSON.stringify(outcome.facts)}`);
 };
-const factsOf = (outcome: Told) => {
+const factsOf = (outcome: CallOutcome) => {
   if ("facts" in outcome) return outcome.facts;
   throw new Error(`it succeeded: ${JSON.stringify(outcome.result)}`);
 };
 const never = () => new Promise<never>(() => undefined);
 
 test("while its owner lives, another process waits and hears the same", async () => {
-  const office = await openOffice();
-  const [one, two] = [await office.worker("one"), await office.worker("two")];
+  const fixture = await openWorkerFixture();
+  const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
   const { released, release } = createLatch();
   const first = one.call({ answer: () => released.then(() => "made") });
-  await expect.poll(() => office.sent.length).toBe(1);
+  await expect.poll(() => fixture.sent.length).toBe(1);
   const second = two.call();
-  await Promise.race([office.waits(5), second]);
+  await Promise.race([fixture.waitForSleeps(5), second]);
   release();
   expect(resultOf(await second)).toMatchObject({ ...resultOf(await first), replayed: true, origin: "replayed" });
-  expect(office.sent).toHaveLength(1);
+  expect(fixture.sent).toHaveLength(1);
 });
 
 test("an identical call that another process inserts between the look-up and the insert is the same action", async () => {
-  const office = await openOffice();
-  const one = await office.worker("one");
-  let first: Promise<Told> | undefined;
-  const two = await office.worker("two", (journal) => ({
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one");
+  let first: Promise<CallOutcome> | undefined;
+  const two = await fixture.startWorker("two", (journal) => ({
     ...journal,
     async insert(action) {
       first ??= one.call();
@@ -45,75 +45,77 @@ test("an identical call that another process inserts between the look-up and the
   const { idempotencyKey, replayed } = resultOf(await two.call());
   expect(replayed).toBe(true);
   expect(first && resultOf(await first)).toMatchObject({ idempotencyKey, replayed: false });
-  expect(office.sent).toHaveLength(1);
+  expect(fixture.sent).toHaveLength(1);
 });
 
 test("a call that waited for another returns the rejection that the other got, and a later call runs", async () => {
-  const office = await openOffice();
-  const [one, two] = [await office.worker("one"), await office.worker("two")];
+  const fixture = await openWorkerFixture();
+  const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
   const { released, release } = createLatch();
-  const first = one.call({ answer: () => released.then(() => Promise.reject(refused("rejected", { status: 422 }))) });
-  await expect.poll(() => office.sent.length).toBe(1);
+  const first = one.call({
+    answer: () => released.then(() => Promise.reject(createRefusal("rejected", { status: 422 }))),
+  });
+  await expect.poll(() => fixture.sent.length).toBe(1);
   const second = two.call();
-  await Promise.race([office.waits(5), second]);
+  await Promise.race([fixture.waitForSleeps(5), second]);
   release();
   expect(factsOf(await second)).toEqual(factsOf(await first));
-  expect(office.sent).toHaveLength(1);
+  expect(fixture.sent).toHaveLength(1);
   expect(resultOf(await two.call())).toMatchObject({ origin: "new", replayed: false });
-  expect(office.sent).toHaveLength(2);
+  expect(fixture.sent).toHaveLength(2);
 });
 
 test("an owner that is known to be dead is followed at once, with the doubt that it leaves", async () => {
-  const office = await openOffice();
-  const [one, two] = [await office.worker("one"), await office.worker("two")];
+  const fixture = await openWorkerFixture();
+  const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
   one.call({ answer: never });
-  await expect.poll(() => office.sent.length).toBe(1);
-  office.gone.add("one");
-  const startedAt = office.clock.nowMs;
+  await expect.poll(() => fixture.sent.length).toBe(1);
+  fixture.deadOwners.add("one");
+  const startedAt = fixture.clock.nowMs;
   const { attempts, idempotencyKey } = resultOf(await two.call());
-  expect(office.clock.nowMs).toBe(startedAt);
+  expect(fixture.clock.nowMs).toBe(startedAt);
   expect(attempts).toBe(2);
-  expect(office.sent.map(({ by, key, lost }) => ({ by, key, lost }))).toEqual([
+  expect(fixture.sent.map(({ by, key, lost }) => ({ by, key, lost }))).toEqual([
     { by: "one", key: idempotencyKey, lost: false },
     { by: "two", key: idempotencyKey, lost: true },
   ]);
 });
 
 test("an owner that gives no sign of life is followed when its lease has stood still, not before", async () => {
-  const office = await openOffice();
-  const [one, two] = [await office.worker("one"), await office.worker("two")];
+  const fixture = await openWorkerFixture();
+  const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
   one.call({ answer: never });
-  await expect.poll(() => office.sent.length).toBe(1);
-  const startedAt = office.clock.nowMs;
+  await expect.poll(() => fixture.sent.length).toBe(1);
+  const startedAt = fixture.clock.nowMs;
   expect(resultOf(await two.call()).attempts).toBe(2);
-  expect(office.clock.nowMs - startedAt).toBeGreaterThanOrEqual(LEASE_MS);
-  expect(office.sent.map(({ by }) => by)).toEqual(["one", "two"]);
+  expect(fixture.clock.nowMs - startedAt).toBeGreaterThanOrEqual(LEASE_MS);
+  expect(fixture.sent.map(({ by }) => by)).toEqual(["one", "two"]);
 });
 
 test("while an action is under way its lease moves, and not for longer", async () => {
-  const office = await openOffice();
-  const one = await office.worker("one");
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one");
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const { released, release } = createLatch();
   const call = one.call({ key: KEY, answer: () => released });
-  await expect.poll(() => office.sent.length).toBe(1);
+  await expect.poll(() => fixture.sent.length).toBe(1);
   for (let beat = 0; beat < 4; beat++) {
-    office.clock.nowMs += 10_000;
+    fixture.clock.nowMs += 10_000;
     vi.advanceTimersByTime(10_000);
-    await expect.poll(async () => (await office.find(KEY))?.lease_until).toBe(office.clock.nowMs + LEASE_MS);
+    await expect.poll(async () => (await fixture.find(KEY))?.lease_until).toBe(fixture.clock.nowMs + LEASE_MS);
   }
   release();
   await call;
   vi.advanceTimersByTime(20_000);
-  expect(await office.find(KEY)).toMatchObject({ state: "succeeded", lease_until: 0 });
+  expect(await fixture.find(KEY)).toMatchObject({ state: "succeeded", lease_until: 0 });
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test("an end that could not be written is told, and found out again at once by the process itself", async () => {
-  const office = await openOffice();
+  const fixture = await openWorkerFixture();
   let isFull = true;
-  const one = await office.worker("one", (journal) => ({
+  const one = await fixture.startWorker("one", (journal) => ({
     ...journal,
     resolve: async (...resolved) => {
       if (isFull) throw new Error("database or disk is full");
@@ -121,34 +123,34 @@ test("an end that could not be written is told, and found out again at once by t
     },
   }));
   expect(resultOf(await one.call({ key: KEY })).value).toBe("made");
-  expect(await office.find(KEY)).toMatchObject({ state: "in_progress" });
+  expect(await fixture.find(KEY)).toMatchObject({ state: "in_progress" });
   isFull = false;
-  const startedAt = office.clock.nowMs;
+  const startedAt = fixture.clock.nowMs;
   expect(resultOf(await one.call({ key: KEY })).attempts).toBe(2);
-  expect(office.clock.nowMs).toBe(startedAt);
-  expect(office.sent.map(({ lost }) => lost)).toEqual([false, true]);
+  expect(fixture.clock.nowMs).toBe(startedAt);
+  expect(fixture.sent.map(({ lost }) => lost)).toEqual([false, true]);
 });
 
 test("two calls at once under one key of their own send one request", async () => {
-  const office = await openOffice();
-  const one = await office.worker("one");
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one");
   const { released, release } = createLatch();
   const calls = [1, 2, 3].map(() => one.call({ key: KEY, answer: () => released.then(() => "made") }));
   // Two of them wait.
-  await Promise.race([office.waits(6), ...calls]);
+  await Promise.race([fixture.waitForSleeps(6), ...calls]);
   release();
   const results = (await Promise.all(calls)).map(resultOf);
   expect(results.map(({ replayed }) => replayed).sort()).toEqual([false, true, true]);
-  expect(office.sent).toHaveLength(1);
+  expect(fixture.sent).toHaveLength(1);
 });
 
 test("an action is in the journal when it is sent, and what is not there is not sent", async () => {
-  const office = await openOffice();
+  const fixture = await openWorkerFixture();
   let found: unknown;
-  const one = await office.worker("one");
-  await one.call({ key: KEY, answer: async () => (found = await office.find(office.sent[0]?.key ?? "")) });
-  expect(found).toMatchObject({ key: KEY, state: "in_progress", owner: "one", body: office.sent[0]?.body });
-  const two = await office.worker("two", (journal) => ({
+  const one = await fixture.startWorker("one");
+  await one.call({ key: KEY, answer: async () => (found = await fixture.find(fixture.sent[0]?.key ?? "")) });
+  expect(found).toMatchObject({ key: KEY, state: "in_progress", owner: "one", body: fixture.sent[0]?.body });
+  const two = await fixture.startWorker("two", (journal) => ({
     ...journal,
     insert: async () => {
       throw new Error("database or disk is full");
@@ -156,12 +158,12 @@ test("an action is in the journal when it is sent, and what is not there is not 
   }));
   const facts = factsOf(await two.call({ key: `${KEY}-2` }));
   expect(facts).toMatchObject({ kind: "internal", sideEffect: "none" });
-  expect(office.sent).toHaveLength(1);
+  expect(fixture.sent).toHaveLength(1);
 });
 
 test("what may have been written is not said to be nothing", async () => {
-  const office = await openOffice();
-  const one = await office.worker("one", (journal) => ({
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one", (journal) => ({
     ...journal,
     async insert(action) {
       await journal.insert(action);
@@ -169,25 +171,25 @@ test("what may have been written is not said to be nothing", async () => {
     },
   }));
   expect(factsOf(await one.call({ key: KEY }))).toMatchObject({ kind: "internal", sideEffect: "unknown" });
-  expect(await office.find(KEY)).toMatchObject({ state: "in_progress" });
-  expect(office.sent).toEqual([]);
+  expect(await fixture.find(KEY)).toMatchObject({ state: "in_progress" });
+  expect(fixture.sent).toEqual([]);
 });
 
 test("a fault of our own while sending leaves the outcome unknown", async () => {
-  const office = await openOffice();
-  const one = await office.worker("one");
-  const fault = async () => {
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one");
+  const throwTypeError = async () => {
     throw new TypeError("undefined is not a function");
   };
-  const facts = factsOf(await one.call({ answer: fault }));
+  const facts = factsOf(await one.call({ answer: throwTypeError }));
   expect(facts).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: true });
-  expect(await office.find(facts.idempotencyKey ?? "")).toMatchObject({ state: "unknown", attempts: 1 });
+  expect(await fixture.find(facts.idempotencyKey ?? "")).toMatchObject({ state: "unknown", attempts: 1 });
 });
 
 test("a journal that refuses a new action as one that it has, and shows none, is asked in vain no longer than the call lasts", async () => {
-  const office = await openOffice();
+  const fixture = await openWorkerFixture();
   let insertAttempts = 0;
-  const one = await office.worker("one", (journal) => ({
+  const one = await fixture.startWorker("one", (journal) => ({
     ...journal,
     insert: async () => {
       insertAttempts += 1;
@@ -195,7 +197,7 @@ test("a journal that refuses a new action as one that it has, and shows none, is
       return undefined;
     },
   }));
-  const startedAt = office.clock.nowMs;
+  const startedAt = fixture.clock.nowMs;
   const facts = factsOf(await one.call());
   expect(facts).toMatchObject({
     kind: "internal",
@@ -203,14 +205,14 @@ test("a journal that refuses a new action as one that it has, and shows none, is
     message: expect.stringMatching(/returns none/),
   });
   expect(facts.message).toMatch(/This call sent nothing/);
-  expect(insertAttempts, "with a pause in between").toBeLessThanOrEqual(1 + (office.clock.nowMs - startedAt) / 200);
-  expect(office.sent).toHaveLength(0);
+  expect(insertAttempts, "with a pause in between").toBeLessThanOrEqual(1 + (fixture.clock.nowMs - startedAt) / 200);
+  expect(fixture.sent).toHaveLength(0);
 });
 
 test("one that was refused for the sake of another, which has ended since, is made a little later", async () => {
-  const office = await openOffice();
+  const fixture = await openWorkerFixture();
   let isRefused = true;
-  const one = await office.worker("one", (journal) => ({
+  const one = await fixture.startWorker("one", (journal) => ({
     ...journal,
     insert: async (action) => {
       if (!isRefused) return await journal.insert(action);
@@ -219,21 +221,21 @@ test("one that was refused for the sake of another, which has ended since, is ma
     },
   }));
   expect(resultOf(await one.call())).toMatchObject({ replayed: false, attempts: 1 });
-  expect(office.sent).toHaveLength(1);
+  expect(fixture.sent).toHaveLength(1);
 });
 
 test.each([
-  ["a rejection", refused("rejected", { status: 422 })],
-  ["a rate limit", refused("rate_limited", { retryable: true })],
+  ["a rejection", createRefusal("rejected", { status: 422 })],
+  ["a rate limit", createRefusal("rate_limited", { retryable: true })],
 ])("under its key, the same bytes are sent again after %s, also a day later", async (_what, failure) => {
-  const office = await openOffice();
-  const one = await office.worker("one");
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one");
   const answer = () => Promise.reject(failure);
   expect(factsOf(await one.call({ key: KEY, answer }))).toMatchObject({ sideEffect: "none" });
-  office.clock.nowMs += 86_400_001;
+  fixture.clock.nowMs += 86_400_001;
   expect(resultOf(await one.call({ key: KEY }))).toMatchObject({ replayed: false, attempts: 2, origin: "new" });
   expect(
-    office.sent.map(({ key, lost }) => ({ key, lost })),
+    fixture.sent.map(({ key, lost }) => ({ key, lost })),
     "nothing had happened",
   ).toEqual([
     { key: KEY, lost: false },
@@ -242,53 +244,53 @@ test.each([
 });
 
 test("what took effect, with an answer that cannot be read, is not done again", async () => {
-  const office = await openOffice();
-  const one = await office.worker("one");
-  const unreadable = () => Promise.reject(refused("contract_violation", { sideEffect: "done" }));
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one");
+  const unreadable = () => Promise.reject(createRefusal("contract_violation", { sideEffect: "done" }));
   const facts = factsOf(await one.call({ answer: unreadable }));
   const again = factsOf(await one.call());
   expect(again).toEqual({ ...facts, message: `Not run again: an identical call ran 0 s ago. ${facts.message}` });
-  expect(office.sent).toHaveLength(1);
+  expect(fixture.sent).toHaveLength(1);
 });
 
 test("a call without a key returns the rejection that another call got for an unknown action it was about to resume", async () => {
-  const office = await openOffice();
-  const one = await office.worker("one");
-  await one.call({ answer: () => Promise.reject(refused("outcome_unknown", { sideEffect: "unknown" })) });
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one");
+  await one.call({ answer: () => Promise.reject(createRefusal("outcome_unknown", { sideEffect: "unknown" })) });
   let isFirst = true;
-  const two = await office.worker("two", (journal) => ({
+  const two = await fixture.startWorker("two", (journal) => ({
     ...journal,
     async claim() {
       // The other call is faster: it resumes the action, and the API rejects it.
-      if (isFirst) await one.call({ answer: () => Promise.reject(refused("rejected", { status: 422 })) });
+      if (isFirst) await one.call({ answer: () => Promise.reject(createRefusal("rejected", { status: 422 })) });
       isFirst = false;
       return undefined;
     },
   }));
   const facts = factsOf(await two.call({ arguments: { recipeVersionId: "recipe-1", clientReference: "other" } }));
   expect(facts).toMatchObject({ kind: "rejected", status: 422 });
-  expect(office.sent).toHaveLength(2);
+  expect(fixture.sent).toHaveLength(2);
 });
 
 test("an action has the key that the user agreed to, and the same agreement is about that action at any time", async () => {
-  const office = await openOffice();
-  const one = await office.worker("one");
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one");
   const agreed = { proposedKey: "mic-agreed" };
   expect(resultOf(await one.call(agreed)).idempotencyKey).toBe("mic-agreed");
-  office.clock.nowMs += DEDUPLICATION_WINDOW_MS;
+  fixture.clock.nowMs += DEDUPLICATION_WINDOW_MS;
   expect(resultOf(await one.call(agreed))).toMatchObject({ idempotencyKey: "mic-agreed", replayed: true });
-  expect(office.sent).toHaveLength(1);
+  expect(fixture.sent).toHaveLength(1);
   const next = resultOf(await one.call());
   expect(next.idempotencyKey).not.toBe("mic-agreed");
   expect(next).toMatchObject({ origin: "new", earlier: { ageMs: DEDUPLICATION_WINDOW_MS } });
 });
 
 test("a key that mic-mcp derived names a new action, although it has mic-mcp's own format", async () => {
-  const office = await openOffice();
-  const one = await office.worker("one");
+  const fixture = await openWorkerFixture();
+  const one = await fixture.startWorker("one");
   const key = `mic-${"0".repeat(32)}`;
   for (const mistyped of [key, key.toUpperCase()])
     expect(factsOf(await one.call({ key: mistyped }))).toMatchObject({ kind: "conflict", sideEffect: "none" });
-  expect(office.sent).toEqual([]);
+  expect(fixture.sent).toEqual([]);
   expect(resultOf(await one.call({ key, isDerivedKey: true })).idempotencyKey).toBe(key);
 });

@@ -5,19 +5,20 @@ import { expect, onTestFinished, test } from "vitest";
 import { isOwnerDead, processOwner } from "../../src/core/owner.ts";
 
 const [here, pid, mark]: unknown[] = JSON.parse(processOwner);
-const named = (where: unknown, processId: unknown): string => JSON.stringify([where, processId, "0123456789abcdef"]);
+const ownerNameFor = (host: unknown, processId: unknown): string =>
+  JSON.stringify([host, processId, "0123456789abcdef"]);
 
-async function process_(): Promise<{ pid: number; end(): Promise<void> }> {
+async function startProcess(): Promise<{ pid: number; kill(): Promise<void> }> {
   const child = spawn("sleep", ["60"]);
   await once(child, "spawn");
-  const end = async (): Promise<void> => {
+  const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, "exit");
     child.kill("SIGKILL");
     await exited;
   };
-  onTestFinished(end);
-  return { pid: child.pid ?? 0, end };
+  onTestFinished(kill);
+  return { pid: child.pid ?? 0, kill };
 }
 
 test("this process is there", () => {
@@ -27,20 +28,20 @@ test("this process is there", () => {
 });
 
 test("a process is gone once it has ended", async () => {
-  const other = await process_();
-  expect(isOwnerDead(named(here, other.pid))).toBe(false);
-  await other.end();
-  expect(isOwnerDead(named(here, other.pid))).toBe(true);
+  const other = await startProcess();
+  expect(isOwnerDead(ownerNameFor(here, other.pid))).toBe(false);
+  await other.kill();
+  expect(isOwnerDead(ownerNameFor(here, other.pid))).toBe(true);
 });
 
 test("a former process with our own id is gone: its id was used again", () => {
-  expect(isOwnerDead(named(here, process.pid))).toBe(true);
+  expect(isOwnerDead(ownerNameFor(here, process.pid))).toBe(true);
 });
 
 test("of another boot, machine or process namespace nothing is known", async () => {
-  const other = await process_();
-  await other.end();
-  for (const where of ["another boot", "", null]) expect(isOwnerDead(named(where, other.pid))).toBe(false);
+  const other = await startProcess();
+  await other.kill();
+  for (const host of ["another boot", "", null]) expect(isOwnerDead(ownerNameFor(host, other.pid))).toBe(false);
 });
 
 test.each(["{}", "null", '"text"', "[]", '["x"]', "[1,2,3]", "not JSON", ""])(

@@ -8,23 +8,23 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { folderForTest } from "../support/home.ts";
 import { type PostgresServer, postgresMissing, postgresUser, startPostgres } from "../support/postgres.ts";
 import { startServer } from "../support/server.ts";
 import { answer, neverAnswer, type Stub, stubForTest } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 const isLinux = process.platform === "linux";
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 
 let postgres: PostgresServer | undefined;
-function running(): PostgresServer {
+function getPostgres(): PostgresServer {
   if (!postgres) throw new Error("PostgreSQL is there only while tests run");
   return postgres;
 }
 
-async function bench() {
+async function createBench() {
   const stub = await stubForTest();
-  const url = await running().database();
+  const url = await getPostgres().createDatabase();
   const env = {
     ...stubEnv(stub),
     MIC_JOURNAL_URL: url,
@@ -56,18 +56,18 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   afterAll(() => postgres?.stop());
 
   test("frozen: what an earlier call did stays open, and the same call works once it thaws", async () => {
-    const { stub, serve } = await bench();
+    const { stub, serve } = await createBench();
     const server = await serve();
     const call = { ...createJob, idempotencyKey: "key-of-the-agent" };
     stub.expect(answer(503, undefined, { "retry-after": "600" }));
     expect((await server.call("submit_job", call)).error?.sideEffect).toBe("unknown");
-    running().signal("SIGSTOP");
-    onTestFinished(() => running().signal("SIGCONT"));
+    getPostgres().signal("SIGSTOP");
+    onTestFinished(() => getPostgres().signal("SIGCONT"));
     const [result, { error: read }] = await Promise.all([
       server.call("submit_job", call),
       server.call("list_actions", {}),
     ]);
-    running().signal("SIGCONT");
+    getPostgres().signal("SIGCONT");
     expect(result.error).toMatchObject({
       kind: "internal",
       sideEffect: "unknown",
@@ -90,9 +90,9 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("killed together with the server, its role careless of what is on disk: the action is still known", async () => {
-    await running().run("ALTER ROLE mic SET synchronous_commit = off");
-    onTestFinished(() => running().run("ALTER ROLE mic RESET synchronous_commit"));
-    const { stub, serve } = await bench();
+    await getPostgres().run("ALTER ROLE mic SET synchronous_commit = off");
+    onTestFinished(() => getPostgres().run("ALTER ROLE mic RESET synchronous_commit"));
+    const { stub, serve } = await createBench();
     const server = await serve();
     const sent = new Promise<void>((resolve) => {
       stub.respond(() => {
@@ -102,46 +102,49 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     });
     // The tables are there, on disk, before the kill.
     await server.call("list_actions", {});
-    await running().run("CHECKPOINT");
+    await getPostgres().run("CHECKPOINT");
     server.send("submit_job", createJob, 7);
     await sent;
-    running().signal("SIGSTOP");
+    getPostgres().signal("SIGSTOP");
     await server.kill();
-    await running().crash();
+    await getPostgres().crash();
     stub.respond(({ method }) => answer(method === "POST" ? 202 : 200, enveloped(job)));
     const result = await (await serve()).call("submit_job", createJob);
     expect(result.error, result.text).toBeUndefined();
     expectSentAgain(stub, String(stub.requests[0]?.headers["idempotency-key"]));
   });
 
-  const pidOf = async (query: Awaited<ReturnType<typeof openPostgres>>["query"]): Promise<number> => {
+  const readBackendPid = async (query: Awaited<ReturnType<typeof openPostgres>>["query"]): Promise<number> => {
     const [row] = await query("SELECT pg_backend_pid() AS pid");
     return Number(row?.["pid"]);
   };
 
   test("a connection that is stuck is not used again, nor one that got stuck in the middle of a transaction", async () => {
-    const stick = (pid: number): void => {
+    const freezeProcess = (pid: number): void => {
       process.kill(pid, "SIGSTOP");
       onTestFinished(() => void process.kill(pid, "SIGCONT"));
     };
-    const [idle, busy] = [await openForTest(await running().database()), await openForTest(await running().database())];
-    const idlePid = await pidOf(idle.query);
+    const [idle, busy] = [
+      await openForTest(await getPostgres().createDatabase()),
+      await openForTest(await getPostgres().createDatabase()),
+    ];
+    const idlePid = await readBackendPid(idle.query);
     let busyPid = 0;
-    stick(idlePid);
+    freezeProcess(idlePid);
     const inTransaction = busy.withExclusiveTransaction(async (query) => {
-      busyPid = await pidOf(query);
-      stick(busyPid);
+      busyPid = await readBackendPid(query);
+      freezeProcess(busyPid);
       await query("SELECT 1");
     });
     // Each waits its time out, both at once.
-    const ends = await Promise.allSettled([idle.query("SELECT 1"), inTransaction]);
-    for (const end of ends) expect(end).toMatchObject({ status: "rejected", reason: { message: /timeout/ } });
-    expect(await pidOf(idle.query)).not.toBe(idlePid);
-    expect(await pidOf(busy.query)).not.toBe(busyPid);
+    const results = await Promise.allSettled([idle.query("SELECT 1"), inTransaction]);
+    for (const end of results) expect(end).toMatchObject({ status: "rejected", reason: { message: /timeout/ } });
+    expect(await readBackendPid(idle.query)).not.toBe(idlePid);
+    expect(await readBackendPid(busy.query)).not.toBe(busyPid);
   });
 
   test("a table that has a column more by now is read and written as before, by a statement that was prepared for it", async () => {
-    const url = await running().database();
+    const url = await getPostgres().createDatabase();
     const [older, newer] = [await openForTest(url), await openForTest(url)];
     await older.query("CREATE TABLE t (a INTEGER)");
     const read = () => older.query("SELECT * FROM t WHERE a > $1 ORDER BY a", [0]);
@@ -157,7 +160,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("transactions under one name go one after the other, and do not wait for those under another", async () => {
-    const url = await running().database();
+    const url = await getPostgres().createDatabase();
     const [one, two] = [await openForTest(url), await openForTest(url)];
     const order: string[] = [];
     let other: Promise<void> = Promise.resolve();
@@ -172,7 +175,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("more statements than connections wait for one another, and none for ever", async () => {
-    const database = await openForTest(await running().database());
+    const database = await openForTest(await getPostgres().createDatabase());
     const many = Array.from({ length: 40 }, (_, n) => database.query("SELECT $1::int AS n, pg_sleep(0.01)", [n]));
     expect((await Promise.all(many)).map(([row]) => row?.["n"])).toEqual(Array.from({ length: 40 }, (_, n) => n));
     const held = [1, 2, 3, 4].map(() => database.query("SELECT pg_sleep(7)"));
@@ -183,7 +186,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("values reach the server as they are, whatever their type there", async () => {
-    const { query } = await openForTest(await running().database());
+    const { query } = await openForTest(await getPostgres().createDatabase());
     const sql = "SELECT $1::json->>0 AS json, $2::boolean AS boolean, $3::bigint AS bigint, $4::text AS text";
     const values = ['["a"]', "true", Number.MAX_SAFE_INTEGER, "é🍨"];
     for (const _ of ["described", "prepared"])
@@ -193,7 +196,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("what fails in the middle of a transaction is undone", async () => {
-    const database = await openForTest(await running().database());
+    const database = await openForTest(await getPostgres().createDatabase());
     const failed = database.withExclusiveTransaction(async (query) => {
       await query("CREATE TABLE half (a INTEGER)");
       throw new Error("on purpose");
@@ -203,7 +206,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("behind a pooler that knows no options at the start of a connection", async () => {
-    const url = await running().database();
+    const url = await getPostgres().createDatabase();
     const { port, hostname } = new URL(url);
     const parameterNames: string[] = [];
     // As pgbouncer: refuses what it does not know, else passes on.
@@ -227,8 +230,8 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     const behind = new URL(url);
     behind.port = String(typeof address === "object" ? address?.port : "");
     const database = await openForTest(behind.href);
-    await running().run("ALTER ROLE mic SET synchronous_commit = off");
-    onTestFinished(() => running().run("ALTER ROLE mic RESET synchronous_commit"));
+    await getPostgres().run("ALTER ROLE mic SET synchronous_commit = off");
+    onTestFinished(() => getPostgres().run("ALTER ROLE mic RESET synchronous_commit"));
     expect(await database.query("SHOW synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
     expect(await database.query("SHOW statement_timeout")).toEqual([{ statement_timeout: "10s" }]);
     expect(parameterNames).toContain("application_name");
@@ -248,7 +251,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     for (const path of [folder, certificate, key]) if (postgresUser !== undefined) chownSync(path, postgresUser, -1);
     const server = await startPostgres(["ssl=on", `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`]);
     onTestFinished(() => server.stop());
-    const url = await server.database();
+    const url = await server.createDatabase();
     const isEncrypted = async (parameters: string) => {
       const { query } = await openForTest(`${url}?${parameters}`);
       return (await query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))[0]?.["ssl"];

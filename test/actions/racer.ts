@@ -4,8 +4,8 @@ import { once } from "node:events";
 import * as z from "zod/v4";
 import { openJournal } from "../../src/actions/journal.ts";
 import { processOwner } from "../../src/core/owner.ts";
-import { openAt } from "./place.ts";
-import { GONE, newAction } from "./samples.ts";
+import { openDatabaseAt } from "./journal-location.ts";
+import { DEAD_OWNER, newAction } from "./samples.ts";
 
 const Task = z.object({
   stateDir: z.string(),
@@ -26,7 +26,7 @@ async function ready(): Promise<void> {
 }
 
 await ready();
-const database = await openAt({ stateDir, url });
+const database = await openDatabaseAt({ stateDir, url });
 const journal = await openJournal(database, {
   owner: processOwner,
   now: () => Date.now(),
@@ -42,7 +42,7 @@ for (const race of races) {
         : { key, isExplicit: true },
     );
     const found = race === "claim" ? await journal.find(action.service, key) : undefined;
-    const won = found ? await journal.claim(found, found.owner === GONE) : await journal.insert(action);
+    const won = found ? await journal.claim(found, found.owner === DEAD_OWNER) : await journal.insert(action);
     if (won) wins.push(key);
   }
 }

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { enveloped, job, operation } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
-import { insideServer } from "../support/server.ts";
+import { inProcessServerForTest } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
 
@@ -11,7 +11,7 @@ covers(
   "sent again, an action has the version and the words of the first time, and looks at nothing anew",
   async () => {
     const { stub, env } = await benchForTest();
-    const server = await insideServer(env);
+    const server = await inProcessServerForTest(env);
     stub.expect(
       answer(200, enveloped({ ...job, resourceVersion: 7 })),
       answer(503, undefined, { "retry-after": "60" }),
@@ -22,7 +22,7 @@ covers(
     const first = await server.call("cancel_job", { jobId: job.id, reason: "no longer wanted" });
     expect(first.error).toMatchObject({ kind: "outcome_unknown" });
     await server.end();
-    const next = await insideServer(env);
+    const next = await inProcessServerForTest(env);
     const result = await next.call("cancel_job", { reason: "The person does not want it any more.", jobId: job.id });
     expect(result.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
     const [, sent, again] = stub.requests.map(({ target, headers, body }) => ({

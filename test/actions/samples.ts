@@ -19,7 +19,7 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
 });
 
 /** What a journal shows of one service. */
-export const reading = (journal: Journal, service = "service") =>
+export const createServiceActionsFor = (journal: Journal, service = "service") =>
   createServiceActions({
     actions: createActions({
       journal: async () => journal,
@@ -34,7 +34,7 @@ export const reading = (journal: Journal, service = "service") =>
   });
 
 /** An owner that is known to be dead. */
-export const GONE = "a process that has gone";
+export const DEAD_OWNER = "a process that has gone";
 
 export const SUCCEEDED: Resolution = {
   state: "succeeded",

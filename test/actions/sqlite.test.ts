@@ -7,9 +7,9 @@ import { openJournal } from "../../src/actions/journal.ts";
 import type { Database } from "../../src/actions/store/database.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { folderForTest } from "../support/home.ts";
-import { insideServer } from "../support/server.ts";
+import { inProcessServerForTest } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { benchForTest } from "./bench.ts";
 import { newAction, SUCCEEDED, UNKNOWN } from "./samples.ts";
 
@@ -22,11 +22,11 @@ async function openForTest(stateDir: string) {
   return database;
 }
 
-interface Placed {
+interface JournalFiles {
   readonly parent: string;
   readonly stateDir: string;
 }
-const strikes: readonly (readonly [string, (placed: Placed) => Promise<void>])[] = [
+const damages: readonly (readonly [string, (files: JournalFiles) => Promise<void>])[] = [
   ["its folder removed", ({ stateDir }) => rm(stateDir, { recursive: true })],
   ["its folder moved", ({ parent, stateDir }) => rename(stateDir, join(parent, "elsewhere"))],
   ["its file removed", ({ stateDir }) => rm(join(stateDir, FILE))],
@@ -45,9 +45,9 @@ const strikes: readonly (readonly [string, (placed: Placed) => Promise<void>])[]
 // An open file cannot be moved there.
 const isWindows = process.platform === "win32";
 const unlessWindows = isWindows ? " (needs POSIX)" : "";
-test.skipIf(isWindows).each(strikes)(
+test.skipIf(isWindows).each(damages)(
   `a journal with %s while it is open refuses every statement, and has one that works after a restart${unlessWindows}`,
-  async (_, strike) => {
+  async (_, damage) => {
     const parent = await folderForTest();
     const stateDir = join(parent, "state");
     const former = await openSqlite(stateDir);
@@ -60,7 +60,7 @@ test.skipIf(isWindows).each(strikes)(
     await copyFile(join(stateDir, FILE), join(parent, "copy"));
     // In the WAL only.
     await journal.resolve({ service: "service", key: "under way" }, UNKNOWN);
-    await strike({ parent, stateDir });
+    await damage({ parent, stateDir });
     await expect(insert("next")).rejects.toThrow(RESTART);
     await expect(journal.claim({ ...underWay, state: "unknown" }, true)).rejects.toThrow(RESTART);
     await expect(journal.resolve(underWay, SUCCEEDED)).rejects.toThrow(RESTART);
@@ -77,7 +77,7 @@ test.skipIf(isWindows).each(strikes)(
 describe.skipIf(isWindows)(`a journal moved under a running server${unlessWindows}`, () => {
   test("sends nothing, says that the server has to be restarted, and works when it is put back or restarted", async () => {
     const { stub, stateDir, env } = await benchForTest();
-    const server = await insideServer(env);
+    const server = await inProcessServerForTest(env);
     const submit = (year: number, at = server) => at.call("submit_job", { ...createJob, parameterValues: { year } });
     stub.respond(() => answer(202, enveloped(job)));
     expect((await submit(1)).error).toBeUndefined();
@@ -89,22 +89,22 @@ describe.skipIf(isWindows)(`a journal moved under a running server${unlessWindow
       expect(error?.message).toMatch(RESTART);
       expect(error?.next).toMatch(/^Ask the user to put the journal files back .* restart/);
     }
-    const sent = () => stub.requests.filter(({ method }) => method === "POST").length;
-    expect(sent()).toBe(1);
-    const restarted = await insideServer(env);
+    const countSent = () => stub.requests.filter(({ method }) => method === "POST").length;
+    expect(countSent()).toBe(1);
+    const restarted = await inProcessServerForTest(env);
     expect((await submit(2, restarted)).error).toBeUndefined();
     await restarted.end();
     await rm(stateDir, { recursive: true });
     await rename(elsewhere, stateDir);
     expect((await submit(3)).error).toBeUndefined();
-    expect(sent()).toBe(3);
+    expect(countSent()).toBe(3);
   });
 });
 
 test("an action takes one write for its claim and one for its end", async () => {
   const real = await openForTest(await folderForTest());
   const writes: string[] = [];
-  const noting: Database = {
+  const recordingDatabase: Database = {
     ...real,
     query(sql, values) {
       const verb = /^\s*(INSERT|UPDATE|DELETE)/.exec(sql)?.[1];
@@ -112,18 +112,18 @@ test("an action takes one write for its claim and one for its end", async () => 
       return real.query(sql, values);
     },
   };
-  const journal = await openJournal(noting, { owner: "one", now: Date.now });
+  const journal = await openJournal(recordingDatabase, { owner: "one", now: Date.now });
   writes.length = 0;
-  const open = await journal.insert(newAction());
-  if (!open) throw new Error("not inserted");
-  await journal.resolve(open, UNKNOWN);
-  await journal.claim(open, false);
-  await journal.resolve(open, SUCCEEDED);
+  const action = await journal.insert(newAction());
+  if (!action) throw new Error("not inserted");
+  await journal.resolve(action, UNKNOWN);
+  await journal.claim(action, false);
+  await journal.resolve(action, SUCCEEDED);
   expect(writes).toEqual(["INSERT", "UPDATE", "UPDATE", "UPDATE"]);
 });
 
 test("SQLite syncs each commit", async () => {
-  const opened = await openForTest(await folderForTest());
-  expect(await opened.query("PRAGMA synchronous")).toEqual([{ synchronous: 2 }]);
-  expect(await opened.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
+  const database = await openForTest(await folderForTest());
+  expect(await database.query("PRAGMA synchronous")).toEqual([{ synchronous: 2 }]);
+  expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
 });

@@ -5,26 +5,26 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { folderForTest } from "../support/home.ts";
-import { insideServer, startServer, type Talk } from "../support/server.ts";
+import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { answer, refusingBaseUrl, type Stub } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { benchForTest } from "./bench.ts";
 
 const FILE = "actions.sqlite";
 
-async function serverOn(environment: Readonly<Record<string, string>>) {
+async function startInProcess(environment: Readonly<Record<string, string>>) {
   const { stub, env } = await benchForTest(environment);
-  return { stub, server: await insideServer(env) };
+  return { stub, server: await inProcessServerForTest(env) };
 }
 
 /** As a process under this command. */
-async function processOn(environment: Readonly<Record<string, string>>, under: readonly string[] = []) {
+async function startProcess(environment: Readonly<Record<string, string>>, under: readonly string[] = []) {
   const { stub, env } = await benchForTest(environment);
   return { stub, server: await startServer({ env, under }) };
 }
 
 /** POSTs are refused before anything is sent, and what an earlier call may have done stays open; reads go on. */
-async function expectRefused(stub: Stub, server: Talk, message: RegExp, next: RegExp): Promise<void> {
+async function expectRefused(stub: Stub, server: RawClient, message: RegExp, next: RegExp): Promise<void> {
   const requestsBefore = stub.requests.length;
   for (const key of [undefined, "a-key-of-the-agent"]) {
     const result = await server.call("submit_job", { ...createJob, ...(key && { idempotencyKey: key }) });
@@ -46,19 +46,19 @@ async function expectRefused(stub: Stub, server: Talk, message: RegExp, next: Re
   expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
 }
 
-async function expectAccepted(stub: Stub, server: Talk): Promise<void> {
+async function expectAccepted(stub: Stub, server: RawClient): Promise<void> {
   stub.expect(answer(202, enveloped(job)));
   const result = await server.call("submit_job", { ...createJob, clientReference: "again" });
   expect(result.error, result.text).toBeUndefined();
 }
 
 /** Runs what follows with `mount` done in a mount namespace of its own: it goes with the process. Who is not root is so in there. */
-const mounting = (mount: string): readonly string[] => {
+const mountCommand = (mount: string): readonly string[] => {
   const flags = process.getuid?.() === 0 ? "-m" : "-rm";
   return ["unshare", flags, "sh", "-c", `${mount} && exec "$@"`, "sh"];
 };
 const canMount = ((): boolean => {
-  const [command = "", ...args] = [...mounting("mount -t tmpfs tmpfs /mnt"), "true"];
+  const [command = "", ...args] = [...mountCommand("mount -t tmpfs tmpfs /mnt"), "true"];
   try {
     execFileSync(command, args, { stdio: "ignore" });
     return true;
@@ -71,7 +71,7 @@ const unlessMounted = canMount ? "" : " (skipped: no mount namespaces here)";
 test("a file where the folder should be", async () => {
   const stateDir = join(await folderForTest(), "state");
   await writeFile(stateDir, "");
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
   await expectRefused(stub, server, /ENOTDIR|EEXIST/, /MIC_STATE_DIR/);
   await rm(stateDir);
   await expectAccepted(stub, server);
@@ -79,30 +79,30 @@ test("a file where the folder should be", async () => {
 
 test.skipIf(!canMount)(`a read-only disk${unlessMounted}`, async () => {
   const stateDir = await folderForTest();
-  const under = mounting(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
+  const under = mountCommand(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
+  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
 });
 
 test.skipIf(!canMount)(`a journal that became read-only${unlessMounted}`, async () => {
   const stateDir = await folderForTest();
   await (await openSqlite(stateDir)).close();
-  const under = mounting(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
+  const under = mountCommand(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
+  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
 });
 
 test.skipIf(!canMount)(`a full disk, from the beginning${unlessMounted}`, async () => {
   const stateDir = await folderForTest();
-  const under = mounting(`mount -t tmpfs -o size=16k tmpfs ${stateDir}`);
-  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
+  const under = mountCommand(`mount -t tmpfs -o size=16k tmpfs ${stateDir}`);
+  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /full|ENOSPC|I\/O/i, /^Ask the user to free space/);
 });
 
 test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
   const stateDir = await folderForTest();
-  const under = mounting(`mount -t tmpfs -o size=256k tmpfs ${stateDir}`);
-  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
+  const under = mountCommand(`mount -t tmpfs -o size=256k tmpfs ${stateDir}`);
+  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
   stub.respond(() => answer(202, enveloped(job)));
   let accepted = 0;
   for (; accepted < 200; accepted++) {
@@ -120,7 +120,7 @@ test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
 test("a file that is no journal", async () => {
   const stateDir = await folderForTest();
   await writeFile(join(stateDir, FILE), "no database at all\n".repeat(500));
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
   await expectRefused(stub, server, /not a database/, /[Mm]ove the damaged/);
   expect(await readFile(join(stateDir, FILE), "utf8"), "it is evidence").toMatch(/^no database/);
   await rm(join(stateDir, FILE));
@@ -129,7 +129,7 @@ test("a file that is no journal", async () => {
 
 test("a damaged journal", async () => {
   const stateDir = await folderForTest();
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
   stub.respond(() => answer(202, enveloped(job)));
   for (let n = 0; n < 5; n++) await server.call("submit_job", { ...createJob, clientReference: `job ${n}` });
   await server.end();
@@ -138,7 +138,7 @@ test("a damaged journal", async () => {
   await database.close();
   const bytes = await readFile(join(stateDir, FILE));
   await writeFile(join(stateDir, FILE), bytes.fill(0xab, 4096));
-  const next = await serverOn({ MIC_STATE_DIR: stateDir });
+  const next = await startInProcess({ MIC_STATE_DIR: stateDir });
   await expectRefused(next.stub, next.server, /malformed|corrupt/, /[Mm]ove the damaged/);
 });
 
@@ -148,13 +148,13 @@ test("a journal of a later version", async () => {
   await database.query("CREATE TABLE journal_version (version INTEGER NOT NULL)");
   await database.query("INSERT INTO journal_version (version) VALUES (99)");
   await database.close();
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
   await expectRefused(stub, server, /version 99/, /^Ask the user to run the latest mic-mcp/);
 });
 
 test("a journal that another process holds locked, and then does not", async () => {
   const stateDir = await folderForTest();
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
   const database = await openSqlite(stateDir);
   onTestFinished(() => database.close());
   await database.query("BEGIN EXCLUSIVE");
@@ -172,7 +172,7 @@ test("a journal that another process holds locked, and then does not", async () 
 
 test("a PostgreSQL server that is not there", async () => {
   const { port } = new URL(await refusingBaseUrl());
-  const { stub, server } = await processOn({
+  const { stub, server } = await startProcess({
     MIC_JOURNAL_URL: `postgres://mic:pass-word-123@127.0.0.1:${port}/journal`,
   });
   await expectRefused(stub, server, /ECONNREFUSED/, /MIC_JOURNAL_URL/);
@@ -181,7 +181,7 @@ test("a PostgreSQL server that is not there", async () => {
 
 test("reading what no action is about touches no journal", async () => {
   const stateDir = join(await folderForTest(), "state");
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
   stub.expect(answer(200, { data: [], meta: { requestId: "r-1" }, page: { nextCursor: null, hasMore: false } }));
   await server.call("list_jobs", { workspaceId: "micws_1" });
   await expect(stat(stateDir)).rejects.toThrow("ENOENT");
@@ -191,7 +191,7 @@ test.skipIf(process.platform === "win32")(
   "nobody else may read it: the folder is 0700, the files are 0600 (needs POSIX)",
   async () => {
     const stateDir = join(await folderForTest(), "deep", "state");
-    const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+    const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
     await expectAccepted(stub, server);
     const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
     expect(await mode(stateDir)).toBe("700");

@@ -4,30 +4,30 @@ import { createJournalHandle } from "../../src/actions/journal-handle.ts";
 import { listActions } from "../../src/actions/listing.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { folderForTest } from "../support/home.ts";
-import { insideServer } from "../support/server.ts";
+import { inProcessServerForTest } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { benchForTest } from "./bench.ts";
 import { newAction, UNKNOWN } from "./samples.ts";
 
-async function bench() {
-  const given = await benchForTest();
-  return { ...given, server: await insideServer(given.env) };
+async function createBench() {
+  const fixture = await benchForTest();
+  return { ...fixture, server: await inProcessServerForTest(fixture.env) };
 }
 
 const later = answer(503, undefined, { "retry-after": "60" });
 
 test("an unknown outcome names the call that resolves it, under the same key and with the same bytes", async () => {
-  const { stub, server } = await bench();
+  const { stub, server } = await createBench();
   stub.expect(later);
   const startedAt = Date.now();
   const { error, text } = await server.call("submit_job", createJob);
   expect(error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: true });
   expect(text).toMatch(/may or may not have taken effect/);
   expect(text).toMatch(/Wait 60 s, then call resolve_actions/);
-  const until = Date.parse(/before (\S+Z):/.exec(error?.next ?? "")?.[1] ?? "");
-  expect(until - startedAt).toBeGreaterThanOrEqual(20 * 3_600_000);
-  expect(until - Date.now()).toBeLessThanOrEqual(20 * 3_600_000);
+  const deadlineMs = Date.parse(/before (\S+Z):/.exec(error?.next ?? "")?.[1] ?? "");
+  expect(deadlineMs - startedAt).toBeGreaterThanOrEqual(20 * 3_600_000);
+  expect(deadlineMs - Date.now()).toBeLessThanOrEqual(20 * 3_600_000);
   const [, tool = "", args = "{}"] = /call (\w+) (\{.*?\}), or make the same call/.exec(error?.next ?? "") ?? [];
   expect(tool).toBe("resolve_actions");
   expect(JSON.parse(args)).toEqual({ idempotencyKey: error?.idempotencyKey });
@@ -41,7 +41,7 @@ test("an unknown outcome names the call that resolves it, under the same key and
 });
 
 test("a call that was put off is told as such while nothing is in doubt, and stays unknown once something is", async () => {
-  const { stub, server } = await bench();
+  const { stub, server } = await createBench();
   const limit = answer(429, undefined, { "retry-after": "60" });
   stub.expect(limit, later, limit);
   const putOff = await server.call("submit_job", createJob);
@@ -58,7 +58,7 @@ test("a call that was put off is told as such while nothing is in doubt, and sta
 });
 
 test("a refusal of the repeated call tells how else to find out", async () => {
-  const { stub, server } = await bench();
+  const { stub, server } = await createBench();
   stub.expect(later, answer(403));
   await server.call("submit_job", createJob);
   const { error } = await server.call("submit_job", createJob);
@@ -69,14 +69,14 @@ test("a refusal of the repeated call tells how else to find out", async () => {
 });
 
 test("an action that was first sent more than 20 h ago is not sent again, and the error states how to find out", async () => {
-  const { stub, server, stateDir, env } = await bench();
+  const { stub, server, stateDir, env } = await createBench();
   stub.expect(later);
   const { error } = await server.call("submit_job", createJob);
   await server.end();
   const database = await openSqlite(stateDir);
   await database.query("UPDATE actions SET first_sent_at = first_sent_at - $1", [21 * 3_600_000]);
   await database.close();
-  const next = await insideServer(env);
+  const next = await inProcessServerForTest(env);
   for (const args of [createJob, { ...createJob, idempotencyKey: error?.idempotencyKey }]) {
     const result = await next.call("submit_job", args);
     expect(result.error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: false });
@@ -95,7 +95,7 @@ test("an action that was first sent more than 20 h ago is not sent again, and th
 });
 
 test("the same key for another call is refused here, naming what differs", async () => {
-  const { stub, server } = await bench();
+  const { stub, server } = await createBench();
   stub.expect(answer(202, enveloped(job)));
   const idempotencyKey = "one-exact-command";
   await server.call("submit_job", { ...createJob, idempotencyKey });
@@ -108,21 +108,21 @@ test("the same key for another call is refused here, naming what differs", async
 });
 
 test("list_actions lists unresolved actions, then the latest, after a restart too", async () => {
-  const { stub, server, env } = await bench();
+  const { stub, server, env } = await createBench();
   const args = (name: string) => ({ ...createJob, parameterValues: { plan: name } });
   stub.expect(answer(202, enveloped(job)), answer(422, {}), later);
   for (const name of ["a", "b", "c"]) await server.call("submit_job", args(name));
   await server.end();
-  const next = await insideServer(env);
-  const states = async (filter: object) => {
+  const next = await inProcessServerForTest(env);
+  const listStates = async (filter: object) => {
     const { structured } = await next.call("list_actions", filter);
     const actions: { state: string }[] = Object(structured).actions;
     return actions.map(({ state }) => state);
   };
-  expect(await states({})).toEqual(["unknown", "rejected", "succeeded"]);
-  for (const state of ["unknown", "rejected", "succeeded"]) expect(await states({ state })).toEqual([state]);
-  expect(await states({ state: "in_progress" })).toEqual([]);
-  expect(await states({ limit: 1 }), "unresolved ones in any case").toEqual(["unknown", "rejected"]);
+  expect(await listStates({})).toEqual(["unknown", "rejected", "succeeded"]);
+  for (const state of ["unknown", "rejected", "succeeded"]) expect(await listStates({ state })).toEqual([state]);
+  expect(await listStates({ state: "in_progress" })).toEqual([]);
+  expect(await listStates({ limit: 1 }), "unresolved ones in any case").toEqual(["unknown", "rejected"]);
   const [succeeded] = Object((await next.call("list_actions", { state: "succeeded" })).structured).actions;
   expect(succeeded).toEqual({
     tool: "submit_job",
@@ -141,7 +141,7 @@ test("actions that have not changed for 30 days are deleted when the journal is 
   const stateDir = await folderForTest();
   const clock = { nowMs: Date.now() };
   const day = 86_400_000;
-  const opened = async () => {
+  const openHandle = async () => {
     const handle = createJournalHandle({
       stateDir,
       url: undefined,
@@ -152,17 +152,17 @@ test("actions that have not changed for 30 days are deleted when the journal is 
     onTestFinished(() => handle.close());
     return await handle.open();
   };
-  const journal = await opened();
+  const journal = await openHandle();
   for (const state of ["succeeded", "rejected", "unknown"] as const) {
-    const open = await journal.insert(newAction({ key: state, fingerprint: state }));
-    if (open) await journal.resolve(open, { ...UNKNOWN, state });
+    const action = await journal.insert(newAction({ key: state, fingerprint: state }));
+    if (action) await journal.resolve(action, { ...UNKNOWN, state });
   }
-  const keys = async () =>
-    (await listActions(await opened(), { service: undefined, state: undefined, limit: 9 })).actions.map(
+  const listKeys = async () =>
+    (await listActions(await openHandle(), { service: undefined, state: undefined, limit: 9 })).actions.map(
       ({ idempotencyKey }) => idempotencyKey,
     );
   clock.nowMs += 30 * day;
-  expect((await keys()).sort()).toEqual(["rejected", "succeeded", "unknown"]);
+  expect((await listKeys()).sort()).toEqual(["rejected", "succeeded", "unknown"]);
   clock.nowMs += 1;
-  expect(await keys()).toEqual([]);
+  expect(await listKeys()).toEqual([]);
 });

@@ -14,7 +14,7 @@ import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 const SERVICE = "service";
 
 /** What was sent, and what was said to be known of it. */
-export interface Sent {
+export interface SentRequest {
   readonly by: string;
   readonly key: string;
   readonly body: string;
@@ -22,70 +22,70 @@ export interface Sent {
   readonly lost: boolean;
 }
 
-type Answers = () => Promise<unknown>;
+type SendAnswer = () => Promise<unknown>;
 
-export interface Asked {
+export interface CallOptions {
   readonly arguments?: Readonly<Record<string, unknown>>;
   readonly key?: string;
   readonly proposedKey?: string;
   readonly isDerivedKey?: boolean;
   /** To the request of this call, if it sends one. */
-  readonly answer?: Answers;
+  readonly answer?: SendAnswer;
 }
 
 /** How a call ended. */
-export type Told = { readonly result: PerformedAction } | { readonly facts: FailureFacts };
+export type CallOutcome = { readonly result: PerformedAction } | { readonly facts: FailureFacts };
 
 export interface Worker {
-  call(options?: Asked): Promise<Told>;
+  call(options?: CallOptions): Promise<CallOutcome>;
 }
 
-export interface Office {
+export interface WorkerFixture {
   readonly clock: { nowMs: number };
-  readonly sent: readonly Sent[];
+  readonly sent: readonly SentRequest[];
   /** Owners that are known to be dead. */
-  readonly gone: Set<string>;
+  readonly deadOwners: Set<string>;
   /** When somebody has waited so often for somebody else. */
-  waits(times: number): Promise<void>;
+  waitForSleeps(times: number): Promise<void>;
   readonly journal: Journal;
-  worker(owner: string, change?: (journal: Journal) => Journal): Promise<Worker>;
+  startWorker(owner: string, change?: (journal: Journal) => Journal): Promise<Worker>;
   find(key: string): Promise<StoredAction | undefined>;
 }
 
-export const refused = (kind: FailureFacts["kind"], facts: Partial<FailureFacts> = {}): Failure =>
+export const createRefusal = (kind: FailureFacts["kind"], facts: Partial<FailureFacts> = {}): Failure =>
   new Failure({ kind, message: "Refused.", retryable: false, sideEffect: "none", ...facts });
 
 /** For the running test alone. */
-export async function openOffice(): Promise<Office> {
+export async function openWorkerFixture(): Promise<WorkerFixture> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-workers-"));
   const clock = { nowMs: 1_800_000_000_000 };
-  const sent: Sent[] = [];
-  const gone = new Set<string>();
-  const opened: Journal[] = [];
+  const sent: SentRequest[] = [];
+  const deadOwners = new Set<string>();
+  const journals: Journal[] = [];
   const waited = new EventEmitter();
-  let waits = 0;
+  let sleepCount = 0;
   onTestFinished(async () => {
-    for (const journal of opened) await journal.close();
+    for (const journal of journals) await journal.close();
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function openAs(owner: string): Promise<Journal> {
-    const terms = { owner, now: () => clock.nowMs };
-    const journal = await openJournal(await openSqlite(folder), terms);
-    opened.push(journal);
+  async function openJournalAs(owner: string): Promise<Journal> {
+    const options = { owner, now: () => clock.nowMs };
+    const journal = await openJournal(await openSqlite(folder), options);
+    journals.push(journal);
     return journal;
   }
-  const journal = await openAs("nobody");
+  const journal = await openJournalAs("nobody");
 
   return {
     clock,
     sent,
-    gone,
+    deadOwners,
     journal,
-    waits: async (times) => void (await once(waited, String(waits + times))),
+    waitForSleeps: async (times) => void (await once(waited, String(sleepCount + times))),
     find: (key) => journal.find(SERVICE, key),
-    async worker(owner, change = (real) => real) {
-      const own = change(await openAs(owner));
+    async startWorker(owner, change = (real) => real) {
+      const own = change(await openJournalAs(owner));
       const actions = createActions({
         journal: async () => own,
         timing: {
@@ -95,17 +95,17 @@ export async function openOffice(): Promise<Office> {
             // What is under way elsewhere gets on.
             for (let n = 0; n < 5; n++) await tick();
             clock.nowMs += ms;
-            waited.emit(String(++waits));
+            waited.emit(String(++sleepCount));
           },
         },
         monotonicMs: () => clock.nowMs,
-        isOwnerDead: (other) => gone.has(other),
+        isOwnerDead: (other) => deadOwners.has(other),
         redact: (text) => text,
         onJournalError: () => undefined,
       });
       return {
         async call({
-          arguments: meant = { recipeVersionId: "recipe-1" },
+          arguments: args = { recipeVersionId: "recipe-1" },
           key,
           proposedKey,
           isDerivedKey,
@@ -114,12 +114,12 @@ export async function openOffice(): Promise<Office> {
           const call: ActionCall = {
             service: SERVICE,
             tool: "submit_job",
-            arguments: meant,
+            arguments: args,
             traits: { aboutArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
             explicitKey: key,
             proposedKey,
             isDerivedKey,
-            prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(meant) }),
+            prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(args) }),
             async send({ body }, sentKey, { mayHaveTakenEffect = false, onAttempt }) {
               sent.push({ by: owner, key: sentKey, body, lost: mayHaveTakenEffect });
               onAttempt?.();

@@ -17,30 +17,30 @@ import {
 } from "../contract/samples.ts";
 import { covers, test } from "../support/fixtures.ts";
 import { answer, type Step, stubForTest } from "../support/stub.ts";
-import { clientForTest, failureOf, readJob, readJobs, within } from "./client.ts";
+import { clientForTest, createCallContext, expectFailure, readJob, readJobs } from "./client.ts";
 
-async function jobFrom(step: Step) {
+async function readJobFrom(step: Step) {
   const stub = await stubForTest();
   stub.expect(step);
   return await readJob(clientForTest(stub.baseUrl).service);
 }
 
-async function violationFrom(step: Step): Promise<string> {
+async function readViolationFrom(step: Step): Promise<string> {
   const stub = await stubForTest();
   stub.expect(step);
-  const facts = await failureOf(readJob(clientForTest(stub.baseUrl).service));
+  const facts = await expectFailure(readJob(clientForTest(stub.baseUrl).service));
   expect(facts).toMatchObject({ kind: "contract_violation", retryable: false, sideEffect: "none" });
   return facts.message;
 }
 
-async function offerFrom(step: Step) {
+async function readOfferFrom(step: Step) {
   const stub = await stubForTest();
   stub.expect(step);
   const { service } = clientForTest(stub.baseUrl);
   return await service.call(
     getMicExecutableRecipe,
     { path: { versionId: recipeOffer.recipe.versionId } },
-    within(10_000),
+    createCallContext(10_000),
   );
 }
 
@@ -57,12 +57,14 @@ describe("a status that the contract does not have", () => {
     [300, ""],
     [304, undefined],
   ])("%i is a violation", async (status, body) => {
-    expect(await violationFrom(answer(status, body))).toContain(`HTTP status ${status}`);
+    expect(await readViolationFrom(answer(status, body))).toContain(`HTTP status ${status}`);
   });
 
   test.each([301, 302, 303, 307, 308])("%i is not followed", async (status) => {
     const target = await stubForTest();
-    const message = await violationFrom(answer(status, undefined, { location: `${target.baseUrl}/v1/mic/jobs/job-1` }));
+    const message = await readViolationFrom(
+      answer(status, undefined, { location: `${target.baseUrl}/v1/mic/jobs/job-1` }),
+    );
     expect(message).toContain("redirect");
     expect(target.requests).toHaveLength(0);
   });
@@ -85,12 +87,12 @@ describe("a violation names the path", () => {
   ];
   for (const [path, body] of broken)
     covers(["2.2/all-fields-required", "2.2/envelope"], `${path} of ${JSON.stringify(body).slice(0, 60)}`, async () => {
-      expect(await violationFrom(answer(200, body))).toContain(`${path}: `);
+      expect(await readViolationFrom(answer(200, body))).toContain(`${path}: `);
     });
 
   test("and is short, however much is wrong", async () => {
     const stages = Array.from({ length: 9 }, () => ({}));
-    expect((await violationFrom(answer(200, enveloped({ ...job, stages })))).length).toBeLessThan(1500);
+    expect((await readViolationFrom(answer(200, enveloped({ ...job, stages })))).length).toBeLessThan(1500);
   });
 });
 
@@ -107,7 +109,7 @@ describe("a field that the contract does not know", () => {
       meta: { requestId: "req-1", region: "west" },
       links: [],
     };
-    const { value, drift } = await jobFrom(answer(200, drifting));
+    const { value, drift } = await readJobFrom(answer(200, drifting));
     expect([...drift].sort()).toEqual(
       [
         "/data/failure/fieldErrors/0/hint",
@@ -130,12 +132,12 @@ describe("a field that the contract does not know", () => {
   });
 
   covers("2.2/closed-objects", "does not hide what else is wrong", async () => {
-    const facts = await violationFrom(answer(200, enveloped({ ...job, id: 7, extra: 1 })));
+    const facts = await readViolationFrom(answer(200, enveloped({ ...job, id: 7, extra: 1 })));
     expect(facts).toContain("/data/id: ");
   });
 
   test("named __proto__ or constructor is a field like any other", async () => {
-    const { drift, value } = await jobFrom(
+    const { drift, value } = await readJobFrom(
       answer(200, jobText.replace('{"id"', '{"__proto__":{"admin":true},"constructor":1,"id"')),
     );
     expect([...drift].sort()).toEqual(["/data/__proto__", "/data/constructor"]);
@@ -162,13 +164,13 @@ describe("bytes", () => {
     ["200,000 open brackets", answer(200, "[".repeat(200_000)), "not valid JSON"],
     ["100,000 objects in each other", answer(200, nested(100_000)), "valid JSON"],
   ] as const)("of %s are a violation that says so", async ([_, step, reason]) => {
-    const message = await violationFrom(step);
+    const message = await readViolationFrom(step);
     expect(message).toContain(reason);
     expect(message.length).toBeLessThan(1000);
   });
 
   test("with a byte order mark are read", async () => {
-    expect((await jobFrom(answer(200, `\ufeff${jobText}`))).value.data.id).toBe(job.id);
+    expect((await readJobFrom(answer(200, `\ufeff${jobText}`))).value.data.id).toBe(job.id);
   });
 
   test("deeply nested within a free-form object are passed on", async () => {
@@ -177,14 +179,14 @@ describe("bytes", () => {
       JSON.stringify(recipeParameters.definition),
       () => definition,
     );
-    const { value } = await offerFrom(answer(200, text));
+    const { value } = await readOfferFrom(answer(200, text));
     expect(JSON.stringify(value)).toContain(definition);
   });
 });
 
 test("a page in place of an answer is told as one, not as a fault of the service", async ({ stub, service }) => {
   stub.expect(answer(200, "<html>"));
-  const { next } = await failureOf(readJob(service));
+  const { next } = await expectFailure(readJob(service));
   expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
 });
 
@@ -197,19 +199,20 @@ describe("an integer", () => {
         const text = JSON.stringify(micEnveloped(processingRequest)).replace('"revision":2', `"revision":${revision}`);
         stub.expect(answer(200, text));
         const path = { requestId: processingRequest.id };
-        return (await service.call(getMicSharedFileProcessingRequest, { path }, within(5000))).value.data.revision;
+        return (await service.call(getMicSharedFileProcessingRequest, { path }, createCallContext(5000))).value.data
+          .revision;
       };
       for (const one of ["1", "1.0", "1e0"]) expect(await read(one)).toBe(1);
       expect(await read("9007199254740991")).toBe(9007199254740991);
       expect(await read("9007199254740993")).toBe(9007199254740993n);
       expect(await read("9223372036854775807")).toBe(9223372036854775807n);
       for (const wrong of ["9223372036854775808", "0", '"2"', "2.5", "true", "null", "1e30", "1e400"])
-        expect(await failureOf(read(wrong))).toMatchObject({ kind: "contract_violation" });
+        expect(await expectFailure(read(wrong))).toMatchObject({ kind: "contract_violation" });
     },
   );
 
   test("that an int53 field cannot hold is a violation, not rounded", async () => {
     const text = jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993');
-    expect(await violationFrom(answer(200, text))).toContain("/data/resourceVersion: ");
+    expect(await readViolationFrom(answer(200, text))).toContain("/data/resourceVersion: ");
   });
 });

@@ -7,7 +7,7 @@ import { Failure } from "../../src/core/failure.ts";
 
 const slept: number[] = [];
 
-const passing = (retryAfter?: number): Failure =>
+const createFailure = (retryAfter?: number): Failure =>
   new Failure({
     kind: "upstream_unavailable",
     message: "down",
@@ -17,7 +17,12 @@ const passing = (retryAfter?: number): Failure =>
   });
 
 /** What one wait was: how long, or undefined when it was refused. */
-async function waited(attempt: number, failure: Failure, leftMs: number, random: number): Promise<number | undefined> {
+async function measureWait(
+  attempt: number,
+  failure: Failure,
+  leftMs: number,
+  random: number,
+): Promise<number | undefined> {
   slept.length = 0;
   const context = { signal: new AbortController().signal, deadlineAt: 1_000_000 + leftMs };
   const again = await waitBeforeRetry(attempt, failure, context, {
@@ -39,11 +44,11 @@ test("a Retry-After that one of several requests gets holds the others", async (
       { signal: new AbortController().signal, deadlineAt: 1_000_000 + leftMs, sharedRetryAfter },
       { now: () => 1_000_000, random: () => 0, sleep: async (ms) => void waits.push(ms) },
     );
-  expect(await wait(passing(7), CALL_LIMIT_MS)).toBe(true);
-  expect(await wait(passing(), CALL_LIMIT_MS)).toBe(true);
+  expect(await wait(createFailure(7), CALL_LIMIT_MS)).toBe(true);
+  expect(await wait(createFailure(), CALL_LIMIT_MS)).toBe(true);
   // A shorter one does not let go again what a longer one holds.
-  expect(await wait(passing(2), CALL_LIMIT_MS)).toBe(true);
-  expect(await wait(passing(), 5_000)).toBe(false);
+  expect(await wait(createFailure(2), CALL_LIMIT_MS)).toBe(true);
+  expect(await wait(createFailure(), 5_000)).toBe(false);
   expect(waits).toEqual([7_000, 7_000, 7_000]);
 });
 
@@ -54,7 +59,7 @@ describe("without Retry-After", () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), unit, async (attempt, random) => {
         const cap = Math.min(5000, 250 * 2 ** attempt);
-        expect(await waited(attempt, passing(), CALL_LIMIT_MS, random)).toBeCloseTo(random * cap, 6);
+        expect(await measureWait(attempt, createFailure(), CALL_LIMIT_MS, random)).toBeCloseTo(random * cap, 6);
       }),
     );
   });
@@ -66,7 +71,7 @@ describe("without Retry-After", () => {
         unit,
         fc.integer({ min: 0, max: 6000 }),
         async (attempt, random, leftMs) => {
-          const ms = await waited(attempt, passing(), leftMs, random);
+          const ms = await measureWait(attempt, createFailure(), leftMs, random);
           if (ms !== undefined) expect(ms).toBeLessThan(leftMs);
         },
       ),
@@ -86,17 +91,17 @@ describe("a key that the service is still working on (409)", () => {
   test("is asked for as long as there is time, however many attempts that takes, and not without a pause", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 500 }), unit, async (attempt, random) => {
-        const ms = await waited(attempt, inProgress, CALL_LIMIT_MS, random);
+        const ms = await measureWait(attempt, inProgress, CALL_LIMIT_MS, random);
         expect(ms).toBeGreaterThanOrEqual(250);
         expect(ms).toBeLessThanOrEqual(5000);
       }),
     );
-    expect(await waited(1, inProgress, 300, 0)).toBeUndefined();
+    expect(await measureWait(1, inProgress, 300, 0)).toBeUndefined();
   });
 
   test("is the only one: anything else has six attempts", async () => {
-    expect(await waited(6, passing(), CALL_LIMIT_MS, 0)).toBeUndefined();
-    expect(await waited(5, passing(), CALL_LIMIT_MS, 0)).toBe(0);
+    expect(await measureWait(6, createFailure(), CALL_LIMIT_MS, 0)).toBeUndefined();
+    expect(await measureWait(5, createFailure(), CALL_LIMIT_MS, 0)).toBe(0);
   });
 });
 
@@ -104,7 +109,7 @@ describe("with Retry-After", () => {
   test("it is obeyed in full where it fits, else not waited for at all", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 100 }), unit, async (seconds, random) => {
-        const ms = await waited(1, passing(seconds), CALL_LIMIT_MS, random);
+        const ms = await measureWait(1, createFailure(seconds), CALL_LIMIT_MS, random);
         expect(ms).toBe(seconds * 1000 < CALL_LIMIT_MS - 250 ? seconds * 1000 : undefined);
       }),
     );

@@ -60,23 +60,23 @@ export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
 }
 
 /** A call that may last `ms` from now on. */
-export const within = (ms: number, signal: AbortSignal = new AbortController().signal): CallContext => ({
+export const createCallContext = (ms: number, signal: AbortSignal = new AbortController().signal): CallContext => ({
   signal,
   deadlineAt: Date.now() + ms,
 });
 
 export const KEY = "test-key-0001";
 
-export const readJob = (service: ApiClient, context = within(10_000), jobId = "job-1") =>
+export const readJob = (service: ApiClient, context = createCallContext(10_000), jobId = "job-1") =>
   service.call(getMicJob, { path: { jobId } }, context);
 
-export const readJobs = (service: ApiClient, context = within(10_000)) =>
+export const readJobs = (service: ApiClient, context = createCallContext(10_000)) =>
   service.call(listMicJobs, { query: { workspaceId: "micws_1" } }, context);
 
-export const submitJob = (service: ApiClient, context = within(10_000)) =>
+export const submitJob = (service: ApiClient, context = createCallContext(10_000)) =>
   service.send(createMicJob, encodeRequest(createMicJob, { body: createJob }), KEY, context);
 
-export const requestProcessing = (service: ApiClient, context = within(10_000)) =>
+export const requestProcessing = (service: ApiClient, context = createCallContext(10_000)) =>
   service.send(
     requestMicSharedFileProcessing,
     encodeRequest(requestMicSharedFileProcessing, { body: createProcessingRequest }),
@@ -85,7 +85,7 @@ export const requestProcessing = (service: ApiClient, context = within(10_000)) 
   );
 
 /** The facts of the Failure that a call ends with; any other end fails the test. */
-export async function failureOf(call: Promise<unknown>): Promise<FailureFacts> {
+export async function expectFailure(call: Promise<unknown>): Promise<FailureFacts> {
   const ended = await call.then(
     (value) => ({ value }),
     (error: unknown) => error,

@@ -6,10 +6,10 @@ import { describe, expect, test } from "vitest";
 import { ContractViolation, parseJson, parseNumber, validateBody } from "../../src/api-client/decode.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { enveloped, job } from "../contract/samples.ts";
-import { runs } from "../support/thorough.ts";
+import { runCount } from "../support/thorough.ts";
 
 /** What the lossless parser says: a value, or that it is none. */
-function lossless(text: string): unknown {
+function parseWithLossless(text: string): unknown {
   try {
     return {
       value: parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }),
@@ -19,7 +19,7 @@ function lossless(text: string): unknown {
   }
 }
 
-function ours(text: string): unknown {
+function parseWithOurs(text: string): unknown {
   try {
     return { value: parseJson(Buffer.from(text)) };
   } catch (error) {
@@ -71,11 +71,11 @@ describe("parseJson", () => {
   test("says what the lossless parser says, of any text", () => {
     fc.assert(
       fc.property(jsonText, (text) => {
-        const expected = lossless(text);
+        const expected = parseWithLossless(text);
         // Emptiness has words of its own.
-        expect(isDeepStrictEqual(ours(text), text.trim() === "" ? "refused" : expected), text).toBe(true);
+        expect(isDeepStrictEqual(parseWithOurs(text), text.trim() === "" ? "refused" : expected), text).toBe(true);
       }),
-      { numRuns: runs(1_000, 5_000) },
+      { numRuns: runCount(1_000, 5_000) },
     );
   });
 
@@ -87,8 +87,8 @@ describe("parseJson", () => {
     ["[ -12345678901234567]", { value: [-12345678901234567n] }],
     ['{"a":"1234567890123456"}', { value: { a: "1234567890123456" } }],
   ])("%s", (text, expected) => {
-    expect(ours(text)).toEqual(expected);
-    expect(lossless(text)).toEqual(expected);
+    expect(parseWithOurs(text)).toEqual(expected);
+    expect(parseWithLossless(text)).toEqual(expected);
   });
 });
 

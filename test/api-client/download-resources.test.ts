@@ -6,15 +6,15 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { test } from "../support/fixtures.ts";
-import { folderForTest } from "../support/home.ts";
 import { type Connection, connectionForTest } from "../support/mcp.ts";
 import { answer, flood, type Stub } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { stubEnv } from "./client.ts";
 
 const PRLIMIT = "prlimit";
 const MEGABYTE = 1_000_000;
 
-async function serverOn(stub: Stub): Promise<{ connection: Connection; folder: string }> {
+async function startServerFor(stub: Stub): Promise<{ connection: Connection; folder: string }> {
   const folder = await folderForTest();
   const connection = await connectionForTest("v2-modern", {
     env: {
@@ -32,7 +32,7 @@ async function peakMemory(pid: number): Promise<number> {
 }
 
 test.skipIf(!existsSync("/proc/self/status"))("200 MB are saved in constant memory (needs /proc)", async ({ stub }) => {
-  const { connection, folder } = await serverOn(stub);
+  const { connection, folder } = await startServerFor(stub);
   const chunk = Buffer.alloc(65_536, "0123456789abcdef");
   const size = 200 * MEGABYTE;
   stub.expect(flood(200, chunk, 20 * MEGABYTE), flood(200, chunk, size, { "content-length": String(size) }));
@@ -58,7 +58,7 @@ const hasPrlimit = (): boolean => {
 test.skipIf(!hasPrlimit())(
   "a disk that is full is told, nothing stays on it, and the server lives (needs prlimit)",
   async ({ stub }) => {
-    const { connection, folder } = await serverOn(stub);
+    const { connection, folder } = await startServerFor(stub);
     // A file that may not grow further fails a write in the middle, as a full disk does.
     execFileSync(PRLIMIT, ["--pid", String(connection.pid), `--fsize=${MEGABYTE}`]);
     stub.expect(flood(200, Buffer.alloc(65_536, "x"), 3 * MEGABYTE), answer(200, "small enough"));

@@ -7,22 +7,22 @@ import type { CallContext } from "../../src/api-client/attempts.ts";
 import { getMicPublicAssetContent } from "../../src/contract/endpoints/job-processing.ts";
 import { problem } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
-import { folderForTest } from "../support/home.ts";
 import { createLatch } from "../support/latch.ts";
-import { answer, cutShort, hangUp, holdUntil, neverAnswer, slowly, stubForTest } from "../support/stub.ts";
-import { clientForTest, failureOf, within } from "./client.ts";
+import { answer, answerSlowly, answerTruncated, hangUp, holdUntil, neverAnswer, stubForTest } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { clientForTest, createCallContext, expectFailure } from "./client.ts";
 
 const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, n) => (n * n) % 251));
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 const named = { "content-type": "text/csv", "content-disposition": 'attachment; filename="districts.csv"' };
 const completeAnswer = answer(200, bytes, named);
 
-async function downloading() {
+async function createDownloadFixture() {
   const stub = await stubForTest();
   const folder = await folderForTest();
   const { downloads } = clientForTest(stub.baseUrl);
   const save = (options: { fileName?: string; folder?: string; assetId?: string; context?: CallContext } = {}) => {
-    const { context = within(10_000), assetId = "asset-1", ...target } = options;
+    const { context = createCallContext(10_000), assetId = "asset-1", ...target } = options;
     const into = { folder, fallbackName: assetId, ...target };
     return downloads.save(getMicPublicAssetContent, { path: { assetId } }, into, context, () => undefined);
   };
@@ -31,7 +31,7 @@ async function downloading() {
 
 describe("a download", () => {
   covers(["4.2/get-asset-content", "4.2/accept"], "is the service's bytes under its name", async () => {
-    const { stub, folder, save, files } = await downloading();
+    const { stub, folder, save, files } = await createDownloadFixture();
     stub.expect(completeAnswer);
     expect(await save()).toEqual({
       path: join(folder, "districts.csv"),
@@ -47,26 +47,26 @@ describe("a download", () => {
   });
 
   test("of nothing is an empty file", async () => {
-    const { stub, save, files } = await downloading();
+    const { stub, save, files } = await createDownloadFixture();
     stub.expect(answer(200, "", {}));
     expect(await save()).toMatchObject({ bytes: 0, fileName: "asset-1", contentType: "application/octet-stream" });
     expect(await files()).toEqual(["asset-1"]);
   });
 
   test("makes the folder when there is none", async () => {
-    const { stub, folder, save } = await downloading();
+    const { stub, folder, save } = await createDownloadFixture();
     stub.expect(completeAnswer);
     const deep = join(folder, "a", "b");
     expect((await save({ folder: deep })).path).toBe(join(deep, "districts.csv"));
   });
 
   test("that breaks off is begun anew until it is whole", async () => {
-    const { stub, save, files } = await downloading();
+    const { stub, save, files } = await createDownloadFixture();
     stub.expect(
-      cutShort(200, bytes, 100_000, named),
+      answerTruncated(200, bytes, 100_000, named),
       answer(503),
       hangUp,
-      cutShort(200, bytes, 1, named),
+      answerTruncated(200, bytes, 1, named),
       completeAnswer,
     );
     expect(await save()).toMatchObject({ bytes: bytes.length, sha256 });
@@ -74,9 +74,9 @@ describe("a download", () => {
   });
 
   test("that breaks off every time leaves nothing behind", async () => {
-    const { stub, save, files } = await downloading();
-    stub.respond(() => cutShort(200, bytes, 100_000, named));
-    expect(await failureOf(save())).toMatchObject({
+    const { stub, save, files } = await createDownloadFixture();
+    stub.respond(() => answerTruncated(200, bytes, 100_000, named));
+    expect(await expectFailure(save())).toMatchObject({
       kind: "upstream_unavailable",
       sideEffect: "none",
       retryable: true,
@@ -85,13 +85,13 @@ describe("a download", () => {
   });
 
   test("whose error answer breaks off is tried again like any other", async () => {
-    const { stub, save } = await downloading();
-    stub.expect(cutShort(503, "x".repeat(5000), 100), completeAnswer);
+    const { stub, save } = await createDownloadFixture();
+    stub.expect(answerTruncated(503, "x".repeat(5000), 100), completeAnswer);
     expect(await save()).toMatchObject({ sha256 });
   });
 
   test("with a token that has expired gets a new one", async () => {
-    const { stub, save } = await downloading();
+    const { stub, save } = await createDownloadFixture();
     stub.expect(answer(401), completeAnswer);
     expect(await save()).toMatchObject({ sha256 });
     expect(stub.requests.map(({ headers }) => headers.authorization)).toEqual([
@@ -112,24 +112,24 @@ describe("a download", () => {
     [204, "nothing", undefined, "contract_violation"],
     [302, "a redirect", undefined, "contract_violation"],
   ])("refused with %i and %s is a failure and no file", async (status, what, body, kind) => {
-    const { stub, save, files } = await downloading();
+    const { stub, save, files } = await createDownloadFixture();
     stub.respond(() => answer(status, body, { location: "/elsewhere" }));
     const { requestId, code } = problem;
     const facts = what.includes("Problem") ? { kind, requestId, code } : { kind };
-    expect(await failureOf(save())).toMatchObject({ ...facts, sideEffect: "none" });
+    expect(await expectFailure(save())).toMatchObject({ ...facts, sideEffect: "none" });
     expect(await files()).toEqual([]);
   });
 
   test("refused with megabytes of text is told by its status", async () => {
-    const { stub, save } = await downloading();
+    const { stub, save } = await createDownloadFixture();
     stub.expect(answer(404, "x".repeat(3_000_000)));
-    expect(await failureOf(save())).toMatchObject({ kind: "not_found", status: 404 });
+    expect(await expectFailure(save())).toMatchObject({ kind: "not_found", status: 404 });
   });
 });
 
 describe("a name that is taken", () => {
   test("by the service's own choice is numbered; nothing is overwritten", async () => {
-    const { stub, folder, save, files } = await downloading();
+    const { stub, folder, save, files } = await createDownloadFixture();
     stub.respond(() => completeAnswer);
     await writeFile(join(folder, "districts.csv"), "mine");
     expect((await save()).fileName).toBe("districts (2).csv");
@@ -139,9 +139,9 @@ describe("a name that is taken", () => {
   });
 
   test("by the agent's choice is refused before anything is sent", async () => {
-    const { stub, folder, save } = await downloading();
+    const { stub, folder, save } = await createDownloadFixture();
     await writeFile(join(folder, "mine.csv"), "mine");
-    const facts = await failureOf(save({ fileName: "mine.csv" }));
+    const facts = await expectFailure(save({ fileName: "mine.csv" }));
     expect(facts).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
     expect(facts.fieldErrors).toMatchObject([{ pointer: "/fileName" }]);
     expect(await readFile(join(folder, "mine.csv"), "utf8")).toBe("mine");
@@ -149,35 +149,35 @@ describe("a name that is taken", () => {
   });
 
   test("while the bytes come in is refused, too", async () => {
-    const { stub, folder, save, files } = await downloading();
+    const { stub, folder, save, files } = await createDownloadFixture();
     stub.respond(() => holdUntil(writeFile(join(folder, "late.csv"), "mine"), completeAnswer));
     const saving = save({ fileName: "late.csv" });
-    expect(await failureOf(saving)).toMatchObject({ kind: "invalid_arguments" });
+    expect(await expectFailure(saving)).toMatchObject({ kind: "invalid_arguments" });
     expect(await readFile(join(folder, "late.csv"), "utf8")).toBe("mine");
     expect(await files()).toEqual(["late.csv"]);
   });
 
   test("by a link that leads out of the folder is not written through", async () => {
-    const { stub, folder, save } = await downloading();
+    const { stub, folder, save } = await createDownloadFixture();
     const outside = join(await folderForTest(), "outside.csv");
     stub.respond(() => completeAnswer);
     await symlink(outside, join(folder, "link.csv"));
-    expect(await failureOf(save({ fileName: "link.csv" }))).toMatchObject({ kind: "invalid_arguments" });
+    expect(await expectFailure(save({ fileName: "link.csv" }))).toMatchObject({ kind: "invalid_arguments" });
     await expect(readFile(outside)).rejects.toThrow("ENOENT");
   });
 
   test("by a folder is refused", async () => {
-    const { folder, save } = await downloading();
+    const { folder, save } = await createDownloadFixture();
     await mkdir(join(folder, "sub"));
-    expect(await failureOf(save({ fileName: "sub" }))).toMatchObject({ kind: "invalid_arguments" });
+    expect(await expectFailure(save({ fileName: "sub" }))).toMatchObject({ kind: "invalid_arguments" });
   });
 });
 
 describe("a folder that cannot be used", () => {
   test("is told with what to do: it is a file", async () => {
-    const { stub, folder, save } = await downloading();
+    const { stub, folder, save } = await createDownloadFixture();
     await writeFile(join(folder, "file"), "");
-    const facts = await failureOf(save({ folder: join(folder, "file") }));
+    const facts = await expectFailure(save({ folder: join(folder, "file") }));
     expect(facts).toMatchObject({ sideEffect: "none", retryable: false });
     expect(facts.message).toContain(join(folder, "file"));
     expect(facts.next).toContain("MIC_DOWNLOAD_DIR");
@@ -187,18 +187,18 @@ describe("a folder that cannot be used", () => {
   test.skipIf(process.getuid?.() === 0)(
     "is told with what to do: it is not writable (skipped: root may write everywhere)",
     async () => {
-      const { stub, folder, save } = await downloading();
+      const { stub, folder, save } = await createDownloadFixture();
       stub.respond(() => completeAnswer);
       const locked = join(folder, "locked");
       await mkdir(locked, { mode: 0o500 });
-      expect((await failureOf(save({ folder: locked }))).next).toContain("MIC_DOWNLOAD_DIR");
+      expect((await expectFailure(save({ folder: locked }))).next).toContain("MIC_DOWNLOAD_DIR");
     },
   );
 });
 
 describe("several calls", () => {
   test("for the same asset at once share one request", async () => {
-    const { stub, save, files } = await downloading();
+    const { stub, save, files } = await createDownloadFixture();
     stub.expect(completeAnswer);
     const saved = await Promise.all([save(), save(), save()]);
     expect(new Set(saved.map(({ path }) => path)).size).toBe(1);
@@ -207,7 +207,7 @@ describe("several calls", () => {
   });
 
   test("for the same asset, one after the other, are downloads of their own", async () => {
-    const { stub, save, files } = await downloading();
+    const { stub, save, files } = await createDownloadFixture();
     stub.expect(completeAnswer, completeAnswer);
     await save();
     await save();
@@ -215,17 +215,17 @@ describe("several calls", () => {
   });
 
   test("with names or assets of their own do not share", async () => {
-    const { stub, save, files } = await downloading();
+    const { stub, save, files } = await createDownloadFixture();
     stub.expect(completeAnswer, completeAnswer, completeAnswer);
     await Promise.all([save({ fileName: "a" }), save({ fileName: "b" }), save({ assetId: "asset-2" })]);
     expect((await files()).sort()).toEqual(["a", "b", "districts.csv"]);
   });
 
   test("whose first one runs out of time join the download that goes on", async () => {
-    const { stub, save, files } = await downloading();
+    const { stub, save, files } = await createDownloadFixture();
     const { released, release } = createLatch();
     stub.expect(holdUntil(released, completeAnswer));
-    const facts = await failureOf(save({ context: within(600) }));
+    const facts = await expectFailure(save({ context: createCallContext(600) }));
     expect(facts).toMatchObject({ kind: "timeout", retryable: true, sideEffect: "none" });
     expect(facts.next).toContain("download_asset");
     release();
@@ -235,13 +235,13 @@ describe("several calls", () => {
   });
 
   test("whose first one is cancelled do not lose the download", async () => {
-    const { stub, save } = await downloading();
+    const { stub, save } = await createDownloadFixture();
     const client = new AbortController();
-    stub.expect(slowly(200, bytes, 10, 20));
-    const leaving = failureOf(save({ context: within(5000, client.signal) }));
+    stub.expect(answerSlowly(200, bytes, 10, 20));
+    const cancelledSave = expectFailure(save({ context: createCallContext(5000, client.signal) }));
     const staying = save();
     setTimeout(() => client.abort(), 60);
-    expect(await leaving).toMatchObject({ kind: "cancelled" });
+    expect(await cancelledSave).toMatchObject({ kind: "cancelled" });
     expect(await staying).toMatchObject({ sha256 });
   });
 });
@@ -249,9 +249,9 @@ describe("several calls", () => {
 describe("a download that is ended", () => {
   test.each([
     ["before its answer", neverAnswer],
-    ["in the middle", slowly(200, bytes, 100, 1_000)],
+    ["in the middle", answerSlowly(200, bytes, 100, 1_000)],
   ])("by the client %s breaks its request off and leaves no file", async (_, step) => {
-    const { stub, save, files } = await downloading();
+    const { stub, save, files } = await createDownloadFixture();
     const client = new AbortController();
     let closed: Promise<boolean> = Promise.resolve(true);
     stub.respond((request) => {
@@ -259,15 +259,17 @@ describe("a download that is ended", () => {
       setTimeout(() => client.abort(), 60);
       return step;
     });
-    expect(await failureOf(save({ context: within(600_000, client.signal) }))).toMatchObject({ kind: "cancelled" });
+    expect(await expectFailure(save({ context: createCallContext(600_000, client.signal) }))).toMatchObject({
+      kind: "cancelled",
+    });
     expect(await closed).toBe(false);
     await expect.poll(files).toEqual([]);
   });
 
   test("by the server's end leaves no file", async () => {
-    const { stub, save, files, downloads } = await downloading();
-    stub.respond(() => slowly(200, bytes, 100, 30));
-    const saving = failureOf(save());
+    const { stub, save, files, downloads } = await createDownloadFixture();
+    stub.respond(() => answerSlowly(200, bytes, 100, 30));
+    const saving = expectFailure(save());
     await expect.poll(files).toHaveLength(1);
     await downloads.close();
     await saving;

@@ -12,9 +12,9 @@ import {
   recipeParameters,
 } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
-import { insideForFile } from "../support/mcp.ts";
+import { inProcessClientForFile } from "../support/mcp.ts";
 import type { Facts } from "../support/results.ts";
-import { answer, neverAnswer, type Step, slowly, stubForFile } from "../support/stub.ts";
+import { answer, answerSlowly, neverAnswer, type Step, stubForFile } from "../support/stub.ts";
 import { stubEnv } from "./client.ts";
 
 const stubOf = stubForFile();
@@ -22,8 +22,8 @@ const env = () => ({
   ...stubEnv(stubOf()),
 });
 const connectionsOf = {
-  "v1-client": insideForFile("v1-client", env),
-  "v2-modern": insideForFile("v2-modern", env),
+  "v1-client": inProcessClientForFile("v1-client", env),
+  "v2-modern": inProcessClientForFile("v2-modern", env),
 } as const;
 const session = (revision: keyof typeof connectionsOf) => ({ stub: stubOf(), connection: connectionsOf[revision]() });
 
@@ -162,7 +162,7 @@ describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (
     const { stub, connection } = session(revision);
     for (const [step, [tool, args]] of [
       [neverAnswer, read],
-      [slowly(200, enveloped(job), 100, 1_000), read],
+      [answerSlowly(200, enveloped(job), 100, 1_000), read],
       [neverAnswer, submit("cancelled")],
     ] as const) {
       const client = new AbortController();

@@ -5,14 +5,22 @@ import { CONNECTIONS, createTransport, type Transport } from "../../src/api-clie
 import { createMicJob, getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
-import { answer, hangUp, neverAnswer, slowly } from "../support/stub.ts";
-import { clientForTest, eagerTiming, failureOf, readJob, recordedTiming, submitJob, within } from "./client.ts";
+import { answer, answerSlowly, hangUp, neverAnswer } from "../support/stub.ts";
+import {
+  clientForTest,
+  createCallContext,
+  eagerTiming,
+  expectFailure,
+  readJob,
+  recordedTiming,
+  submitJob,
+} from "./client.ts";
 
 const isToken = (path: string): boolean => path.endsWith("/oauth/token");
 const completeAnswer = answer(200, enveloped(job));
 
 /** The real transport, its attempts' limits noted and cut down to a hundredth. */
-const hurried = (limitsMs: number[]) => (real: Transport) => ({
+const withShortTimeouts = (limitsMs: number[]) => (real: Transport) => ({
   ...real,
   exchange(request: Parameters<Transport["exchange"]>[0], limits: Parameters<Transport["exchange"]>[1]) {
     if (isToken(request.path)) return real.exchange(request, limits);
@@ -28,33 +36,36 @@ describe("time", () => {
     const limitsMs: number[] = [];
     const clock = { nowMs: 0 };
     const timing = { ...eagerTiming, now: () => clock.nowMs };
-    const { service } = clientForTest(stub.baseUrl, { timing, wrap: hurried(limitsMs) });
+    const { service } = clientForTest(stub.baseUrl, { timing, wrap: withShortTimeouts(limitsMs) });
     stub.respond(() => {
       clock.nowMs += 18_000;
       return neverAnswer;
     });
     const context = { signal: new AbortController().signal, deadlineAt: CALL_LIMIT_MS };
-    expect(await failureOf(readJob(service, context))).toMatchObject({ kind: "timeout", retryable: true });
+    expect(await expectFailure(readJob(service, context))).toMatchObject({ kind: "timeout", retryable: true });
     expect(limitsMs).toEqual([20_000, 20_000, 9_000]);
   });
 
   test("a second attempt follows one that was not answered in time", async ({ stub }) => {
-    const { service } = clientForTest(stub.baseUrl, { wrap: hurried([]) });
+    const { service } = clientForTest(stub.baseUrl, { wrap: withShortTimeouts([]) });
     stub.expect(neverAnswer, completeAnswer);
-    expect(await readJob(service, within(45_000))).toMatchObject({ attempts: 2 });
+    expect(await readJob(service, createCallContext(45_000))).toMatchObject({ attempts: 2 });
   });
 
   test.for([
     ["is never answered", neverAnswer],
-    ["drips in", slowly(200, enveloped(job), 100, 1_000)],
+    ["drips in", answerSlowly(200, enveloped(job), 100, 1_000)],
   ] as const)("a call whose answer %s ends on time", async ([_, step], { stub, service }) => {
     stub.respond(() => step);
-    expect(await failureOf(readJob(service, within(400)))).toMatchObject({ kind: "timeout", sideEffect: "none" });
+    expect(await expectFailure(readJob(service, createCallContext(400)))).toMatchObject({
+      kind: "timeout",
+      sideEffect: "none",
+    });
   });
 
   test("a call whose token never comes ends on time", async ({ stub, service }) => {
     stub.respondToToken(() => neverAnswer);
-    const facts = await failureOf(submitJob(service, within(400)));
+    const facts = await expectFailure(submitJob(service, createCallContext(400)));
     expect(facts.sideEffect).toBe("none");
     expect(stub.requests).toHaveLength(0);
   });
@@ -82,7 +93,7 @@ describe("Retry-After", () => {
       const { service } = clientForTest(stub.baseUrl, { timing: recordedTiming(slept) });
       const status = kind === "rate_limited" ? 429 : 503;
       stub.expect(answer(status, undefined, { "retry-after": "120" }));
-      expect(await failureOf(readJob(service, within(45_000)))).toMatchObject({
+      expect(await expectFailure(readJob(service, createCallContext(45_000)))).toMatchObject({
         kind,
         status,
         retryAfterSeconds: 120,
@@ -96,7 +107,7 @@ describe("Retry-After", () => {
 describe("a call cancelled by the client", () => {
   test.for([
     ["no answer came yet", neverAnswer],
-    ["the answer drips in", slowly(200, enveloped(job), 100, 1_000)],
+    ["the answer drips in", answerSlowly(200, enveloped(job), 100, 1_000)],
   ] as const)("breaks its request off at once when %s", async ([_, step], { stub, service }) => {
     const client = new AbortController();
     let closed: Promise<boolean> = Promise.resolve(true);
@@ -105,7 +116,7 @@ describe("a call cancelled by the client", () => {
       setTimeout(() => client.abort(), 30);
       return step;
     });
-    expect(await failureOf(readJob(service, within(10_000, client.signal)))).toMatchObject({
+    expect(await expectFailure(readJob(service, createCallContext(10_000, client.signal)))).toMatchObject({
       kind: "cancelled",
       sideEffect: "none",
     });
@@ -119,7 +130,9 @@ describe("a call cancelled by the client", () => {
       setTimeout(() => client.abort(), 30);
       return answer(503, undefined, { "retry-after": "100" });
     });
-    expect(await failureOf(readJob(service, within(600_000, client.signal)))).toMatchObject({ kind: "cancelled" });
+    expect(await expectFailure(readJob(service, createCallContext(600_000, client.signal)))).toMatchObject({
+      kind: "cancelled",
+    });
     expect(stub.requests).toHaveLength(1);
   });
 
@@ -136,7 +149,7 @@ describe("a call cancelled by the client", () => {
   });
 
   test("sends nothing when it was cancelled before", async ({ stub, service }) => {
-    const facts = await failureOf(submitJob(service, within(10_000, AbortSignal.abort())));
+    const facts = await expectFailure(submitJob(service, createCallContext(10_000, AbortSignal.abort())));
     expect(facts).toMatchObject({ kind: "cancelled", sideEffect: "none" });
     expect(stub.requests).toHaveLength(0);
   });
@@ -144,11 +157,11 @@ describe("a call cancelled by the client", () => {
   test("while it waits for a token that others wait for too leaves them the token", async ({ stub, service }) => {
     const client = new AbortController();
     stub.respond(() => completeAnswer);
-    stub.respondToToken(() => slowly(200, { access_token: "slow-token" }, 10, 20));
-    const leaving = failureOf(readJob(service, within(10_000, client.signal)));
+    stub.respondToToken(() => answerSlowly(200, { access_token: "slow-token" }, 10, 20));
+    const cancelledRead = expectFailure(readJob(service, createCallContext(10_000, client.signal)));
     const staying = readJob(service);
     setTimeout(() => client.abort(), 50);
-    expect(await leaving).toMatchObject({ kind: "cancelled", sideEffect: "none" });
+    expect(await cancelledRead).toMatchObject({ kind: "cancelled", sideEffect: "none" });
     expect((await staying).attempts).toBe(1);
     expect(stub.tokenRequests).toHaveLength(1);
   });
@@ -158,7 +171,7 @@ test("a wait never goes on after the clock has run out", async ({ stub }) => {
   const slept: number[] = [];
   const { service } = clientForTest(stub.baseUrl, { timing: { ...recordedTiming(slept), random: () => 0.999 } });
   stub.respond(() => hangUp);
-  expect((await failureOf(readJob(service, within(1200)))).kind).toBe("upstream_unavailable");
+  expect((await expectFailure(readJob(service, createCallContext(1200)))).kind).toBe("upstream_unavailable");
   expect(slept.length).toBeGreaterThan(0);
   expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(1200);
 });
@@ -167,8 +180,8 @@ test("no more connections are opened than the limit, however many calls there ar
   stub,
   client: { service, tokens },
 }) => {
-  await tokens.get(getMicJob.scopesToRequest, within(5_000));
-  stub.respond(() => slowly(200, enveloped(job), 10, 20));
+  await tokens.get(getMicJob.scopesToRequest, createCallContext(5_000));
+  stub.respond(() => answerSlowly(200, enveloped(job), 10, 20));
   await Promise.all(Array.from({ length: 3 * CONNECTIONS }, () => readJob(service)));
   const used = new Set(stub.requests.map(({ connection }) => connection));
   expect(stub.requests).toHaveLength(3 * CONNECTIONS);
@@ -179,20 +192,20 @@ test("no more connections are opened than the limit, however many calls there ar
 
 describe("an action that waits for a free connection is never sent when", () => {
   test.for([
-    ["its time is over", () => within(400)],
-    ["the client cancels it", () => within(10_000, AbortSignal.timeout(200))],
+    ["its time is over", () => createCallContext(400)],
+    ["the client cancels it", () => createCallContext(10_000, AbortSignal.timeout(200))],
   ] as const)(
     "%s, and it is known that nothing was done",
     async ([_, context], { stub, client: { service, tokens } }) => {
       // Its token must not need a connection then.
-      await tokens.get(createMicJob.scopesToRequest, within(5_000));
+      await tokens.get(createMicJob.scopesToRequest, createCallContext(5_000));
       stub.respond(() => neverAnswer);
       const busy = new AbortController();
       const readers = Array.from({ length: CONNECTIONS }, () =>
-        failureOf(readJob(service, within(10_000, busy.signal))),
+        expectFailure(readJob(service, createCallContext(10_000, busy.signal))),
       );
       await vi.waitFor(() => expect(stub.requests).toHaveLength(CONNECTIONS));
-      expect(await failureOf(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
+      expect(await expectFailure(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
       busy.abort();
       await Promise.all(readers);
       stub.respond(() => completeAnswer);

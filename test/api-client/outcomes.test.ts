@@ -6,7 +6,7 @@ import { createJob, enveloped, job, problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import {
   answer,
-  cutShort,
+  answerTruncated,
   flood,
   neverAnswer,
   refusingBaseUrl,
@@ -14,7 +14,7 @@ import {
   resetBeforeReading,
   type Step,
 } from "../support/stub.ts";
-import { clientForTest, failureOf, KEY, submitJob, within } from "./client.ts";
+import { clientForTest, createCallContext, expectFailure, KEY, submitJob } from "./client.ts";
 
 const refusal = (status: number, facts: object = {}) => answer(status, { ...problem, status, ...facts });
 const html = { "content-type": "text/html" };
@@ -22,27 +22,32 @@ const page = answer(200, "<!doctype html><title>Sign in</title>", html);
 const tooLong = answer(429, undefined, { "retry-after": "900" });
 const megabytes = (status: number, byte = "x") => flood(status, Buffer.alloc(65_536, byte), 20_000_000);
 
-interface Met {
+interface OutcomeCase {
   readonly what: string;
   /** The first answers; then `step` comes again and again. */
   readonly first?: readonly Step[];
   readonly step: Step;
   readonly facts: Readonly<Record<string, unknown>>;
 }
-type Named = readonly (readonly [what: string, step: Step, facts?: object])[];
+type CaseRow = readonly (readonly [what: string, step: Step, facts?: object])[];
 
-const each = (title: string, rows: Named, facts: object, first: readonly Step[] = []): readonly Met[] =>
+const createCases = (
+  title: string,
+  rows: CaseRow,
+  facts: object,
+  first: readonly Step[] = [],
+): readonly OutcomeCase[] =>
   rows.map(([what, step, more]) => ({ what: `${title}: ${what}`, first, step, facts: { ...facts, ...more } }));
 
 const UNKNOWN = { kind: "outcome_unknown", sideEffect: "unknown", retryable: true };
 
-const met: readonly Met[] = [
-  ...each(
+const outcomeCases: readonly OutcomeCase[] = [
+  ...createCases(
     "whose answer is lost every time has an unknown outcome",
     [
       ["reset unread", resetBeforeReading],
       ["reset after reading", resetAfterReading],
-      ["cut short", cutShort(202, enveloped(job), 30)],
+      ["cut short", answerTruncated(202, enveloped(job), 30)],
       ["HTTP 500", answer(500)],
       ["HTTP 503", answer(503)],
       ["HTTP 504 with HTML", answer(504, "<html><h1>Gateway timeout</h1></html>", html)],
@@ -51,7 +56,7 @@ const met: readonly Met[] = [
     UNKNOWN,
   ),
   // The service asks who is calling before it looks at the key: such a refusal says nothing about the first attempt.
-  ...each(
+  ...createCases(
     "refused after a lost answer may have taken effect",
     [
       ["unauthorized", answer(401), { status: 401 }],
@@ -64,13 +69,13 @@ const met: readonly Met[] = [
     { sideEffect: "unknown" },
     [resetAfterReading],
   ),
-  ...each(
+  ...createCases(
     "refused after a lost answer",
     [["changed nothing when its own bytes are refused", refusal(422), { kind: "rejected", status: 422 }]],
     { sideEffect: "none" },
     [resetAfterReading],
   ),
-  ...each(
+  ...createCases(
     "that is refused changed nothing",
     [
       ["400", refusal(400, { retryable: false }), { kind: "rejected", status: 400 }],
@@ -84,7 +89,7 @@ const met: readonly Met[] = [
     ],
     { sideEffect: "none" },
   ),
-  ...each(
+  ...createCases(
     "that was accepted in the contract's envelope took effect, whatever else is wrong with it",
     [
       ["its id", answer(202, enveloped({ ...job, id: "" }))],
@@ -95,10 +100,10 @@ const met: readonly Met[] = [
 ];
 
 describe("an action", () => {
-  test.for(met)("$what", async ({ first = [], step, facts }, { stub, service }) => {
+  test.for(outcomeCases)("$what", async ({ first = [], step, facts }, { stub, service }) => {
     stub.expect(...first);
     stub.respond(() => step);
-    expect(await failureOf(submitJob(service))).toMatchObject({ ...facts, idempotencyKey: KEY });
+    expect(await expectFailure(submitJob(service))).toMatchObject({ ...facts, idempotencyKey: KEY });
   });
 
   test.for([
@@ -116,7 +121,7 @@ describe("an action", () => {
     "whose answer need not be the service's is sent again, and has an unknown outcome when nothing else comes: %s",
     async ([_, step, expectedText], { stub, service }) => {
       stub.respond(() => step);
-      const facts = await failureOf(submitJob(service));
+      const facts = await expectFailure(submitJob(service));
       expect(facts).toMatchObject({ ...UNKNOWN, idempotencyKey: KEY });
       expect(facts.message).toContain(expectedText);
       expect(facts.message).toMatch(/Ask the user to check MIC_BASE_URL: something in between/);
@@ -138,9 +143,9 @@ describe("an action", () => {
     service,
   }) => {
     stub.expect(page, answer(404, "<html>Not found</html>", html));
-    expect(await failureOf(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });
+    expect(await expectFailure(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });
     stub.expect(page, refusal(422));
-    expect(await failureOf(submitJob(service))).toMatchObject({ status: 422, sideEffect: "none" });
+    expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "none" });
   });
 });
 
@@ -148,13 +153,13 @@ describe("an action that never reached the service changed nothing when", () => 
   test("connections are refused", async () => {
     const { service } = clientForTest(await refusingBaseUrl());
     const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
-    expect(await failureOf(submitJob(service))).toMatchObject(facts);
+    expect(await expectFailure(submitJob(service))).toMatchObject(facts);
   });
 
   test("the host has no address", async () => {
     const { service } = clientForTest("https://service.invalid");
     const facts = { kind: "upstream_unavailable", sideEffect: "none" };
-    expect(await failureOf(submitJob(service, within(2000)))).toMatchObject(facts);
+    expect(await expectFailure(submitJob(service, createCallContext(2000)))).toMatchObject(facts);
   });
 
   test("connections are refused with the token at hand", async ({ stub }) => {
@@ -169,13 +174,13 @@ describe("an action that never reached the service changed nothing when", () => 
       }),
     });
     const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
-    expect(await failureOf(submitJob(service))).toMatchObject(facts);
+    expect(await expectFailure(submitJob(service))).toMatchObject(facts);
     expect(stub.tokenRequests).toHaveLength(1);
   });
 
   test("there is no token", async ({ stub, service }) => {
     stub.respondToToken(() => answer(503));
-    expect(await failureOf(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
+    expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
     expect(stub.requests).toHaveLength(0);
   });
 });
@@ -187,7 +192,7 @@ test("an action without a new token after a lost answer may have taken effect", 
       : answer(400, { error: "invalid_client" }),
   );
   stub.expect(resetAfterReading, answer(401));
-  expect(await failureOf(submitJob(service))).toMatchObject({ kind: "unauthorized", sideEffect: "unknown" });
+  expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "unauthorized", sideEffect: "unknown" });
 });
 
 // An action whose call ends early, by its client or by its time: what has been sent may take effect all the same.
@@ -203,7 +208,7 @@ test.for([
     return neverAnswer;
   });
   const facts = { kind: "cancelled", sideEffect: "unknown", idempotencyKey: KEY };
-  expect(await failureOf(submitJob(service, within(10_000, client.signal)))).toMatchObject(facts);
+  expect(await expectFailure(submitJob(service, createCallContext(10_000, client.signal)))).toMatchObject(facts);
   expect(stub.requests).toHaveLength(1 + first.length);
 });
 
@@ -219,8 +224,10 @@ test.for([
       return neverAnswer;
     });
     const encoded = encodeRequest(createMicJob, { body: createJob });
-    const call = service.send(createMicJob, encoded, KEY, within(10_000, client.signal), { mayHaveTakenEffect: lost });
-    expect(await failureOf(call)).toMatchObject({ kind: "cancelled", sideEffect });
+    const call = service.send(createMicJob, encoded, KEY, createCallContext(10_000, client.signal), {
+      mayHaveTakenEffect: lost,
+    });
+    expect(await expectFailure(call)).toMatchObject({ kind: "cancelled", sideEffect });
     expect(stub.requests).toHaveLength(0);
   },
 );
@@ -228,7 +235,10 @@ test.for([
 test("a request that is not answered in time may have taken effect", async ({ stub, service }) => {
   // Known beforehand, the token takes no time of the call.
   stub.expect(answer(422, {}));
-  await failureOf(submitJob(service));
+  await expectFailure(submitJob(service));
   stub.expect(neverAnswer);
-  expect(await failureOf(submitJob(service, within(1_000)))).toMatchObject({ ...UNKNOWN, idempotencyKey: KEY });
+  expect(await expectFailure(submitJob(service, createCallContext(1_000)))).toMatchObject({
+    ...UNKNOWN,
+    idempotencyKey: KEY,
+  });
 });

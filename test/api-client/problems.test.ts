@@ -9,7 +9,7 @@ import {
 import { problem, processingRequest, statesResponse } from "../contract/samples.ts";
 import { covers, test } from "../support/fixtures.ts";
 import { answer, stubForTest } from "../support/stub.ts";
-import { clientForTest, failureOf, readJob, submitJob, within } from "./client.ts";
+import { clientForTest, createCallContext, expectFailure, readJob, submitJob } from "./client.ts";
 
 const expectedFacts = { code: "stage_failed", requestId: "req-2", retryable: true, fieldErrors: problem.fieldErrors };
 
@@ -23,7 +23,7 @@ describe("a Problem", () => {
   ] as const)
     covers("7.2/problem", `is understood ${place}`, async ({ stub, service }) => {
       stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
-      const facts = await failureOf(readJob(service));
+      const facts = await expectFailure(readJob(service));
       expect(facts).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none", ...expectedFacts });
       expect(facts.message).toContain(JSON.stringify(problem.title));
     });
@@ -37,7 +37,7 @@ describe("a Problem", () => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
     stub.expect(answer(422, { ...problem, fieldErrors }));
-    expect((await failureOf(readJob(service))).fieldErrors).toEqual(fieldErrors);
+    expect((await expectFailure(readJob(service))).fieldErrors).toEqual(fieldErrors);
   });
 
   test("of a job that is read is data, not a failure of the call", async ({ stub, service }) => {
@@ -45,7 +45,7 @@ describe("a Problem", () => {
     const { value } = await service.call(
       getMicSharedFileProcessingRequest,
       { path: { requestId: processingRequest.id } },
-      within(5000),
+      createCallContext(5000),
     );
     expect(value.data.state).toBe("APPROVED");
   });
@@ -55,7 +55,11 @@ describe("a Problem", () => {
     service,
   }) => {
     stub.expect(answer(404, { ...problem, status: 500, code: "SOMETHING_NEW" }));
-    expect(await failureOf(readJob(service))).toMatchObject({ kind: "not_found", status: 404, code: "SOMETHING_NEW" });
+    expect(await expectFailure(readJob(service))).toMatchObject({
+      kind: "not_found",
+      status: 404,
+      code: "SOMETHING_NEW",
+    });
   });
 
   test.for([
@@ -68,7 +72,7 @@ describe("a Problem", () => {
     "that is half broken is read as far as it makes sense: %s",
     async ([_, body, fieldErrors], { stub, service }) => {
       stub.expect(answer(422, body));
-      const facts = await failureOf(readJob(service));
+      const facts = await expectFailure(readJob(service));
       expect(facts).toMatchObject({ kind: "rejected", status: 422, code: "stage_failed" });
       expect(facts.fieldErrors?.length).toBe(fieldErrors);
       expect(typeof facts.retryable).toBe("boolean");
@@ -103,7 +107,7 @@ describe("an error without a Problem", () => {
       const stub = await stubForTest();
       const { service } = clientForTest(stub.baseUrl);
       stub.respond(() => answer(status, body, { "content-type": type, "retry-after": "900" }));
-      const facts = await failureOf(readJob(service));
+      const facts = await expectFailure(readJob(service));
       expect(facts).toMatchObject({ kind, status });
       expect(facts.message).toContain(`HTTP ${status}`);
       expect(facts.message).not.toContain("<");
@@ -112,7 +116,7 @@ describe("an error without a Problem", () => {
 
   test("keeps the request id of its header", async ({ stub, service }) => {
     stub.expect(answer(404, "", { "x-request-id": "edge-77" }));
-    expect((await failureOf(readJob(service))).requestId).toBe("edge-77");
+    expect((await expectFailure(readJob(service))).requestId).toBe("edge-77");
   });
 });
 
@@ -121,7 +125,9 @@ describe("the playground", () => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
     stub.respond(() => answer(status, { status: code }, headers));
-    const facts = await failureOf(service.call(listPlaygroundDistricts, { query: { state: "TG" } }, within(5000)));
+    const facts = await expectFailure(
+      service.call(listPlaygroundDistricts, { query: { state: "TG" } }, createCallContext(5000)),
+    );
     expect(facts).toMatchObject({ status, code });
     expect(stub.tokenRequests).toHaveLength(0);
     return { ...facts, attempts: stub.requests.length };
@@ -154,8 +160,8 @@ describe("the playground", () => {
 
   test("is called without any credential", async ({ stub, service }) => {
     stub.expect(answer(200, statesResponse), answer(200, { openapi: "3.1.1", info: {}, paths: {} }));
-    await service.call(listPlaygroundStates, {}, within(5000));
-    await service.call(getPlaygroundOpenApi, {}, within(5000));
+    await service.call(listPlaygroundStates, {}, createCallContext(5000));
+    await service.call(getPlaygroundOpenApi, {}, createCallContext(5000));
     for (const { headers } of stub.requests) expect(headers).not.toHaveProperty("authorization");
     expect(stub.tokenRequests).toHaveLength(0);
   });
@@ -166,8 +172,8 @@ test("the failure names the operation, so that an agent knows which call of seve
   service,
 }) => {
   stub.respond(() => answer(404));
-  const read = await failureOf(service.call(getMicJob, { path: { jobId: "j" } }, within(5000)));
-  const write = await failureOf(submitJob(service, within(5000)));
+  const read = await expectFailure(service.call(getMicJob, { path: { jobId: "j" } }, createCallContext(5000)));
+  const write = await expectFailure(submitJob(service, createCallContext(5000)));
   expect(read.message).toContain("getMicJob");
   expect(write.message).toContain("createMicJob");
 });

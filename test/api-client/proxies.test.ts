@@ -4,7 +4,7 @@ import { enveloped, job } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { answer, refusingBaseUrl } from "../support/stub.ts";
-import { clientForTest, failureOf, readJob, submitJob } from "./client.ts";
+import { clientForTest, expectFailure, readJob, submitJob } from "./client.ts";
 import { proxyForTest } from "./proxy.ts";
 
 const NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
@@ -44,7 +44,7 @@ describe("with HTTP_PROXY", () => {
   test("an action that the proxy did not pass on changed nothing: it is down", async ({ stub }) => {
     vi.stubEnv("HTTP_PROXY", await refusingBaseUrl());
     const { service } = clientForTest(stub.baseUrl);
-    expect(await failureOf(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
+    expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
     expect(stub.requests).toHaveLength(0);
   });
 
@@ -63,7 +63,7 @@ describe("with HTTP_PROXY", () => {
         }),
       });
       vi.stubEnv("HTTP_PROXY", proxy.url);
-      expect((await failureOf(submitJob(service))).sideEffect).toBe("none");
+      expect((await expectFailure(submitJob(service))).sideEffect).toBe("none");
       expect(proxy.passed.length).toBeGreaterThan(0);
       expect(stub.requests).toHaveLength(0);
     },

@@ -15,7 +15,7 @@ import { Failure } from "../../src/core/failure.ts";
 import { cancelJob, createJob, enveloped, job, jobList, operation } from "../contract/samples.ts";
 import { covers, test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";
-import { clientForTest, failureOf, KEY, readJob, submitJob, within } from "./client.ts";
+import { clientForTest, createCallContext, expectFailure, KEY, readJob, submitJob } from "./client.ts";
 
 /** 1-128 characters of any kind that a URL can carry, dots, slashes, percents and separators more often than chance has it. */
 const anyId = fc
@@ -40,7 +40,7 @@ describe("an id in a path", () => {
       stub.respond(() => answer(200, enveloped(job)));
       await fc.assert(
         fc.asyncProperty(anyId, async (jobId) => {
-          await readJob(service, within(10_000), jobId);
+          await readJob(service, createCallContext(10_000), jobId);
           const target = stub.requests.at(-1)?.target ?? "";
           expect(target.startsWith("/sandbox/v1/mic/jobs/")).toBe(true);
           const segment = target.slice("/sandbox/v1/mic/jobs/".length);
@@ -81,7 +81,7 @@ describe("an id in a path", () => {
   test.for([".", "..", "\ud800", "a\udc00b"] as const)(
     "is refused where no path can carry it: %j",
     async (jobId, { stub, service }) => {
-      expect(await failureOf(readJob(service, within(5000), jobId))).toMatchObject({
+      expect(await expectFailure(readJob(service, createCallContext(5000), jobId))).toMatchObject({
         kind: "invalid_arguments",
         sideEffect: "none",
       });
@@ -99,7 +99,7 @@ describe("a query value", () => {
         anyId,
         fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined }),
         async (workspaceId, cursor, limit) => {
-          await service.call(listMicJobs, { query: { workspaceId, limit, cursor } }, within(10_000));
+          await service.call(listMicJobs, { query: { workspaceId, limit, cursor } }, createCallContext(10_000));
           const url = new URL(stub.requests.at(-1)?.target ?? "", "http://stub");
           expect(url.pathname).toBe("/sandbox/v1/mic/jobs");
           const expected = { workspaceId, ...(limit !== undefined && { limit: String(limit) }), cursor };
@@ -140,7 +140,7 @@ describe("the bytes of a request", () => {
   covers("4.2/if-match-required", "of a cancellation quote the job's version", async ({ stub, service }) => {
     stub.expect(answer(202, enveloped(operation)));
     const call = { path: { jobId: "job-1" }, body: cancelJob, ifMatch: jobETag(12) };
-    await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, within(5000));
+    await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, createCallContext(5000));
     expect(stub.requests[0]?.headers).toMatchObject({ "if-match": '"12"', "idempotency-key": KEY });
   });
 
@@ -159,7 +159,7 @@ describe("the bytes of a request", () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary" }), async (reason) => {
         const call = { path: { jobId: "job-1" }, body: { reason }, ifMatch: '"1"' };
-        await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, within(5000));
+        await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, createCallContext(5000));
         expect(JSON.parse(stub.requests.at(-1)?.body.toString() ?? "")).toEqual({ reason });
       }),
       { numRuns: 50 },
@@ -191,6 +191,6 @@ describe("connections", () => {
   test("that the service closed after an answer are replaced without a lost call", async ({ stub, service }) => {
     stub.respond(() => answer(200, enveloped(job), { connection: "close" }));
     for (let n = 0; n < 5; n++)
-      expect((await service.call(getMicJob, { path: { jobId: "j" } }, within(5000))).attempts).toBe(1);
+      expect((await service.call(getMicJob, { path: { jobId: "j" } }, createCallContext(5000))).attempts).toBe(1);
   });
 });

@@ -5,16 +5,16 @@ import { enveloped, job, problem } from "../contract/samples.ts";
 import { covers, test } from "../support/fixtures.ts";
 import {
   answer,
-  cutShort,
+  answerTruncated,
   hangUp,
-  noHttp,
   type RecordedRequest,
   refusingBaseUrl,
   resetAfterReading,
   resetBeforeReading,
   type Step,
+  sendRawBytes,
 } from "../support/stub.ts";
-import { clientForTest, failureOf, KEY, readJob, submitJob, within } from "./client.ts";
+import { clientForTest, createCallContext, expectFailure, KEY, readJob, submitJob } from "./client.ts";
 
 const completeAnswer = answer(200, enveloped(job));
 const accepted = answer(202, enveloped(job));
@@ -24,13 +24,13 @@ const passing: readonly (readonly [string, Step])[] = [
   ["a reset before the request is read", resetBeforeReading],
   ["a reset after the request is read", resetAfterReading],
   ["a connection closed without an answer", hangUp],
-  ["an answer cut off in the middle", cutShort(200, enveloped(job), 40)],
+  ["an answer cut off in the middle", answerTruncated(200, enveloped(job), 40)],
   ...[408, 429, 500, 502, 503, 504].map((status) => [`HTTP ${status}`, answer(status)] as const),
   ["HTTP 503 with a Problem that says not retryable", refused(503, false)],
-  ["bytes that are no HTTP", noHttp("\x15\x03\x01\x00\x02\x02\x46")],
-  ["the greeting of another protocol", noHttp("SSH-2.0-OpenSSH_9.2p1\r\n")],
-  ["HTTP of no known version", noHttp("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n")],
-  ["a status line without a status", noHttp("HTTP/1.1 OK\r\n\r\n")],
+  ["bytes that are no HTTP", sendRawBytes("\x15\x03\x01\x00\x02\x02\x46")],
+  ["the greeting of another protocol", sendRawBytes("SSH-2.0-OpenSSH_9.2p1\r\n")],
+  ["HTTP of no known version", sendRawBytes("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n")],
+  ["a status line without a status", sendRawBytes("HTTP/1.1 OK\r\n\r\n")],
 ];
 
 const lasting: readonly (readonly [string, Step])[] = [
@@ -66,14 +66,14 @@ describe("a read", () => {
     "is not tried again after %s",
     async ([_, step], { stub, service }) => {
       stub.expect(step);
-      expect((await failureOf(readJob(service))).sideEffect).toBe("none");
+      expect((await expectFailure(readJob(service))).sideEffect).toBe("none");
       expect(stub.requests).toHaveLength(1);
     },
   );
 
   test("that gets no HTTP at all has no answer, and the fault is not ours", async ({ stub, service }) => {
-    stub.respond(() => noHttp("220 mail.example ESMTP\r\n"));
-    const facts = await failureOf(readJob(service));
+    stub.respond(() => sendRawBytes("220 mail.example ESMTP\r\n"));
+    const facts = await expectFailure(readJob(service));
     expect(facts).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
     expect(facts.message).toContain("HTTP/1.1 protocol");
     expect(facts.next).toContain("MIC_BASE_URL");
@@ -90,7 +90,7 @@ describe("a read", () => {
         },
       }),
     });
-    const facts = await failureOf(service.call(listPlaygroundStates, {}, within(10_000)));
+    const facts = await expectFailure(service.call(listPlaygroundStates, {}, createCallContext(10_000)));
     expect(facts).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
     expect(facts.message).toContain("ECONNREFUSED");
     expect(attempts).toBeGreaterThanOrEqual(3);
@@ -99,7 +99,7 @@ describe("a read", () => {
 
   test("ends after a handful of attempts", async ({ stub, service }) => {
     stub.respond(() => answer(503));
-    expect(await failureOf(readJob(service))).toMatchObject({ kind: "upstream_unavailable", status: 503 });
+    expect(await expectFailure(readJob(service))).toMatchObject({ kind: "upstream_unavailable", status: 503 });
     expect(stub.requests.length).toBeGreaterThanOrEqual(3);
     expect(stub.requests.length).toBeLessThanOrEqual(8);
   });
@@ -128,7 +128,7 @@ describe("an action", () => {
 
   test.for(lasting)("is not sent again after %s", async ([_, step], { stub, service }) => {
     stub.expect(step);
-    await failureOf(submitJob(service));
+    await expectFailure(submitJob(service));
     expect(stub.requests).toHaveLength(1);
   });
 

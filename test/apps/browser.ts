@@ -6,9 +6,9 @@ import { build } from "esbuild";
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const CHROMIUM_PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 /** Undefined where there is none: then what needs it is skipped, and said. */
-export const CHROMIUM = [process.env["MIC_TEST_CHROMIUM"] ?? "", ...PLACES].find((path) => existsSync(path));
+export const CHROMIUM = [process.env["MIC_TEST_CHROMIUM"] ?? "", ...CHROMIUM_PATHS].find((path) => existsSync(path));
 
 /** What a host has by default (SEP-1865): no network at all. */
 const CSP =

@@ -3,23 +3,23 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isThorough } from "../support/thorough.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { findProblems, type Host, overflowOf } from "./host.ts";
-import { expectShown, stageForTest } from "./stage.ts";
+import { findProblems, type Host, measureOverflow } from "./host.ts";
+import { expectShown, setUpView } from "./view-test.ts";
 
 const pages = pagesForFile();
 
-const namesIn = (host: Host): Promise<string[]> => host.frame.locator("tbody td:first-child").allInnerTexts();
-const columnOf = async (host: Host, column: number): Promise<readonly number[]> =>
+const divisionNames = (host: Host): Promise<string[]> => host.frame.locator("tbody td:first-child").allInnerTexts();
+const readColumn = async (host: Host, column: number): Promise<readonly number[]> =>
   (await host.frame.locator(`tbody td:nth-child(${column})`).allInnerTexts()).map((text) =>
     Number(text.replaceAll(",", "")),
   );
 
-const falling = (figures: readonly number[]): readonly number[] => [...figures].sort((a, b) => b - a);
+const sortDescending = (counts: readonly number[]): readonly number[] => [...counts].sort((a, b) => b - a);
 
 describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)", () => {
   describe.each(isThorough ? (["v2-legacy", "v2-modern"] as const) : (["v2-legacy"] as const))("%s", (revision) => {
     test("shows every state with what rank_divisions says, coverage and vintage beside", async () => {
-      const { connection, draw } = await stageForTest(revision, pages());
+      const { connection, draw } = await setUpView(revision, pages());
       const host = await draw("show_divisions", { level: "state" });
       await expectShown(host, "36 of 36", "Coverage: 36 of 36 states, complete", "Source updated", "Not a map");
       const { structured } = await connection.callTool("rank_divisions", {
@@ -28,15 +28,15 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
         limit: 100,
       });
       const rows = z.array(z.object({ name: z.string(), mandalCount: z.number() })).parse(structured?.["rows"]);
-      expect(await columnOf(host, 4)).toEqual(rows.map(({ mandalCount }) => mandalCount));
-      expect([...(await namesIn(host))].sort()).toEqual(rows.map(({ name }) => name).sort());
+      expect(await readColumn(host, 4)).toEqual(rows.map(({ mandalCount }) => mandalCount));
+      expect([...(await divisionNames(host))].sort()).toEqual(rows.map(({ name }) => name).sort());
       expect(await host.frame.locator(".tile").count()).toBe(36);
-      expect(host.complaints).toEqual([]);
+      expect(host.consoleErrors).toEqual([]);
     });
   });
 
   test("sorts by its headings, by keyboard too, and says so to a screen reader", async () => {
-    const { draw } = await stageForTest("v2-modern", pages());
+    const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "States by mandals");
     const heading = (name: string) => host.frame.getByRole("columnheader", { name });
@@ -44,28 +44,28 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     await host.button("Districts").focus();
     await host.page.keyboard.press("Enter");
     await expectShown(host, "States by districts");
-    const figures = await columnOf(host, 2);
-    expect(figures).toEqual(falling(figures));
+    const counts = await readColumn(host, 2);
+    expect(counts).toEqual(sortDescending(counts));
     expect(await heading("Districts").getAttribute("aria-sort")).toBe("descending");
     await host.page.keyboard.press("Space");
-    await expect.poll(() => columnOf(host, 2)).toEqual([...figures].reverse());
+    await expect.poll(() => readColumn(host, 2)).toEqual([...counts].reverse());
     await host.button("State").click();
-    await expect.poll(async () => (await namesIn(host))[0]).toBe("Andaman And Nicobar Islands");
+    await expect.poll(async () => (await divisionNames(host))[0]).toBe("Andaman And Nicobar Islands");
   });
 
   test("filters without regard to case and accents, tiles too", async () => {
-    const { draw } = await stageForTest("v2-modern", pages());
+    const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await host.frame.getByLabel("Filter").fill("PRÁDESH");
     await expectShown(host, "5 of 36");
-    expect((await namesIn(host)).every((name) => name.endsWith("Pradesh"))).toBe(true);
+    expect((await divisionNames(host)).every((name) => name.endsWith("Pradesh"))).toBe(true);
     expect(await host.frame.locator(".tile").count()).toBe(5);
     await host.frame.getByLabel("Filter").fill("no such name");
     await expectShown(host, "0 of 36", "No name fits the filter.");
   });
 
   test("hands the rows to the host as CSV with coverage and vintage on top, and no formula in them", async () => {
-    const { connection, draw } = await stageForTest("v2-modern", pages());
+    const { connection, draw } = await setUpView("v2-modern", pages());
     const { structured } = await connection.callTool("show_divisions", { level: "state", states: ["GA"] });
     const row = { code: "XX", name: '=HYPERLINK("http://h")', districtCount: 1, mandalCount: 2, mandalsPerDistrict: 2 };
     const structuredContent = { ...structured, rows: [row], totalRows: 1 };
@@ -83,24 +83,24 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
       `XX,"'=HYPERLINK(""http://h"")",1,2,2`,
       "",
     ]);
-    const bare = await draw("show_divisions", args, { capabilities: {} });
-    await bare.button("Export CSV").click();
-    await expectShown(bare, /lets nothing out of the frame|Copied as CSV/);
+    const withoutCapabilities = await draw("show_divisions", args, { capabilities: {} });
+    await withoutCapabilities.button("Export CSV").click();
+    await expectShown(withoutCapabilities, /lets nothing out of the frame|Copied as CSV/);
   });
 
   test("a district's row has its state; a hundred of them are said to be a hundred", async () => {
-    const { draw } = await stageForTest("v2-modern", pages());
+    const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "district" });
     await expectShown(host, "Districts by mandals", "100 of 784");
     expect(await host.frame.locator("tbody tr").count()).toBe(100);
-    const figures = await columnOf(host, 3);
-    expect(figures).toEqual(falling(figures));
+    const counts = await readColumn(host, 3);
+    expect(counts).toEqual(sortDescending(counts));
     expect(await host.frame.locator(".tile").count()).toBe(0);
-    expect(await overflowOf(host)).toBe(0);
+    expect(await measureOverflow(host)).toBe(0);
   });
 
   test("what is not read is told on top, and can be read there", async () => {
-    const { connection, draw } = await stageForTest("v2-modern", pages());
+    const { connection, draw } = await setUpView("v2-modern", pages());
     const args = { level: "district", states: ["GA"], waitSeconds: 5 };
     const { structured } = await connection.callTool("show_divisions", args);
     const coverage = {
@@ -119,7 +119,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
   });
 
   test("a code without a tile stands in the table alone; 64 states and a long name break nothing", async () => {
-    const { connection, draw } = await stageForTest("v2-modern", pages());
+    const { connection, draw } = await setUpView("v2-modern", pages());
     const { structured } = await connection.callTool("show_divisions", { level: "state" });
     const rows = Array.from({ length: 64 }, (_, at) => ({
       code: at < 2 ? ["GA", "KL"][at] : `Z${at}`,
@@ -136,11 +136,11 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     );
     await expectShown(host, "64 of 64");
     expect(await host.frame.locator(".tile").count()).toBe(2);
-    expect(await overflowOf(host)).toBe(0);
+    expect(await measureOverflow(host)).toBe(0);
   });
 
   test("whoever wants no motion gets none, and forced colors leave bars and tiles to be seen", async () => {
-    const { draw } = await stageForTest("v2-modern", pages());
+    const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "36 of 36");
     const styleOf = (selector: string, property: string): Promise<unknown> =>
@@ -155,7 +155,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
   });
 
   test("at no width and in no theme does anything stick out, and axe finds nothing", async () => {
-    const { draw } = await stageForTest("v2-modern", pages());
+    const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "36 of 36");
     expect(await findProblems(host)).toEqual([]);

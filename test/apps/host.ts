@@ -5,14 +5,14 @@ import type { Frame, Page } from "playwright-core";
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { APP_HTML, type ViewName, viewUri } from "../../src/toolkit/views.ts";
-import type { ClientFace } from "../support/mcp.ts";
+import type { TestClient } from "../support/mcp.ts";
 import { isThorough } from "../support/thorough.ts";
 import type { Pages } from "./browser.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 export interface HostOptions {
-  readonly connection: Pick<ClientFace, "callTool" | "readResource">;
+  readonly connection: Pick<TestClient, "callTool" | "readResource">;
   readonly tool: string;
   readonly args: Json;
   /** What the host says that it can do. */
@@ -23,7 +23,7 @@ export interface HostOptions {
   /** Instead of the tool's own result; undefined within: none is handed over. */
   readonly result?: { readonly value: Json | undefined };
   /** Stands between the view and the server. */
-  readonly between?: (call: ToolCall, next: () => Promise<Json>) => Promise<Json>;
+  readonly interceptCall?: (call: ToolCall, next: () => Promise<Json>) => Promise<Json>;
   /** Answers what is said to the agent; throws where the host refuses. */
   readonly onMessage?: () => Promise<Json>;
 }
@@ -40,7 +40,7 @@ const Download = z.object({
   contents: z.array(z.object({ resource: z.object({ uri: z.string(), text: z.string() }) })),
 });
 
-export const EVERYTHING: Json = { serverTools: {}, updateModelContext: {}, message: {}, downloadFile: {} };
+export const ALL_CAPABILITIES: Json = { serverTools: {}, updateModelContext: {}, message: {}, downloadFile: {} };
 
 const viewOf = (tool: string): ViewName =>
   z.enum(["job", "divisions", "usage", "actions"]).parse(tool.slice("show_".length));
@@ -56,16 +56,16 @@ export class Host {
   readonly downloads: { readonly uri: string; readonly text: string }[] = [];
   readonly heights: number[] = [];
   /** What the browser has complained of. */
-  readonly complaints: string[] = [];
+  readonly consoleErrors: string[] = [];
   readonly #options: HostOptions;
 
   constructor(page: Page, options: HostOptions) {
     this.page = page;
     this.#options = options;
     page.on("console", (message) => {
-      if (message.type() === "error" || message.type() === "warning") this.complaints.push(message.text());
+      if (message.type() === "error" || message.type() === "warning") this.consoleErrors.push(message.text());
     });
-    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    page.on("pageerror", (error) => this.consoleErrors.push(String(error)));
   }
 
   /** The view's own frame, behind the sandbox's. */
@@ -91,7 +91,7 @@ export class Host {
         this.calls.push(call);
         const next = async () =>
           Result.parse(JSON.parse((await this.#options.connection.callTool(call.name, call.arguments)).raw));
-        return await (this.#options.between?.(call, next) ?? next());
+        return await (this.#options.interceptCall?.(call, next) ?? next());
       }
       case "message":
         this.messages.push(...Content.parse(params).content.map(({ text }) => text));
@@ -110,12 +110,12 @@ export class Host {
 }
 
 /** Draws the view of a tool as a host does: the resource, the arguments, the tool's result. */
-export async function draw(pages: Pages, options: HostOptions): Promise<Host> {
+export async function drawView(pages: Pages, options: HostOptions): Promise<Host> {
   const {
     connection,
     tool,
     args,
-    capabilities = EVERYTHING,
+    capabilities = ALL_CAPABILITIES,
     context = {},
     width = 760,
     colorScheme = "light",
@@ -139,7 +139,7 @@ const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }));
 
 /** What axe finds wrong: WCAG 2.2 AA and best practice. */
-async function violationsIn(host: Host): Promise<readonly string[]> {
+async function findAxeViolations(host: Host): Promise<readonly string[]> {
   await host.frame.evaluate(await readFile(AXE, "utf8"));
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
   const found = await host.frame.evaluate(
@@ -149,7 +149,7 @@ async function violationsIn(host: Host): Promise<readonly string[]> {
 }
 
 /** How many pixels the page is wider than its window. */
-export const overflowOf = async (host: Host): Promise<number> =>
+export const measureOverflow = async (host: Host): Promise<number> =>
   z
     .number()
     .parse(await host.frame.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"));
@@ -159,16 +159,16 @@ const THEMES = { light: 320, dark: 1100 };
 
 /** What is wrong in each theme at each width that a host may give: axe's findings, and what sticks out. */
 export async function findProblems(host: Host): Promise<readonly string[]> {
-  const faults: string[] = [];
+  const problems: string[] = [];
   for (const [theme, axeWidth] of Object.entries(THEMES)) {
     await host.page.evaluate(`window.bridge.setHostContext({ theme: "${theme}" })`);
     for (const width of [320, 380, 760, 1100]) {
       await host.page.setViewportSize({ width, height: 900 });
-      const overflow = await overflowOf(host);
-      const violations = isThorough || width === axeWidth ? await violationsIn(host) : [];
+      const overflow = await measureOverflow(host);
+      const violations = isThorough || width === axeWidth ? await findAxeViolations(host) : [];
       const found = [...violations, ...(overflow === 0 ? [] : [`${overflow} px too wide`])];
-      faults.push(...found.map((fault) => `${theme}, ${width} px: ${fault}`));
+      problems.push(...found.map((problem) => `${theme}, ${width} px: ${problem}`));
     }
   }
-  return faults;
+  return problems;
 }

@@ -1,10 +1,10 @@
 // The view of a job in a real browser, behind the official bridge, over the real server: live, and with a person who presses.
 import { describe, expect, test } from "vitest";
-import { FILE, last, retryableJob, runJobToEnd, watchJob } from "../emulator/work.ts";
+import { createRetryableJob, FILE, last, runJobToEnd, watchJob } from "../emulator/work.ts";
 import { isThorough } from "../support/thorough.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { EVERYTHING, findProblems, overflowOf } from "./host.ts";
-import { expectShown, runningJob, stageForTest } from "./stage.ts";
+import { ALL_CAPABILITIES, findProblems, measureOverflow } from "./host.ts";
+import { expectShown, runningJob, setUpView } from "./view-test.ts";
 
 const REVISIONS = ["v2-legacy", "v2-modern"] as const;
 /** A view hears nothing of eras: that a question to the person reaches it in both is shown each time. */
@@ -15,7 +15,7 @@ const KEY = /^view-[0-9a-f]{32}$/;
 describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", () => {
   describe.each(DEFAULT_REVISIONS)("%s", (revision) => {
     test("follows a running job to its end without a press, and asks no more then", async () => {
-      const { service, draw } = await stageForTest(revision, pages());
+      const { service, draw } = await setUpView(revision, pages());
       const job = await runningJob(service);
       const host = await draw("show_job", { jobId: job.id });
       await expectShown(host, "running", "3 of 9 stages", "Updates by itself");
@@ -25,25 +25,25 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       const callCount = host.calls.length;
       await new Promise((resolve) => setTimeout(resolve, 2_500));
       expect(host.calls.length).toBe(callCount);
-      expect(host.complaints).toEqual([]);
+      expect(host.consoleErrors).toEqual([]);
     });
 
     test("retries a failed job once by the keyboard alone, shows the tries, and tells the agent", async () => {
-      const { service, draw } = await stageForTest(revision, pages());
-      const failed = await retryableJob(service);
+      const { service, draw } = await setUpView(revision, pages());
+      const failed = await createRetryableJob(service);
       const host = await draw("show_job", { jobId: failed.id });
       await expectShown(host, "failed", "STAGE_UNAVAILABLE", "worth a retry");
       await host.button("Retry the job").focus();
       await host.page.keyboard.press("Enter");
       await expectShown(host, "Finished stages are kept");
       await expect.poll(() => host.frame.evaluate("document.activeElement.textContent")).toBe("Yes, retry");
-      for (let press = 0; press < 3; press += 1) await host.page.keyboard.press("Enter");
+      for (let attempt = 0; attempt < 3; attempt += 1) await host.page.keyboard.press("Enter");
       await expectShown(host, "Tries", /failed at \w+ \(STAGE_UNAVAILABLE\)/, "this one");
       const retries = host.calls.filter(({ name }) => name === "retry_job");
       expect(retries).toHaveLength(1);
       const key = String(retries[0]?.arguments["idempotencyKey"]);
       expect(key).toMatch(KEY);
-      expect(await service.executions(key)).toBe(1);
+      expect(await service.countExecutions(key)).toBe(1);
       expect(host.contexts.at(-1)).toContain(key);
       expect(host.contexts.at(-1)).toContain("was done; do not repeat it");
     });
@@ -51,40 +51,40 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
 
   describe.each(REVISIONS)("%s", (revision) => {
     test("cancels after one question to the person; where they decline nothing is sent, and the agent hears of it", async () => {
-      const yes = await stageForTest(revision, pages(), { action: "accept", content: {} });
-      const job = await runningJob(yes.service);
-      const host = await yes.draw("show_job", { jobId: job.id });
+      const accepting = await setUpView(revision, pages(), { action: "accept", content: {} });
+      const job = await runningJob(accepting.service);
+      const host = await accepting.draw("show_job", { jobId: job.id });
       await host.button("Cancel the job").click();
       await host.button("Yes, cancel").click();
       await expect.poll(() => host.contexts.length).toBe(1);
-      expect(yes.questions).toHaveLength(1);
-      yes.service.clock.advance(60_000);
+      expect(accepting.questions).toHaveLength(1);
+      accepting.service.clock.advance(60_000);
       await expectShown(host, "cancelled", "It has ended");
 
-      const no = await stageForTest(revision, pages(), { action: "decline" });
-      const other = await runningJob(no.service);
-      const declined = await no.draw("show_job", { jobId: other.id });
+      const declining = await setUpView(revision, pages(), { action: "decline" });
+      const other = await runningJob(declining.service);
+      const declined = await declining.draw("show_job", { jobId: other.id });
       await declined.button("Cancel the job").click();
       await declined.button("Yes, cancel").click();
       await expectShown(declined, "did not agree", "nothing was sent");
       const sent = declined.calls.find(({ name }) => name === "cancel_job");
-      expect(await no.service.executions(String(sent?.arguments["idempotencyKey"]))).toBe(0);
+      expect(await declining.service.countExecutions(String(sent?.arguments["idempotencyKey"]))).toBe(0);
       expect(declined.contexts.at(-1)).toContain("failed");
     });
   });
 
   test("a press whose answer is lost is repeated under its own key: one job", async () => {
-    const { service, draw } = await stageForTest("v2-modern", pages());
-    const failed = await retryableJob(service);
-    let lost = 0;
+    const { service, draw } = await setUpView("v2-modern", pages());
+    const failed = await createRetryableJob(service);
+    let lostAnswers = 0;
     const host = await draw(
       "show_job",
       { jobId: failed.id },
       {
-        async between({ name }, next) {
+        async interceptCall({ name }, next) {
           const answer = await next();
-          if (name !== "retry_job" || lost > 0) return answer;
-          lost += 1;
+          if (name !== "retry_job" || lostAnswers > 0) return answer;
+          lostAnswers += 1;
           throw new Error("the host went away");
         },
       },
@@ -98,18 +98,24 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     const keys = host.calls.filter(({ name }) => name === "retry_job").map((call) => call.arguments["idempotencyKey"]);
     expect(keys).toHaveLength(2);
     expect(new Set(keys).size).toBe(1);
-    expect(await service.executions(String(keys[0]))).toBe(1);
+    expect(await service.countExecutions(String(keys[0]))).toBe(1);
   });
 
   test("a host that cannot tell the agent has the agent asked; one that can do neither has no buttons", async () => {
-    const { service, draw } = await stageForTest("v2-modern", pages());
-    const failed = await retryableJob(service);
-    const asks = await draw("show_job", { jobId: failed.id }, { capabilities: { serverTools: {}, message: {} } });
-    await asks.button("Retry the job").click();
-    await asks.button("Yes, retry").click();
-    await expectShown(asks, "The agent was asked to do it.");
-    expect(asks.messages).toEqual([expect.stringMatching(/^Please call retry_job \{.*"idempotencyKey":"view-/)]);
-    expect(asks.calls.filter(({ name }) => name === "retry_job")).toEqual([]);
+    const { service, draw } = await setUpView("v2-modern", pages());
+    const failed = await createRetryableJob(service);
+    const viewThatSendsMessages = await draw(
+      "show_job",
+      { jobId: failed.id },
+      { capabilities: { serverTools: {}, message: {} } },
+    );
+    await viewThatSendsMessages.button("Retry the job").click();
+    await viewThatSendsMessages.button("Yes, retry").click();
+    await expectShown(viewThatSendsMessages, "The agent was asked to do it.");
+    expect(viewThatSendsMessages.messages).toEqual([
+      expect.stringMatching(/^Please call retry_job \{.*"idempotencyKey":"view-/),
+    ]);
+    expect(viewThatSendsMessages.calls.filter(({ name }) => name === "retry_job")).toEqual([]);
     for (const capabilities of [{}, { serverTools: {} }]) {
       const none = await draw("show_job", { jobId: failed.id }, { capabilities });
       await expectShown(none, "STAGE_UNAVAILABLE");
@@ -118,11 +124,11 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   });
 
   test("where a host hands no result over, the view asks by itself; a failure is told in words", async () => {
-    const { service, connection, draw } = await stageForTest("v2-modern", pages());
+    const { service, connection, draw } = await setUpView("v2-modern", pages());
     const job = await runJobToEnd(service, FILE.succeeds);
-    const silent = await draw("show_job", { jobId: job.id }, { result: { value: undefined } });
-    await expectShown(silent, "Waiting for the job");
-    await expectShown(silent, "9 of 9 stages");
+    const viewWithoutResult = await draw("show_job", { jobId: job.id }, { result: { value: undefined } });
+    await expectShown(viewWithoutResult, "Waiting for the job");
+    await expectShown(viewWithoutResult, "9 of 9 stages");
     const missing = "micjob_00000000000000000000000000000000";
     const failed = await draw("show_job", { jobId: missing });
     await expectShown(failed, (await connection.callTool("show_job", { jobId: missing })).text.split("\n")[0] ?? "");
@@ -132,7 +138,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   });
 
   test("another tool's result, and what is no job at all, is told as that", async () => {
-    const { draw } = await stageForTest("v2-modern", pages());
+    const { draw } = await setUpView("v2-modern", pages());
     for (const structuredContent of [{ actions: [] }, { data: { id: 5, stages: "no" } }, {}]) {
       const host = await draw("show_job", { jobId: "x" }, { result: { value: { content: [], structuredContent } } });
       await expectShown(host, "This is no job");
@@ -140,7 +146,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   });
 
   test("the service's texts stay texts, unknown states are shown as they are, and a long one breaks nothing", async () => {
-    const { service, connection, draw } = await stageForTest("v2-modern", pages());
+    const { service, connection, draw } = await setUpView("v2-modern", pages());
     const failed = await runJobToEnd(service, FILE.failsForGood);
     const { structured } = await connection.callTool("show_job", { jobId: failed.id });
     const title = `<img src=x onerror="document.title='taken'"><b>${"long ".repeat(20)}</b>${"x".repeat(80)}`;
@@ -160,24 +166,24 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     await expectShown(host, "<img src=x", "HIBERNATING", "3 units", "/rows/99/");
     expect(await host.frame.locator("img, b:text('long'), main script").count()).toBe(0);
     expect(await host.frame.title()).toBe("mic-mcp");
-    expect(await overflowOf(host)).toBe(0);
+    expect(await measureOverflow(host)).toBe(0);
   });
 
   test("a frame that nobody sees asks for nothing, and asks again when it is seen; torn down, it is still", async () => {
-    const { service, draw } = await stageForTest("v2-modern", pages());
+    const { service, draw } = await setUpView("v2-modern", pages());
     const job = await runningJob(service);
     const host = await draw("show_job", { jobId: job.id });
     await expectShown(host, "Updates by itself");
-    const hide = (isHidden: boolean) =>
+    const setHidden = (isHidden: boolean) =>
       host.frame.evaluate(
         `Object.defineProperty(document, "hidden", { configurable: true, get: () => ${isHidden} }); document.dispatchEvent(new Event("visibilitychange"))`,
       );
-    await hide(true);
+    await setHidden(true);
     const before = host.calls.length;
     service.clock.advance(600_000);
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(host.calls.length - before).toBeLessThanOrEqual(1);
-    await hide(false);
+    await setHidden(false);
     await expectShown(host, "It has ended");
 
     const other = await draw("show_job", { jobId: (await runningJob(service)).id });
@@ -190,14 +196,14 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   });
 
   test("when a look fails it says why, and looks again when the person wants it", async () => {
-    const { service, draw } = await stageForTest("v2-modern", pages());
+    const { service, draw } = await setUpView("v2-modern", pages());
     const job = await runningJob(service);
     let isDown = true;
     const host = await draw(
       "show_job",
       { jobId: job.id },
       {
-        between: async (_, next) => {
+        interceptCall: async (_, next) => {
           if (isDown) throw new Error("the server is away");
           return await next();
         },
@@ -212,8 +218,8 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   });
 
   test("at no width and in no theme does anything stick out, and axe finds nothing", async () => {
-    const { service, draw } = await stageForTest("v2-modern", pages());
-    const retried = await retryableJob(service);
+    const { service, draw } = await setUpView("v2-modern", pages());
+    const retried = await createRetryableJob(service);
     const running = await runningJob(service);
     for (const id of [running.id, retried.id, (await runJobToEnd(service, FILE.failsForGood)).id]) {
       const host = await draw("show_job", { jobId: id });
@@ -226,7 +232,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   });
 
   test("the host's colors, fonts and language are the view's", async () => {
-    const { service, draw } = await stageForTest("v2-modern", pages());
+    const { service, draw } = await setUpView("v2-modern", pages());
     const job = await runJobToEnd(service, FILE.succeeds);
     const context = {
       theme: "dark",
@@ -236,7 +242,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
         variables: { "--color-background-primary": "rgb(1, 2, 3)", "--color-text-primary": "rgb(250, 250, 250)" },
       },
     };
-    const host = await draw("show_job", { jobId: job.id }, { context, capabilities: EVERYTHING });
+    const host = await draw("show_job", { jobId: job.id }, { context, capabilities: ALL_CAPABILITIES });
     await expectShown(host, /Changed \d\d\.\d\d\.\d{4}/);
     expect(await host.frame.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(1, 2, 3)");
     await host.page.evaluate(`window.bridge.setHostContext({ theme: "light" })`);

@@ -1,15 +1,15 @@
 // The views of usage and of actions in a real browser.
 import { describe, expect, test } from "vitest";
-import { retryableJob } from "../emulator/work.ts";
+import { createRetryableJob } from "../emulator/work.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { findProblems, overflowOf } from "./host.ts";
-import { expectShown, stageForTest } from "./stage.ts";
+import { findProblems, measureOverflow } from "./host.ts";
+import { expectShown, setUpView } from "./view-test.ts";
 
 const pages = pagesForFile();
 
 describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", () => {
   test("prints each amount as the service gave it, its share as a bar, and what is not configured", async () => {
-    const { service, connection, draw } = await stageForTest("v2-modern", pages());
+    const { service, connection, draw } = await setUpView("v2-modern", pages());
     const args = { workspaceId: service.emulator.workspaceId, window: "DAY" };
     const { structured } = await connection.callTool("show_usage", args);
     const bucket = {
@@ -23,8 +23,20 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
       resetAt: "2100-01-16T00:00:00.000Z",
     };
     const other = { ...bucket, metric: "PAGES", unitDefinitionState: "NOT_CONFIGURED" };
-    const usedUp = { ...bucket, metric: "BYTES", unit: "BYTE", granted: "5", used: "5", reserved: "0", remaining: "0" };
-    const data = { ...Object(structured?.["data"]), resetTimezone: "Asia/Kolkata", buckets: [bucket, other, usedUp] };
+    const exhausted = {
+      ...bucket,
+      metric: "BYTES",
+      unit: "BYTE",
+      granted: "5",
+      used: "5",
+      reserved: "0",
+      remaining: "0",
+    };
+    const data = {
+      ...Object(structured?.["data"]),
+      resetTimezone: "Asia/Kolkata",
+      buckets: [bucket, other, exhausted],
+    };
     const value = { content: [], structuredContent: { ...structured, data } };
     const host = await draw("show_usage", args, { width: 320, result: { value } });
     await expectShown(host, bucket.granted, bucket.used, "Not configured, which is not used up: PAGES", "used up");
@@ -33,24 +45,24 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
       `[...document.querySelectorAll(".stack .fill")].map(({ style }) => style.width)`,
     );
     expect(widths).toEqual(["25%", "50%", "100%", "0%"]);
-    expect(await overflowOf(host)).toBe(0);
+    expect(await measureOverflow(host)).toBe(0);
   });
 
   test("shows the emulator's usage, again when asked, and no fault at any width", async () => {
-    const { service, draw } = await stageForTest("v2-legacy", pages());
+    const { service, draw } = await setUpView("v2-legacy", pages());
     const host = await draw("show_usage", { workspaceId: service.emulator.workspaceId, window: "DAY" });
     await expectShown(host, "Usage", "Observed");
     await host.button("Update now").click();
     await expect.poll(() => host.calls.map(({ name }) => name)).toEqual(["show_usage"]);
     expect(await findProblems(host)).toEqual([]);
-    expect(host.complaints).toEqual([]);
+    expect(host.consoleErrors).toEqual([]);
     const wrong = await draw("show_usage", {}, { result: { value: { content: [], structuredContent: { data: [] } } } });
     await expectShown(wrong, "This is no usage");
   });
 });
 
 describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", () => {
-  const actionIn = (state: string, at: number, more: object = {}) => ({
+  const createAction = (state: string, at: number, more: object = {}) => ({
     tool: "retry_job",
     idempotencyKey: `mic-${String(at).padStart(32, "0")}`,
     state,
@@ -63,15 +75,15 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   });
   const resolves = { tool: "resolve_actions", arguments: { idempotencyKey: "mic-1" }, why: "unknown" };
   const actions = [
-    actionIn("succeeded", 4, { resourceId: "micjob_new" }),
-    actionIn("rejected", 3, { code: "JOB_NOT_RETRYABLE" }),
-    actionIn("in_progress", 2, { nextStep: resolves }),
-    actionIn("unknown", 1, { nextStep: resolves }),
+    createAction("succeeded", 4, { resourceId: "micjob_new" }),
+    createAction("rejected", 3, { code: "JOB_NOT_RETRYABLE" }),
+    createAction("in_progress", 2, { nextStep: resolves }),
+    createAction("unknown", 1, { nextStep: resolves }),
   ];
   const result = { value: { content: [], structuredContent: { actions } } };
 
   test("lists unresolved actions first, and asks the agent for the exact call that resolves one", async () => {
-    const { draw } = await stageForTest("v2-modern", pages());
+    const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_actions", {}, { result });
     await expectShown(host, "2 of 4 unresolved", "JOB_NOT_RETRYABLE", "micjob_new", "4 times, under the same key");
     expect(await host.frame.locator(".line b").allInnerTexts()).toEqual([
@@ -88,20 +100,24 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   });
 
   test("says why the agent could not be asked, and offers nothing where nobody can be", async () => {
-    const { draw } = await stageForTest("v2-modern", pages());
-    const refusing = await draw("show_actions", {}, { result, onMessage: () => Promise.reject(new Error("not now")) });
-    await refusing.frame.getByRole("button", { name: "Ask the agent to resolve it" }).first().click();
-    await expectShown(refusing, "The agent could not be asked");
-    const mute = await draw("show_actions", {}, { result, capabilities: {} });
-    await expectShown(mute, "2 of 4 unresolved");
-    expect(await mute.frame.getByRole("button").count()).toBe(0);
+    const { draw } = await setUpView("v2-modern", pages());
+    const viewWithFailingHost = await draw(
+      "show_actions",
+      {},
+      { result, onMessage: () => Promise.reject(new Error("not now")) },
+    );
+    await viewWithFailingHost.frame.getByRole("button", { name: "Ask the agent to resolve it" }).first().click();
+    await expectShown(viewWithFailingHost, "The agent could not be asked");
+    const viewWithoutMessages = await draw("show_actions", {}, { result, capabilities: {} });
+    await expectShown(viewWithoutMessages, "2 of 4 unresolved");
+    expect(await viewWithoutMessages.frame.getByRole("button").count()).toBe(0);
   });
 
   test("shows the journal as it is, from empty on", async () => {
-    const { service, connection, draw } = await stageForTest("v2-legacy", pages());
+    const { service, connection, draw } = await setUpView("v2-legacy", pages());
     const host = await draw("show_actions", {});
     await expectShown(host, "none yet", "This journal contains no action yet");
-    const failed = await retryableJob(service);
+    const failed = await createRetryableJob(service);
     await connection.callTool("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
     await host.button("Update now").click();
     await expectShown(host, "1, all resolved", failed.id);

@@ -3,19 +3,19 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { run } from "../mcp/stdio/child.ts";
-import { type ClientRevision, clientRevisions, connectInside, insideForTest } from "../support/mcp.ts";
+import { type ClientRevision, clientRevisions, connectInProcess, inProcessClientForTest } from "../support/mcp.ts";
 import { TOOL_NAMES, VIEW_TOOLS } from "../tools/catalogue.ts";
 
 const VIEWS = Object.keys(VIEW_TOOLS);
 const APP_HTML = "text/html;profile=mcp-app";
 const UI = "io.modelcontextprotocol/ui";
 
-async function namesFor(
+async function listNames(
   clientRevision: ClientRevision,
   showsViews: boolean,
   env: Readonly<Record<string, string>> = {},
 ) {
-  const connection = await connectInside(clientRevision, { showsViews, env });
+  const connection = await connectInProcess(clientRevision, { showsViews, env });
   const tools = await connection.listTools();
   await connection.close();
   return tools.map(({ name }) => name);
@@ -23,24 +23,24 @@ async function namesFor(
 
 describe.each(clientRevisions)("%s", (clientRevision) => {
   test("a client that shows views is told of them behind all others", async () => {
-    expect(await namesFor(clientRevision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
-    expect(await namesFor(clientRevision, false)).toEqual(TOOL_NAMES);
+    expect(await listNames(clientRevision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
+    expect(await listNames(clientRevision, false)).toEqual(TOOL_NAMES);
   });
 
   test("MIC_APPS decides for all", async () => {
-    expect(await namesFor(clientRevision, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
-    expect(await namesFor(clientRevision, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
+    expect(await listNames(clientRevision, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
+    expect(await listNames(clientRevision, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
   });
 
   test("a toolset has its own views, a read-only server all of them", async () => {
-    const geography = await namesFor(clientRevision, true, { MIC_TOOLSETS: "geography" });
+    const geography = await listNames(clientRevision, true, { MIC_TOOLSETS: "geography" });
     expect(geography.filter((name) => VIEWS.includes(name))).toEqual(["show_divisions"]);
-    const readOnly = await namesFor(clientRevision, true, { MIC_READ_ONLY: "1" });
+    const readOnly = await listNames(clientRevision, true, { MIC_READ_ONLY: "1" });
     expect(readOnly.filter((name) => VIEWS.includes(name))).toEqual(VIEWS);
   });
 
   test("each names its view, which is one page without anything to load", async () => {
-    const connection = await connectInside(clientRevision, { showsViews: true });
+    const connection = await connectInProcess(clientRevision, { showsViews: true });
     const listed = await connection.listTools();
     for (const name of VIEWS) {
       const { _meta: meta, annotations } = z
@@ -49,9 +49,9 @@ describe.each(clientRevisions)("%s", (clientRevision) => {
       const uri = `ui://mic-mcp/${name.slice("show_".length)}.html`;
       expect(meta).toEqual({ ui: { resourceUri: uri } });
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
-      const { mimeType, text, meta: about } = await connection.readResource(uri);
+      const { mimeType, text, meta: resourceMeta } = await connection.readResource(uri);
       expect(mimeType).toBe(APP_HTML);
-      expect(about).toEqual({ ui: { csp: {}, prefersBorder: true } });
+      expect(resourceMeta).toEqual({ ui: { csp: {}, prefersBorder: true } });
       expect(text).toMatch(/^<!doctype html>/);
       expect(text).not.toMatch(/<(?:script|link|img|iframe)[^>]*\s(?:src|href)=|@import|url\(/);
       expect(gzipSync(text).length).toBeLessThanOrEqual(16 * 1024);
@@ -61,14 +61,14 @@ describe.each(clientRevisions)("%s", (clientRevision) => {
   });
 
   test("with MIC_APPS=never there is no view, no call of one, and no word of them", async () => {
-    const connection = await insideForTest(clientRevision, { MIC_APPS: "never" });
+    const connection = await inProcessClientForTest(clientRevision, { MIC_APPS: "never" });
     await expect(connection.readResource("ui://mic-mcp/job.html")).rejects.toThrow(/not found/i);
     await expect(connection.callTool("show_actions")).rejects.toThrow("MIC_APPS=never");
     expect(JSON.stringify(connection.capabilities())).not.toContain(UI);
   });
 
   test("a client without views that calls one gets the answer, and an unknown tool's error names none", async () => {
-    const connection = await insideForTest(clientRevision, {});
+    const connection = await inProcessClientForTest(clientRevision, {});
     expect((await connection.callTool("show_actions")).structured).toMatchObject({ actions: [] });
     await expect(connection.callTool("no_such_tool")).rejects.toThrow(/^(?!.*show_job)/s);
     await expect(connection.readResource("ui://mic-mcp/other.html")).rejects.toThrow(/not found/i);
@@ -96,10 +96,10 @@ function messagesOf(protocolVersion: (typeof revisions)[number], capabilities: o
   return [{ ...list, params: { _meta } }];
 }
 
-const declaring = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });
+const capabilitiesWith = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });
 
 /** The line in which the built program lists its tools. */
-async function listLine(messages: readonly object[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+async function readToolList(messages: readonly object[], env: Readonly<Record<string, string>> = {}): Promise<string> {
   const { code, stdout } = await run(["serve"], {
     env,
     input: messages.map((message) => `${JSON.stringify(message)}\n`).join(""),
@@ -111,12 +111,12 @@ async function listLine(messages: readonly object[], env: Readonly<Record<string
 test.each(revisions)(
   "in revision %s, without the capability or with another type of view, the list has the same bytes as with MIC_APPS=never",
   async (revision) => {
-    const listed = (capabilities: object, env = {}) => listLine(messagesOf(revision, capabilities), env);
-    const without = await listed({}, { MIC_APPS: "never" });
-    expect(without).toContain("get_job");
-    expect(without).not.toContain("show_job");
-    expect(await listed({})).toBe(without);
-    expect(await listed(declaring("text/html"))).toBe(without);
-    expect(await listed(declaring(APP_HTML))).toContain("show_job");
+    const listed = (capabilities: object, env = {}) => readToolList(messagesOf(revision, capabilities), env);
+    const listWithoutApps = await listed({}, { MIC_APPS: "never" });
+    expect(listWithoutApps).toContain("get_job");
+    expect(listWithoutApps).not.toContain("show_job");
+    expect(await listed({})).toBe(listWithoutApps);
+    expect(await listed(capabilitiesWith("text/html"))).toBe(listWithoutApps);
+    expect(await listed(capabilitiesWith(APP_HTML))).toContain("show_job");
   },
 );

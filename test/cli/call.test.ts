@@ -9,7 +9,7 @@ import { enveloped, job } from "../contract/samples.ts";
 import { FILE } from "../emulator/work.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { answer, stubForTest } from "../support/stub.ts";
-import { CTRL_C, ENTER, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
+import { CTRL_C, ENTER, hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { userForTest } from "./test-user.ts";
 
@@ -21,8 +21,8 @@ describe("without a service", () => {
     const some = await run(["call"], { env: { MIC_TOOLSETS: "jobs", MIC_READ_ONLY: "1" } });
     expect(some.stdout).toMatch(/^ {2}get_job /m);
     expect(some.stdout).not.toMatch(/list_states|submit_job/);
-    const hidden = await run(["call", "submit_job"], { env: { MIC_READ_ONLY: "1" } });
-    expect(hidden).toMatchObject({ code: 2, stderr: expect.stringContaining("MIC_READ_ONLY=1") });
+    const inReadOnlyMode = await run(["call", "submit_job"], { env: { MIC_READ_ONLY: "1" } });
+    expect(inReadOnlyMode).toMatchObject({ code: 2, stderr: expect.stringContaining("MIC_READ_ONLY=1") });
   });
 
   test("--help has every argument of every tool", async () => {
@@ -39,8 +39,10 @@ describe("without a service", () => {
     expect(stdout).toMatch(/workspaceId= +text\. Required\./);
     expect(stdout).toMatch(/states= +list PREPARING, .*CANCELLED/);
     expect(stdout).toMatch(/limit= +number 1 to 100/);
-    const spared = await run(["call", "list_jobs", "--help"], { env: { MIC_WORKSPACE_ID: "micws_1" } });
-    expect(spared.stdout).toMatch(/workspaceId= +text\.$/m);
+    const withoutWorkspaceArgument = await run(["call", "list_jobs", "--help"], {
+      env: { MIC_WORKSPACE_ID: "micws_1" },
+    });
+    expect(withoutWorkspaceArgument.stdout).toMatch(/workspaceId= +text\.$/m);
   });
 
   test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show", "divisions"]])(
@@ -91,8 +93,8 @@ describe("on an emulator", () => {
     const forProgram = await type("call", "get_job", "jobId=none", "--output", "json");
     expect(forProgram.code).toBe(1);
     expect(JSON.parse(forProgram.stdout)).toMatchObject({ error: { kind: "not_found", sideEffect: "none" } });
-    const bounds = await type("call", "list_jobs", "limit=1000");
-    expect(bounds).toMatchObject({ code: 2, stderr: expect.stringContaining("limit") });
+    const outOfRange = await type("call", "list_jobs", "limit=1000");
+    expect(outOfRange).toMatchObject({ code: 2, stderr: expect.stringContaining("limit") });
     const missing = await type("call", "get_job");
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("jobId") });
   });
@@ -100,12 +102,12 @@ describe("on an emulator", () => {
   test("cut off by kill -9, it is resumed by the same line: the service has done it once", async () => {
     const user = await userForTest();
     const line = await user.submission(FILE.succeeds);
-    await user.service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
-    const cutOff = user.begin("call", ...line);
+    await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
+    const killed = user.startCommand("call", ...line);
     await expect.poll(async () => (await user.executions("createMicJob")).size).toBe(1);
-    cutOff.process.kill("SIGKILL");
-    expect(await cutOff.exit).toMatchObject({ signal: "SIGKILL" });
-    expect(cutOff.stdout()).toBe("");
+    killed.process.kill("SIGKILL");
+    expect(await killed.exit).toMatchObject({ signal: "SIGKILL" });
+    expect(killed.stdout()).toBe("");
 
     const unknown = await user.type("actions", "--state", "unknown");
     const [key = ""] = await user.executions("createMicJob").then((all) => [...all.keys()]);
@@ -114,7 +116,7 @@ describe("on an emulator", () => {
     expect((await user.type("status")).stdout).toMatch(/journal .*0 in progress, 1 of unknown outcome/);
     expect((await user.type("doctor")).stdout).toMatch(/ok +journal .*1 of unknown outcome; mic-mcp resolve/);
 
-    const resumed = await user.made(...line);
+    const resumed = await user.callSuccessfully(...line);
     expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
     expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
     // The line that actions printed is still the same action.
@@ -132,7 +134,7 @@ describe("on an emulator", () => {
   test("whose stdout nobody reads has done its work: the same line is a replay", async () => {
     const user = await userForTest();
     const line = user.registration(FILE.succeeds);
-    const withClosedOutput = user.begin("call", ...line);
+    const withClosedOutput = user.startCommand("call", ...line);
     withClosedOutput.process.stdout.destroy();
     await withClosedOutput.exit;
     const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
@@ -145,8 +147,8 @@ describe("on an emulator", () => {
 
   test("Ctrl-C ends it; what is unknown then is told with its key", async () => {
     const user = await userForTest();
-    await user.service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
-    const program = user.begin("call", ...user.registration(FILE.succeeds));
+    await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
+    const program = user.startCommand("call", ...user.registration(FILE.succeeds));
     await expect.poll(async () => (await user.executions("createMicPublicInput")).size).toBe(1);
     program.process.kill("SIGINT");
     expect(await program.exit).toEqual({ code: 1, signal: null });
@@ -174,7 +176,7 @@ describe("on an emulator", () => {
   test("without a terminal progress is a line on stderr; stopped, the waiting alone has ended", async () => {
     const user = await userForTest(60_000);
     const jobId = await user.job(FILE.succeeds);
-    const waiting = user.begin("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
+    const waiting = user.startCommand("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
     await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
     waiting.process.kill("SIGTERM");
     expect(await waiting.exit).toEqual({ code: 1, signal: null });
@@ -201,15 +203,15 @@ test("progress says nothing within a second, then at most once a second, and not
   expect(written).toEqual(["quick\n", "c\n"]);
 });
 
-describe(onTerminals("on a terminal"), () => {
+describe(withTerminalNote("on a terminal"), () => {
   test.skipIf(!hasTerminals)("progress is a bar that is gone at the end, and columns are aligned", async () => {
     const user = await userForTest(60_000);
     const jobId = await user.job(FILE.succeeds);
-    const waiting = onTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
+    const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
     await waiting.answer("[------------------------] ", CTRL_C);
     expect(await waiting.exit).toBe(1);
     expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
-    const table = onTerminal(user.env, ["call", "list_states"]);
+    const table = runOnTerminal(user.env, ["call", "list_states"]);
     expect(await table.exit).toBe(0);
     expect(table.screen()).not.toContain("\t");
     expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
@@ -220,14 +222,14 @@ describe(onTerminals("on a terminal"), () => {
     const jobId = await user.job(FILE.succeeds);
     const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
     for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
-      const refused = onTerminal(user.env, cancel);
+      const refused = runOnTerminal(user.env, cancel);
       await refused.answer("Type yes", keys);
       expect(await refused.exit).toBe(1);
       expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
       expect(refused.screen()).toContain("nothing was sent");
     }
     expect(await user.executions("cancelMicJob")).toEqual(new Map());
-    const confirmed = onTerminal(user.env, cancel);
+    const confirmed = runOnTerminal(user.env, cancel);
     await confirmed.answer("Type yes", `yes${ENTER}`);
     expect(await confirmed.exit).toBe(0);
     expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);

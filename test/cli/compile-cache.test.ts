@@ -4,79 +4,79 @@ import nodeModule from "node:module";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { start } from "../mcp/stdio/child.ts";
-import { folderForTest } from "../support/home.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 const isPosix = process.platform !== "win32";
 const hasCompileCache = "enableCompileCache" in nodeModule;
 
-async function place() {
+async function setUp() {
   const home = await folderForTest();
   return { home, folder: join(home, "mic-mcp") };
 }
 
 /** Runs the program once: it works, with or without the cache. */
-async function run(home: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
+async function runVersion(home: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
   const program = start(["--version"], { env: { XDG_CACHE_HOME: home, ...env } });
   expect(await program.exit).toEqual({ code: 0, signal: null });
   expect(program.stderr()).toBe("");
 }
 
 test.skipIf(hasCompileCache)("Node without a compile cache starts, and leaves no folder (needs Node 20)", async () => {
-  const { home, folder } = await place();
-  await run(home);
+  const { home, folder } = await setUp();
+  await runVersion(home);
   await expect(stat(folder)).rejects.toThrow("ENOENT");
 });
 
 describe.skipIf(!hasCompileCache)("with a compile cache (needs Node 22.8)", () => {
   test("the first run fills the user's cache folder, which nobody else can read", async () => {
-    const { home, folder } = await place();
-    await run(home);
+    const { home, folder } = await setUp();
+    await runVersion(home);
     const [versionFolder = ""] = await readdir(folder);
     expect(versionFolder).toContain(process.version);
     expect(await readdir(join(folder, versionFolder))).not.toEqual([]);
     if (isPosix) expect((await stat(folder)).mode & 0o777).toBe(0o700);
-    await run(home);
+    await runVersion(home);
   });
 
   test.skipIf(!isPosix)("a folder that others can write to is not used (needs POSIX)", async () => {
     for (const mode of [0o770, 0o707]) {
-      const { home, folder } = await place();
+      const { home, folder } = await setUp();
       await mkdir(folder);
       await chmod(folder, mode);
-      await run(home);
+      await runVersion(home);
       expect(await readdir(folder)).toEqual([]);
     }
   });
 
   test.skipIf(process.getuid?.() !== 0)("a folder that another user owns is not used (needs root)", async () => {
-    const { home, folder } = await place();
+    const { home, folder } = await setUp();
     await mkdir(folder, { mode: 0o700 });
     await chown(folder, 65_534, 65_534);
-    await run(home);
+    await runVersion(home);
     expect(await readdir(folder)).toEqual([]);
   });
 
   test.skipIf(!isPosix)("a symbolic link is not followed (needs POSIX)", async () => {
-    const { home, folder } = await place();
-    const elsewhere = join(home, "elsewhere");
-    await mkdir(elsewhere, { mode: 0o700 });
-    await symlink(elsewhere, folder);
-    await run(home);
+    const { home, folder } = await setUp();
+    const otherFolder = join(home, "elsewhere");
+    await mkdir(otherFolder, { mode: 0o700 });
+    await symlink(otherFolder, folder);
+    await runVersion(home);
     expect((await lstat(folder)).isSymbolicLink()).toBe(true);
-    expect(await readdir(elsewhere)).toEqual([]);
+    expect(await readdir(otherFolder)).toEqual([]);
   });
 
   test("a file in the folder's place is no error", async () => {
-    const { home, folder } = await place();
+    const { home, folder } = await setUp();
     await writeFile(folder, "a file where the folder should be");
-    await run(home);
+    await runVersion(home);
   });
 
   test("Node's own variables take precedence", async () => {
-    const { home, folder } = await place();
+    const { home, folder } = await setUp();
     const own = join(home, "own");
-    await run(home, { NODE_DISABLE_COMPILE_CACHE: "1" });
-    await run(home, { NODE_COMPILE_CACHE: own });
+    await runVersion(home, { NODE_DISABLE_COMPILE_CACHE: "1" });
+    await runVersion(home, { NODE_COMPILE_CACHE: own });
     await expect(stat(folder)).rejects.toThrow("ENOENT");
     expect(await readdir(own)).not.toEqual([]);
   });

@@ -11,8 +11,8 @@ const scriptOf = async (shell: string): Promise<string> => {
   return stdout;
 };
 
-const has = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
-const needs = (shell: string): string => (has(shell) ? shell : `${shell} (needs ${shell})`);
+const isInstalled = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
+const shellTitle = (shell: string): string => (isInstalled(shell) ? shell : `${shell} (needs ${shell})`);
 
 test.each(SHELLS)("the script for %s names every command, every tool and its arguments", async (shell) => {
   const script = await scriptOf(shell);
@@ -21,7 +21,7 @@ test.each(SHELLS)("the script for %s names every command, every tool and its arg
     expect(script).toContain(word);
 });
 
-describe(needs("bash"), () => {
+describe(shellTitle("bash"), () => {
   const cases = [
     ["mic-mcp ac", ["actions"]],
     ["mic-mcp call get_j", ["get_job"]],
@@ -35,7 +35,7 @@ describe(needs("bash"), () => {
     ["mic-mcp watch --", ["--help"]],
   ] as const;
 
-  test.skipIf(!has("bash"))("completes what is typed", async () => {
+  test.skipIf(!isInstalled("bash"))("completes what is typed", async () => {
     const script = await scriptOf("bash");
     const completionCommands = cases.map(
       ([line]) =>
@@ -47,8 +47,8 @@ describe(needs("bash"), () => {
   });
 });
 
-describe(needs("zsh"), () => {
-  test.skipIf(!has("zsh"))("reads its script, and its table has the words", async () => {
+describe(shellTitle("zsh"), () => {
+  test.skipIf(!isInstalled("zsh"))("reads its script, and its table has the words", async () => {
     const script = await scriptOf("zsh");
     const { stdout, stderr } = spawnSync("zsh", [
       "-fc",
@@ -59,16 +59,16 @@ describe(needs("zsh"), () => {
   });
 });
 
-describe(needs("fish"), () => {
-  test.skipIf(!has("fish"))("completes what is typed", async () => {
+describe(shellTitle("fish"), () => {
+  test.skipIf(!isInstalled("fish"))("completes what is typed", async () => {
     const script = await scriptOf("fish");
     const { stdout } = spawnSync("fish", ["-N", "-c", `${script}\ncomplete -C 'mic-mcp call get_job view='`]);
     expect(stdout.toString().split("\n").filter(Boolean)).toEqual(["view=full", "view=summary"]);
   });
 });
 
-describe(needs("pwsh"), () => {
-  test.skipIf(!has("pwsh"))("completes what is typed", async () => {
+describe(shellTitle("pwsh"), () => {
+  test.skipIf(!isInstalled("pwsh"))("completes what is typed", async () => {
     const script = await scriptOf("powershell");
     const completionCommand = "(TabExpansion2 'mic-mcp call get_j' 18).CompletionMatches.CompletionText";
     const { stdout } = spawnSync("pwsh", ["-NoProfile", "-Command", `${script}\n${completionCommand}`]);

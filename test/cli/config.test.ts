@@ -5,26 +5,34 @@ import { readConfig, UsageError } from "../../src/core/config.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { connectionForTest } from "../support/mcp.ts";
 
-const HIDDEN = "hunter2";
-const wrong: readonly (readonly [name: string, values: readonly string[], takes: string])[] = [
+const SECRET_VALUE = "hunter2";
+const invalidValues: readonly (readonly [name: string, values: readonly string[], takes: string])[] = [
   [
     "MIC_BASE_URL",
-    ["service.example", "ftp://h/", `http://u:${HIDDEN}@h/`, `http://h/?k=${HIDDEN}`, "http://h/#f", "/x", "http://"],
+    [
+      "service.example",
+      "ftp://h/",
+      `http://u:${SECRET_VALUE}@h/`,
+      `http://h/?k=${SECRET_VALUE}`,
+      "http://h/#f",
+      "/x",
+      "http://",
+    ],
     "http",
   ],
   ["MIC_CLIENT_ID", ["id\n", "idé"], "printable ASCII"],
-  ["MIC_CLIENT_SECRET", [`${HIDDEN}\u0007`, `${HIDDEN}é`], "printable ASCII"],
+  ["MIC_CLIENT_SECRET", [`${SECRET_VALUE}\u0007`, `${SECRET_VALUE}é`], "printable ASCII"],
   ["MIC_WORKSPACE_ID", ["micws..1", "-a", "a b", "x".repeat(129)], "workspace id"],
   ["MIC_KEYCHAIN", ["yes", "AUTO"], "auto, require or off"],
   ["MIC_GEOGRAPHY_RATE", ["0", "601", "2.5", "fast", "-1", "1000"], "1 to 600"],
   [
     "MIC_HTTP_TOKEN",
     [
-      HIDDEN,
-      `${HIDDEN} 0123456789abcdef`,
-      `${HIDDEN}=0123456789abcdef`,
-      `${HIDDEN}-é-0123456789abcdef`,
-      `${HIDDEN}"0123456789abcdef`,
+      SECRET_VALUE,
+      `${SECRET_VALUE} 0123456789abcdef`,
+      `${SECRET_VALUE}=0123456789abcdef`,
+      `${SECRET_VALUE}-é-0123456789abcdef`,
+      `${SECRET_VALUE}"0123456789abcdef`,
       "x".repeat(513),
     ],
     "16 to 512",
@@ -50,14 +58,14 @@ function refusalOf(environment: Record<string, string>): string {
   throw new Error(`${JSON.stringify(environment)} was accepted`);
 }
 
-describe.each(wrong)("%s", (name, values, takes) => {
+describe.each(invalidValues)("%s", (name, values, expectation) => {
   test.each(values)("does not take %j", (value) => {
     const message = refusalOf({ ...pair, [name]: value });
     expect(message).toContain(name);
-    expect(message).toContain(takes);
+    expect(message).toContain(expectation);
     // The short ones stand in the words that say what it takes.
     if (value.length > 3) expect(message).not.toContain(value);
-    expect(message).not.toContain(HIDDEN);
+    expect(message).not.toContain(SECRET_VALUE);
   });
 
   test.concurrent("is a usage error of the program", async () => {
@@ -65,8 +73,8 @@ describe.each(wrong)("%s", (name, values, takes) => {
     expect(code).toBe(2);
     expect(stdout).toBe("");
     expect(stderr).toContain(name);
-    expect(stderr).toContain(takes);
-    expect(stderr).not.toContain(HIDDEN);
+    expect(stderr).toContain(expectation);
+    expect(stderr).not.toContain(SECRET_VALUE);
   });
 
   test("that is empty counts as unset", () => {
@@ -128,16 +136,16 @@ describe("a configuration", () => {
   });
 
   test.each(["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"] as const)("with %s alone is refused", (name) => {
-    const message = refusalOf({ [name]: HIDDEN });
+    const message = refusalOf({ [name]: SECRET_VALUE });
     expect(message).toContain("MIC_CLIENT_ID and MIC_CLIENT_SECRET");
-    expect(message).not.toContain(HIDDEN);
+    expect(message).not.toContain(SECRET_VALUE);
   });
 
   test("with a variable that nobody knows warns, without its value", () => {
-    const { warnings } = readConfig({ MIC_BASE_ULR: HIDDEN });
+    const { warnings } = readConfig({ MIC_BASE_ULR: SECRET_VALUE });
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain("MIC_BASE_ULR");
-    expect(warnings[0]).not.toContain(HIDDEN);
+    expect(warnings[0]).not.toContain(SECRET_VALUE);
   });
 
   test("with MIC_CONFIRM takes auto, the default, and never", () => {

@@ -48,12 +48,12 @@ describe("mic-mcp emulator", () => {
     );
 
   test("listens on the port it is given; a port in use is work that failed, not wrong usage", async () => {
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-    const address = taken.address();
+    const portHolder = createServer();
+    await new Promise<void>((resolve) => portHolder.listen(0, "127.0.0.1", resolve));
+    const address = portHolder.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const { code, stdout, stderr } = await run(["emulator", "--port", String(port)]);
-    await new Promise((resolve) => taken.close(resolve));
+    await new Promise((resolve) => portHolder.close(resolve));
     expect(code).toBe(1);
     expect(stdout).toBe("");
     expect(stderr).toContain("EADDRINUSE");
@@ -92,8 +92,8 @@ test("mic-mcp serve --emulator needs no configuration and keeps a workspace of i
   const files = listedFiles.split(", ").map((file) => /^(dev(?:sign)?file_\w{32}) (.+)$/.exec(file)?.slice(1) ?? []);
   expect(files.map(([, name]) => name)).toContain("lgd-districts.csv (divisions)");
   expect(countTokens(listedFiles) - countTokens(files.map(([id]) => id).join(", "))).toBeLessThanOrEqual(70);
-  const complete = (typed: string) =>
-    connection.complete({ type: "ref/prompt", name: "run_job" }, "referenceId", typed);
+  const complete = (prefix: string) =>
+    connection.complete({ type: "ref/prompt", name: "run_job" }, "referenceId", prefix);
   expect(await complete("dev")).toEqual(files.map(([id]) => id));
   expect(await complete("LGD-dist")).toEqual([files[0]?.[0]]);
   expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });

@@ -7,10 +7,10 @@ import { CHROMIUM, pagesForFile } from "../apps/browser.ts";
 import { serviceForTest } from "../emulator/service.ts";
 import { FILE, runJobToEnd } from "../emulator/work.ts";
 import { run } from "../mcp/stdio/child.ts";
-import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
-async function pageOf(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+async function renderPage(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
   const { code, stdout, stderr } = await run(["show", ...words], { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const path = stdout.trim();
@@ -23,7 +23,7 @@ describe("a page", () => {
     const { emulator } = await serviceForTest();
     const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };
     for (const words of [["divisions"], ["divisions", "district", "states=Goa"], ["usage"], ["actions"]]) {
-      const path = await pageOf(words, env);
+      const path = await renderPage(words, env);
       if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
       const html = await readFile(path, "utf8");
       expect(html).toContain('<script type="application/json" id="data">');
@@ -48,13 +48,13 @@ describe.skipIf(process.platform !== "linux")("--open (needs Linux)", () => {
   test("hands the page to what opens pages here", async () => {
     const { emulator } = await serviceForTest();
     const folder = await folderForTest();
-    const opened = join(folder, "opened");
-    await writeFile(join(folder, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${opened}\n`, { mode: 0o755 });
+    const openedUrlFile = join(folder, "opened");
+    await writeFile(join(folder, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${openedUrlFile}\n`, { mode: 0o755 });
     const env = { ...emulatorEnv(emulator), PATH: `${folder}:${process.env["PATH"]}` };
     const { code, stdout } = await run(divisions, { env });
     onTestFinished(() => rm(dirname(stdout.trim()), { recursive: true, force: true }));
     expect(code).toBe(0);
-    await expect.poll(() => readFile(opened, "utf8").catch(() => "")).toBe(stdout.trim());
+    await expect.poll(() => readFile(openedUrlFile, "utf8").catch(() => "")).toBe(stdout.trim());
   });
 
   test("says so where there is nothing that opens pages", async () => {
@@ -79,16 +79,16 @@ test.skipIf(CHROMIUM === undefined)(
     onTestFinished(() => page.close());
     const requestedPaths: string[] = [];
     page.on("request", (request) => requestedPaths.push(request.url()));
-    const wanted = [
+    const cases = [
       { words: ["job", job.id], shown: /INPUT_ROWS_INVALID[\s\S]*Version \d+/ },
       { words: ["divisions"], shown: /36 of 36[\s\S]*Andhra Pradesh/ },
       { words: ["usage"], shown: /JOBS_SUBMITTED/ },
       { words: ["actions"], shown: /none yet/ },
     ];
-    for (const { words, shown } of wanted) {
-      const url = pathToFileURL(await pageOf(words, env)).href;
+    for (const { words, shown: expectedText } of cases) {
+      const url = pathToFileURL(await renderPage(words, env)).href;
       await page.goto(url);
-      await expect.poll(() => page.locator("main").innerText()).toMatch(shown);
+      await expect.poll(() => page.locator("main").innerText()).toMatch(expectedText);
       expect(await page.getByRole("button", { name: /retry|cancel|update/i }).count()).toBe(0);
       expect(requestedPaths.splice(0)).toEqual([url]);
     }

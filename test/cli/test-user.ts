@@ -3,13 +3,13 @@ import { expect, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
-import { jobBodyFor, submitJob } from "../emulator/work.ts";
+import { createJobBodyForFile, submitJob } from "../emulator/work.ts";
 import { run, start } from "../mcp/stdio/child.ts";
-import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 const Executions = z.array(z.looseObject({ operationId: z.string(), idempotencyKey: z.string(), executions: z.int() }));
-const Made = z.looseObject({
+const CallOutput = z.looseObject({
   data: z.looseObject({ id: z.string() }),
   action: z.object({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() }).optional(),
 });
@@ -29,20 +29,20 @@ export async function userForTest(stageMs = 20) {
     MIC_STATE_DIR: `${folder}/state`,
     MIC_DOWNLOAD_DIR: folder,
   };
-  const type = (...args: readonly string[]) => run(args, { env });
+  const runCommand = (...args: readonly string[]) => run(args, { env });
 
   return {
     service,
     env,
     /** `mic-mcp ARGS` to its end; its stdin is no terminal. */
-    type,
+    type: runCommand,
     /** The same, not waited for. */
-    begin: (...args: readonly string[]) => start(args, { env }),
+    startCommand: (...args: readonly string[]) => start(args, { env }),
     /** The answer of a call that goes well. */
-    async made(...args: readonly string[]) {
-      const { code, stdout, stderr } = await type("call", ...args, "--output", "json");
+    async callSuccessfully(...args: readonly string[]) {
+      const { code, stdout, stderr } = await runCommand("call", ...args, "--output", "json");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      return Made.parse(JSON.parse(stdout));
+      return CallOutput.parse(JSON.parse(stdout));
     },
     /** How often the service has done this operation, by key. */
     async executions(operationId: string): Promise<ReadonlyMap<string, number>> {
@@ -58,7 +58,7 @@ export async function userForTest(stageMs = 20) {
     ],
     /** The words that submit a job on this file. */
     async submission(file: number): Promise<readonly string[]> {
-      const { recipeVersionId, inputBindings, parameterValues } = await jobBodyFor(service, file);
+      const { recipeVersionId, inputBindings, parameterValues } = await createJobBodyForFile(service, file);
       const values = { inputBindings, parameterValues };
       const json = Object.entries(values).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
       return ["submit_job", `recipeVersionId=${recipeVersionId}`, ...json];

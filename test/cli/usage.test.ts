@@ -7,8 +7,8 @@ import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
 import { run } from "../mcp/stdio/child.ts";
-import { emptyHome } from "../support/empty-home.ts";
-import { hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
+import { createEmptyHome } from "../support/empty-home.ts";
+import { hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
 
 const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";
 
@@ -144,10 +144,10 @@ describe("NAME=VALUE", () => {
   });
 });
 
-describe(onTerminals("typed by hand, mic-mcp"), () => {
+describe(withTerminalNote("typed by hand, mic-mcp"), () => {
   test.skipIf(!hasTerminals)("alone says what it is and what to type", async () => {
-    const home = emptyHome();
-    const terminal = onTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
+    const home = createEmptyHome();
+    const terminal = runOnTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
     expect(await terminal.exit).toBe(0);
     for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
       expect(terminal.screen()).toContain(word);
@@ -155,9 +155,9 @@ describe(onTerminals("typed by hand, mic-mcp"), () => {
   });
 
   test.skipIf(!hasTerminals)("doctor is colored, and not where NO_COLOR is set", async () => {
-    const home = emptyHome();
+    const home = createEmptyHome();
     const env = { HOME: home.path, MIC_KEYCHAIN: "off" };
-    const [colored, plain] = [onTerminal(env, ["doctor"]), onTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
+    const [colored, plain] = [runOnTerminal(env, ["doctor"]), runOnTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
     await Promise.all([colored.exit, plain.exit]);
     expect(colored.screen()).toContain("\u001b[31mWRONG");
     expect(plain.screen()).toContain("WRONG");

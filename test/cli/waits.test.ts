@@ -16,13 +16,13 @@ const GEOGRAPHY = [
   ["show", "divisions", "level=district"],
 ] as const;
 
-type Words = readonly string[];
+type CommandWords = readonly string[];
 interface Case {
-  readonly words: Words;
+  readonly words: CommandWords;
   readonly code: number;
 }
 
-const cases = (all: readonly Words[], code: number): readonly Case[] => all.map((words) => ({ words, code }));
+const cases = (all: readonly CommandWords[], code: number): readonly Case[] => all.map((words) => ({ words, code }));
 
 /** What needs the API and does not get it fails; what needs only this machine does not. */
 const WITHOUT_API = [
@@ -37,12 +37,12 @@ const credentials = {
   MIC_WORKSPACE_ID: "micws_1",
 };
 
-interface Setting {
+interface RunOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly node?: readonly string[];
 }
 
-async function expectEnds(all: readonly Case[], { env, node = [] }: Setting): Promise<void> {
+async function expectExitCodes(all: readonly Case[], { env, node = [] }: RunOptions): Promise<void> {
   const results = all.map(async ({ words, code }) => {
     const { stdout, stderr, ...rest } = await run(words, { env: { ...credentials, ...env }, node });
     const isSilent = `${stdout}${stderr}`.trim() === "";
@@ -53,7 +53,7 @@ async function expectEnds(all: readonly Case[], { env, node = [] }: Setting): Pr
 }
 
 /** `watch` tries again until it is stopped: it says so, and Ctrl-C ends it with 1. */
-async function expectWatchRetries({ env, node = [] }: Setting): Promise<void> {
+async function expectWatchRetries({ env, node = [] }: RunOptions): Promise<void> {
   const program = start(["watch", JOB], { env: { ...credentials, ...env }, node });
   const isRetrying = new Promise<void>((resolve) => {
     program.process.stderr.on("data", () => {
@@ -67,7 +67,7 @@ async function expectWatchRetries({ env, node = [] }: Setting): Promise<void> {
 }
 
 /** Everything, token requests included, is answered so. */
-async function stubThat(step: Step): Promise<Setting> {
+async function settingWithStub(step: Step): Promise<RunOptions> {
   const stub = await stubForTest();
   stub.respond(() => step);
   stub.respondToToken(() => step);
@@ -77,17 +77,17 @@ async function stubThat(step: Step): Promise<Setting> {
 describe.each([
   [
     "refuses connections",
-    async (): Promise<Setting> => ({ env: { MIC_BASE_URL: await refusingBaseUrl() }, node: FAST_TIMERS }),
+    async (): Promise<RunOptions> => ({ env: { MIC_BASE_URL: await refusingBaseUrl() }, node: FAST_TIMERS }),
   ],
   [
     "has a name that does not resolve",
-    async (): Promise<Setting> => ({ env: { MIC_BASE_URL: "https://mic.invalid" }, node: FAST_TIMERS }),
+    async (): Promise<RunOptions> => ({ env: { MIC_BASE_URL: "https://mic.invalid" }, node: FAST_TIMERS }),
   ],
-  ["answers 503", async (): Promise<Setting> => ({ ...(await stubThat(answer(503))), node: FAST_TIMERS })],
-  ["never answers", async (): Promise<Setting> => ({ ...(await stubThat(neverAnswer)), node: FAST_TIMERS })],
+  ["answers 503", async (): Promise<RunOptions> => ({ ...(await settingWithStub(answer(503))), node: FAST_TIMERS })],
+  ["never answers", async (): Promise<RunOptions> => ({ ...(await settingWithStub(neverAnswer)), node: FAST_TIMERS })],
 ])("when the API %s", (_, setting) => {
   test("every command reports it", { timeout: 60_000 }, async () => {
-    await expectEnds(WITHOUT_API, await setting());
+    await expectExitCodes(WITHOUT_API, await setting());
   });
 
   test("watch continues until it is stopped", { timeout: 60_000 }, async () => {
@@ -98,7 +98,7 @@ describe.each([
 const contract = PLAYGROUND_CONTRACT;
 const states = ["GA", "KL", "TN"].map((code) => ({ code, name: `State ${code}`, districtCount: 1, mandalCount: 4 }));
 
-function catalogueAnswer(target: string): Step {
+function answerCatalog(target: string): Step {
   if (target.includes("openapi")) return answer(200, { openapi: "3.1.1", info: {}, paths: {} });
   const code = /state=([A-Z]+)/.exec(target)?.[1];
   if (code === undefined) return answer(200, { contract, states });
@@ -112,20 +112,20 @@ test("when the API asks every request to wait a second, geography commands wait 
     const stub = await stubForTest();
     const requested = new Set<string>();
     stub.respond(({ target }) => {
-      if (requested.has(target)) return catalogueAnswer(target);
+      if (requested.has(target)) return answerCatalog(target);
       requested.add(target);
       return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "1" });
     });
-    await expectEnds([{ words, code: 0 }], { env: { MIC_BASE_URL: stub.baseUrl } });
+    await expectExitCodes([{ words, code: 0 }], { env: { MIC_BASE_URL: stub.baseUrl } });
   });
   await Promise.all(results);
 });
 
 test("a command that ends without a result says so and exits with 1", async () => {
   // The timer that keeps the process alive is the only interval with this length.
-  const unheld = "data:text/javascript,const f=setInterval;globalThis.setInterval=(c,ms)=>f(c,ms).unref()";
+  const unrefTimers = "data:text/javascript,const f=setInterval;globalThis.setInterval=(c,ms)=>f(c,ms).unref()";
   const env = { MIC_BASE_URL: await refusingBaseUrl() };
-  const { code, stdout, stderr } = await run(["call", "list_states"], { env, node: ["--import", unheld] });
+  const { code, stdout, stderr } = await run(["call", "list_states"], { env, node: ["--import", unrefTimers] });
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toContain("the command ended without a result");
 });

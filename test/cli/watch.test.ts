@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { STAGES } from "../../src/contract/jobs.ts";
 import { FILE } from "../emulator/work.ts";
-import { CTRL_C, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
+import { CTRL_C, hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
 import { userForTest } from "./test-user.ts";
 
 describe("watch", () => {
@@ -37,9 +37,9 @@ describe("watch", () => {
     const user = await userForTest();
     const jobId = await user.job(FILE.succeeds);
     const fault = { kind: "status", status: 503, retryAfterSeconds: 30 };
-    await user.service.fault(fault, { operationId: "getMicJob" });
-    await user.service.fault({ ...fault, retryAfterSeconds: 1 }, { operationId: "getMicJob", times: 2 });
-    const watching = user.begin("watch", jobId);
+    await user.service.injectFault(fault, { operationId: "getMicJob" });
+    await user.service.injectFault({ ...fault, retryAfterSeconds: 1 }, { operationId: "getMicJob", times: 2 });
+    const watching = user.startCommand("watch", jobId);
     await expect.poll(watching.stderr).toContain("Trying again.");
     watching.process.kill("SIGINT");
     expect(await watching.exit).toEqual({ code: 1, signal: null });
@@ -48,11 +48,11 @@ describe("watch", () => {
   });
 });
 
-describe(onTerminals("watch on a terminal"), () => {
+describe(withTerminalNote("watch on a terminal"), () => {
   test.skipIf(!hasTerminals)("draws nine stages with their units and leaves them on the screen", async () => {
     const user = await userForTest(100);
     const jobId = await user.job(FILE.succeeds);
-    const terminal = onTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
+    const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
     expect(await terminal.exit).toBe(0);
     const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
     for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
@@ -63,12 +63,12 @@ describe(onTerminals("watch on a terminal"), () => {
   test.skipIf(!hasTerminals)("marks the stage that failed, and ends at Ctrl-C without hiding the cursor", async () => {
     const user = await userForTest();
     const failing = await user.job(FILE.failsRetryably);
-    const failed = onTerminal(user.env, ["watch", failing]);
+    const failed = runOnTerminal(user.env, ["watch", failing]);
     expect(await failed.exit).toBe(1);
     expect(failed.screen()).toContain("The job FAILED");
-    const slow = await userForTest(60_000);
-    const waiting = await slow.job(FILE.succeeds);
-    const stopped = onTerminal(slow.env, ["watch", waiting]);
+    const slowUser = await userForTest(60_000);
+    const waiting = await slowUser.job(FILE.succeeds);
+    const stopped = runOnTerminal(slowUser.env, ["watch", waiting]);
     await stopped.answer("GATHER 0/", CTRL_C);
     expect(await stopped.exit).toBe(1);
     expect(stopped.screen()).toContain("the job goes on");
@@ -80,8 +80,8 @@ describe("actions", () => {
   test("prints the counts of the journal and its actions as a table, newest first, and of one state", async () => {
     const user = await userForTest();
     expect(await user.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No action.\n" });
-    await user.made(...user.registration(FILE.succeeds));
-    const job = await user.made(...(await user.submission(FILE.succeeds)));
+    await user.callSuccessfully(...user.registration(FILE.succeeds));
+    const job = await user.callSuccessfully(...(await user.submission(FILE.succeeds)));
     const { code, stdout } = await user.type("actions");
     expect(code).toBe(0);
     const [summary, header, ...rows] = stdout.trimEnd().split("\n");

@@ -1,17 +1,18 @@
 // What holds of any server: the scenarios of the official suite that need none of its own tools, and how the product does in them.
 import { type Check, runSuite, type Verdict } from "./suite.ts";
 
-const FINE = ["SUCCESS", "INFO"];
-export const notFine = ({ checks }: Verdict): readonly Check[] => checks.filter(({ status }) => !FINE.includes(status));
-export const scenariosOf = ({ checks }: Verdict): readonly string[] => [
+const PASSING_STATUSES = ["SUCCESS", "INFO"];
+export const failedChecks = ({ checks }: Verdict): readonly Check[] =>
+  checks.filter(({ status }) => !PASSING_STATUSES.includes(status));
+export const scenarioNames = ({ checks }: Verdict): readonly string[] => [
   ...new Set(checks.map(({ scenario }) => scenario)),
 ];
 
-export const single = (url: string, revision: string, scenario: string): Promise<Verdict> =>
+export const runScenario = (url: string, revision: string, scenario: string): Promise<Verdict> =>
   runSuite(url, "--scenario", scenario, "--spec-version", revision, "--force");
 
 /** The suite's own tools, which the product does not have, are what these need. */
-const NEEDS_TOOLS = [
+const CHECKS_WITH_OWN_TOOLS = [
   "sep-2575-server-rejects-undeclared-capability",
   "sep-2575-missing-capability-http-400",
   "sep-2575-http-server-no-independent-requests-on-stream",
@@ -45,14 +46,18 @@ export const ANY_SERVER: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What is wrong with the server at this URL; a scenario that saw nothing is wrong, too. */
-export async function failuresOf(url: string, revision: string, scenario: string): Promise<readonly string[]> {
-  const verdict = await single(url, revision, scenario);
+export async function findFailures(url: string, revision: string, scenario: string): Promise<readonly string[]> {
+  const verdict = await runScenario(url, revision, scenario);
   // Skipped by the suite is what the server does not declare, such as lists that change.
-  const failed = notFine(verdict).filter(({ id, status }) => status !== "SKIPPED" && !NEEDS_TOOLS.includes(id));
-  const hasSeen = verdict.checks.some(({ status }) => status === "SUCCESS");
-  const isRequestedScenario = scenariosOf(verdict).join() === scenario;
+  const failed = failedChecks(verdict).filter(
+    ({ id, status }) => status !== "SKIPPED" && !CHECKS_WITH_OWN_TOOLS.includes(id),
+  );
+  const hasSuccess = verdict.checks.some(({ status }) => status === "SUCCESS");
+  const isRequestedScenario = scenarioNames(verdict).join() === scenario;
   return [
     ...failed.map(({ id, message }) => `${scenario} (${revision}), ${id}: ${message}`),
-    ...(hasSeen && isRequestedScenario ? [] : [`${scenario} (${revision}) saw nothing: ${verdict.output.slice(-500)}`]),
+    ...(hasSuccess && isRequestedScenario
+      ? []
+      : [`${scenario} (${revision}) saw nothing: ${verdict.output.slice(-500)}`]),
   ];
 }

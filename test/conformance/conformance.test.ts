@@ -1,12 +1,12 @@
 // The official suite against the product, for what holds for any server, and against a fixture with the tasks that the suite calls.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startHttp } from "../mcp/http/server.ts";
-import { ANY_SERVER, failuresOf, notFine, single } from "./any-server.ts";
+import { ANY_SERVER, failedChecks, findFailures, runScenario } from "./any-server.ts";
 import { isInstalled } from "./suite.ts";
 import { startTasksFixture } from "./tasks-fixture.ts";
 
 const isRequested = process.env["CONFORMANCE"] !== undefined && isInstalled();
-const when = isRequested ? "" : " (skipped: npm run conformance installs the suite and runs this)";
+const skipNote = isRequested ? "" : " (skipped: npm run conformance installs the suite and runs this)";
 
 const LIMIT_MS = 180_000;
 
@@ -24,26 +24,26 @@ const TASKS = [
 ];
 const SKILLS = ["sep-2640-skills-directory", "sep-2640-skills-enumeration", "sep-2640-skills-manifest"];
 
-describe.skipIf(!isRequested)(`the official suite${when}`, () => {
+describe.skipIf(!isRequested)(`the official suite${skipNote}`, () => {
   test.each(Object.entries(ANY_SERVER))(
     "%s: mic-mcp serve --http does what holds for any server",
     { timeout: LIMIT_MS },
     async (revision, scenarios) => {
       const { url } = await startHttp({ args: ["--emulator"] });
-      for (const scenario of scenarios) expect(await failuresOf(url, revision, scenario)).toEqual([]);
+      for (const scenario of scenarios) expect(await findFailures(url, revision, scenario)).toEqual([]);
     },
   );
 
   test("tasks are served as the extension requires", { timeout: LIMIT_MS }, async () => {
     const fixture = await startTasksFixture();
     onTestFinished(() => fixture.close());
-    for (const scenario of TASKS) expect(await failuresOf(fixture.url, "2026-07-28", scenario)).toEqual([]);
+    for (const scenario of TASKS) expect(await findFailures(fixture.url, "2026-07-28", scenario)).toEqual([]);
   });
 
   test("skills are served as the extension requires", { timeout: LIMIT_MS }, async () => {
     const { url } = await startHttp({ args: ["--emulator"] });
-    const verdicts = await Promise.all(SKILLS.map((name) => single(url, "2026-07-28", name)));
-    const optional = verdicts.flatMap(notFine);
+    const verdicts = await Promise.all(SKILLS.map((name) => runScenario(url, "2026-07-28", name)));
+    const optional = verdicts.flatMap(failedChecks);
     // Reading directories is optional in the extension; these skills are one file each.
     expect(optional.filter(({ status }) => status !== "SKIPPED")).toEqual([]);
     expect(new Set(optional.map(({ scenario }) => scenario))).toEqual(new Set(["sep-2640-skills-directory"]));

@@ -18,7 +18,7 @@ import { TASKS_EXTENSION } from "../../src/mcp/server-info.ts";
 import { clientSupportsTasks, requireTasks, serveTasks, toCreateTaskResult } from "../../src/mcp/tasks/serve.ts";
 import type { Task, TaskBackend, TaskState } from "../../src/mcp/tasks/task.ts";
 import { startHttpServer } from "../../src/transports/http/serve.ts";
-import { noSubscriptions } from "../mcp/http/service.ts";
+import { noSubscriptions } from "../mcp/http/in-process-server.ts";
 
 interface WorkContext {
   /** Resolves with the client's answer. */
@@ -27,13 +27,13 @@ interface WorkContext {
 }
 type Work = (context: WorkContext) => Promise<CallToolResult>;
 
-interface Running {
+interface RunningTask {
   readonly task: Task;
   update(responses: Readonly<Record<string, unknown>>): void;
   cancel(): void;
 }
 
-function run(work: Work): Running {
+function startWork(work: Work): RunningTask {
   const taskId = randomUUID();
   const createdAt = new Date().toISOString();
   const questions = new Map<string, { readonly request: InputRequest; readonly answer: (response: unknown) => void }>();
@@ -59,8 +59,9 @@ function run(work: Work): Running {
   return {
     get task() {
       const inputRequests = Object.fromEntries([...questions].map(([key, { request }]) => [key, request]));
-      const open: TaskState = questions.size > 0 ? { status: "input_required", inputRequests } : { status: "working" };
-      return { taskId, createdAt, lastUpdatedAt, ttlMs: 600_000, pollIntervalMs: 200, ...(end ?? open) };
+      const current: TaskState =
+        questions.size > 0 ? { status: "input_required", inputRequests } : { status: "working" };
+      return { taskId, createdAt, lastUpdatedAt, ttlMs: 600_000, pollIntervalMs: 200, ...(end ?? current) };
     },
     update(responses) {
       for (const [key, response] of Object.entries(responses)) {
@@ -76,7 +77,7 @@ function run(work: Work): Running {
   };
 }
 
-const running = new Map<string, Running>();
+const running = new Map<string, RunningTask>();
 const backend: TaskBackend = {
   get: async (id) => running.get(id)?.task,
   async update(id, responses) {
@@ -90,7 +91,7 @@ const backend: TaskBackend = {
 };
 
 function startTask(work: Work): CallToolResult {
-  const started = run(work);
+  const started = startWork(work);
   running.set(started.task.taskId, started);
   return toCreateTaskResult(started.task);
 }
@@ -153,19 +154,19 @@ export async function startTasksFixture(): Promise<{ readonly url: string; close
   const server = await startHttpServer(
     {
       createServer() {
-        const made = new Server(
+        const mcpServer = new Server(
           { name: "tasks-fixture", version: "1.0.0" },
           { capabilities: { tools: {}, extensions: { [TASKS_EXTENSION]: {} } } },
         );
-        made.setRequestHandler("tools/list", async () => ({
+        mcpServer.setRequestHandler("tools/list", async () => ({
           tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: "object" as const } })),
         }));
-        made.setRequestHandler("tools/call", async ({ params }, context) => {
+        mcpServer.setRequestHandler("tools/call", async ({ params }, context) => {
           const tool = tools[params.name];
           return tool ? await tool(params.arguments ?? {}, context) : text("There is no such tool.");
         });
-        serveTasks(made, backend);
-        return made;
+        serveTasks(mcpServer, backend);
+        return mcpServer;
       },
       createSubscriptions: noSubscriptions,
       redact: createRedact(createRedactor()),

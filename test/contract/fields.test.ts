@@ -6,10 +6,10 @@ import { covers } from "../covers.ts";
 import { type Fields, sampleOf } from "../fields.ts";
 import { type ListedOperation, rows } from "../operations.ts";
 import { freeFormObject, text } from "./field-rules.ts";
-import { objectUnderTest } from "./object-rules.ts";
+import { createObjectTests } from "./object-rules.ts";
 
-const namesOf = (fields: Fields, which: (field: Fields[string]) => boolean): readonly string[] =>
-  Object.entries(fields).flatMap(([name, field]) => (which(field) ? [name] : []));
+const namesOf = (fields: Fields, predicate: (field: Fields[string]) => boolean): readonly string[] =>
+  Object.entries(fields).flatMap(([name, field]) => (predicate(field) ? [name] : []));
 
 test("every endpoint has its row, in this order", () => {
   expect(endpoints.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
@@ -28,7 +28,7 @@ for (const endpoint of endpoints) {
       test("is not there", () => expect([schema, fields]).toEqual([undefined, undefined]));
       return;
     }
-    const { covers } = objectUnderTest(schema, sampleOf(fields), {
+    const { covers } = createObjectTests(schema, sampleOf(fields), {
       optional: namesOf(fields, ({ isOptional }) => isOptional === true),
       freeForm: namesOf(fields, ({ values }) => values === freeFormObject),
     });
@@ -54,6 +54,6 @@ covers("4.1/state-uppercased", "a lowercase state becomes uppercase", () => {
 
 const ofDataset = { workspaceId: "micws_1", inputKind: "DATASET_VERSION", referenceId: "any" };
 describe("what is no file", () => {
-  const { covers } = objectUnderTest(CreateInput, ofDataset, { isInPart: true });
+  const { covers } = createObjectTests(CreateInput, ofDataset, { isInPart: true });
   covers("4.2/input-ids", "may be named in any way", { referenceId: text(1, 128) });
 });

@@ -4,7 +4,7 @@ import { dateTime, parseDateTime, utcInstant } from "../../src/contract/instants
 import { covers } from "../covers.ts";
 import * as rules from "./field-rules.ts";
 import { isDateTime } from "./naive-grammars.ts";
-import { holds } from "./object-rules.ts";
+import { createRuleTest } from "./object-rules.ts";
 
 const padded = (value: number, digits: number): string => String(value).padStart(digits, "0");
 
@@ -17,11 +17,11 @@ const second = fc
 
 const offsetMinutes = fc.integer({ min: -(23 * 60 + 59), max: 23 * 60 + 59 });
 
-covers("2.2/date-time", "a date-time", holds(dateTime, rules.dateTime));
+covers("2.2/date-time", "a date-time", createRuleTest(dateTime, rules.dateTime));
 covers(
   ["2.2/processing-request-instants", "2.2/processing-request-instants-valid"],
   "a UTC instant",
-  holds(utcInstant, rules.utcInstant),
+  createRuleTest(utcInstant, rules.utcInstant),
 );
 
 describe("parseDateTime", () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isJsonObject, jsonBytes, jsonObject } from "../../src/contract/json.ts";
 import { covers } from "../covers.ts";
 import { freeFormObject } from "./field-rules.ts";
-import { holds } from "./object-rules.ts";
+import { createRuleTest } from "./object-rules.ts";
 
 const utf8 = (text: string): number => Buffer.byteLength(text, "utf8");
 
@@ -58,7 +58,7 @@ describe("free-form objects", () => {
   covers(
     ["2.2/recipe-parameters-definition", "2.2/recipe-parameters-references"],
     "are any JSON object",
-    holds(jsonObject, freeFormObject),
+    createRuleTest(jsonObject, freeFormObject),
   );
 
   covers("2.2/recipe-parameters-definition", "come out as the object that went in, whatever its keys", () => {

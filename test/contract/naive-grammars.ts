@@ -5,12 +5,13 @@ const lower = "abcdefghijklmnopqrstuvwxyz";
 const upper = lower.toUpperCase();
 export const alphanumeric = lower + upper + digits;
 
-export const isMadeOf = (text: string, alphabet: string): boolean => [...text].every((char) => alphabet.includes(char));
+export const consistsOf = (text: string, alphabet: string): boolean =>
+  [...text].every((char) => alphabet.includes(char));
 
 const hasLength = (text: string, min: number, max: number): boolean => text.length >= min && text.length <= max;
 
 const isNumberIn = (text: string, length: number, min: number, max: number): boolean =>
-  text.length === length && isMadeOf(text, digits) && Number(text) >= min && Number(text) <= max;
+  text.length === length && consistsOf(text, digits) && Number(text) >= min && Number(text) <= max;
 
 function daysIn(year: number, month: number): number {
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
@@ -45,7 +46,7 @@ function isTime(text: string, maxFraction: number, offsetMinutes: number): boole
     isHourAndMinute(withoutFraction.slice(0, 5)) &&
     withoutFraction.charAt(5) === ":" &&
     isNumberIn(withoutFraction.slice(6), 2, 0, isLastMinute ? 60 : 59) &&
-    (fraction === undefined || (hasLength(fraction, 1, maxFraction) && isMadeOf(fraction, digits)))
+    (fraction === undefined || (hasLength(fraction, 1, maxFraction) && consistsOf(fraction, digits)))
   );
 }
 
@@ -64,6 +65,6 @@ export function isDateTime(text: string): boolean {
 /** An absolute URI: a scheme, a colon, and only characters that RFC 3986 knows. */
 export const isUri = (text: string): boolean =>
   /^[A-Za-z]/.test(text) &&
-  isMadeOf(text.slice(0, text.indexOf(":")), `${alphanumeric}+-.`) &&
+  consistsOf(text.slice(0, text.indexOf(":")), `${alphanumeric}+-.`) &&
   text.includes(":") &&
-  isMadeOf(text, `${alphanumeric}-._~:/?#[]@!$&'()*+,;=%`);
+  consistsOf(text, `${alphanumeric}-._~:/?#[]@!$&'()*+,;=%`);

@@ -25,10 +25,10 @@ export function changeAt(root: unknown, [key, ...rest]: Path, change: (old: unkn
   return { ...root, [key]: changeAt(root[key], rest, change) };
 }
 
-const without = (key: string) => (fields: unknown) =>
+const withoutKey = (key: string) => (fields: unknown) =>
   Object.fromEntries(Object.entries(isObject(fields) ? fields : {}).filter(([name]) => name !== key));
 
-const withExtra = (key: string) => (fields: unknown) => ({ ...(isObject(fields) ? fields : {}), [key]: "extra" });
+const withExtraKey = (key: string) => (fields: unknown) => ({ ...(isObject(fields) ? fields : {}), [key]: "extra" });
 
 /** Every object of the sample with its path, free-form ones apart. */
 function objectsIn(value: unknown, freeForm: readonly string[], path: Path = []): [Path, Fields][] {
@@ -55,7 +55,7 @@ export const ajv = new Ajv2020({
 });
 
 /** Says what is wrong with a schema's verdict on a value; nothing when it is right. */
-export function judge(schema: z.ZodType) {
+export function createSchemaCheck(schema: z.ZodType) {
   const output = ajv.compile(toJsonSchema(schema, "output"));
   const input = ajv.compile(toJsonSchema(schema, "input"));
 
@@ -88,28 +88,28 @@ export function judge(schema: z.ZodType) {
   return { accepts, refuses };
 }
 
-const shown = (value: unknown): string => {
+const abbreviate = (value: unknown): string => {
   const json =
     JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? `${part}n` : part)) ?? String(value);
   return json.length <= 80 ? json : `${json.slice(0, 60)}… (${json.length} characters)`;
 };
 
-const check = (name: string, value: unknown, faults: readonly string[]) =>
-  faults.map((fault) => `${name} ${shown(value)} ${fault}`);
+const describeErrors = (name: string, value: unknown, errors: readonly string[]) =>
+  errors.map((error) => `${name} ${abbreviate(value)} ${error}`);
 
 /** Test that a schema by itself says what a rule says. */
-export function holds(schema: z.ZodType, rule: FieldRule): TestFunction {
-  const { accepts, refuses } = judge(schema);
+export function createRuleTest(schema: z.ZodType, rule: FieldRule): TestFunction {
+  const { accepts, refuses } = createSchemaCheck(schema);
   return () => {
     expect([
-      ...rule.accepts.flatMap((value) => check("", value, accepts(value))),
-      ...rule.refuses.flatMap((value) => check("", value, refuses(value, [], true))),
-      ...(rule.refusesBeyondJsonSchema ?? []).flatMap((value) => check("", value, refuses(value, [], false))),
+      ...rule.accepts.flatMap((value) => describeErrors("", value, accepts(value))),
+      ...rule.refuses.flatMap((value) => describeErrors("", value, refuses(value, [], true))),
+      ...(rule.refusesBeyondJsonSchema ?? []).flatMap((value) => describeErrors("", value, refuses(value, [], false))),
     ]).toEqual([]);
   };
 }
 
-const dotted = (path: Path): string => path.map((key) => (/^\d+$/.test(key) ? "*" : key)).join(".");
+const toDottedPath = (path: Path): string => path.map((key) => (/^\d+$/.test(key) ? "*" : key)).join(".");
 
 export interface ObjectOptions {
   /** Optional fields, dotted, `*` for any item: everything else is required. */
@@ -121,28 +121,28 @@ export interface ObjectOptions {
 }
 
 /** Makes the tests of one object; `sample` is valid and has all its optional fields. */
-export function objectUnderTest(
+export function createObjectTests(
   schema: z.ZodType,
   sample: Fields,
   { optional = [], freeForm = [], isInPart = false }: ObjectOptions = {},
 ) {
-  const { accepts, refuses } = judge(schema);
+  const { accepts, refuses } = createSchemaCheck(schema);
   const tested = new Set<string>();
 
   function checkField(name: string, rule: FieldRule): readonly string[] {
     const path = name.split(".");
-    const holding = (value: unknown) => changeAt(sample, path, () => value);
+    const sampleWith = (value: unknown) => changeAt(sample, path, () => value);
     const refusal = (byJsonSchema: boolean) => (value: unknown) =>
-      check(name, value, refuses(holding(value), path, byJsonSchema));
+      describeErrors(name, value, refuses(sampleWith(value), path, byJsonSchema));
     return [
-      ...rule.accepts.flatMap((value) => check(name, value, accepts(holding(value)))),
+      ...rule.accepts.flatMap((value) => describeErrors(name, value, accepts(sampleWith(value)))),
       ...rule.refuses.flatMap(refusal(true)),
       ...(rule.refusesBeyondJsonSchema ?? []).flatMap(refusal(false)),
     ];
   }
 
   /** The fields (dotted where they lie deeper) hold what their rules say. */
-  function fields(rules: Rules): TestFunction {
+  function createFieldsTest(rules: Rules): TestFunction {
     // Made with the first, run when all are known.
     if (tested.size === 0 && !isInPart)
       test("every field has a rule", () => expect([...tested].sort()).toEqual(Object.keys(sample).sort()));
@@ -151,23 +151,23 @@ export function objectUnderTest(
   }
 
   /** At every level: required fields required, optional ones optional, nothing else allowed. */
-  function isExactlyItsFields(): void {
+  function expectExactFields(): void {
     const levels = objectsIn(sample, freeForm);
     const removed = levels.flatMap(([path, fields]) =>
       Object.keys(fields).flatMap((key) => {
         const at = [...path, key];
-        const rest = changeAt(sample, path, without(key));
-        const faults = optional.includes(dotted(at)) ? accepts(rest) : refuses(rest, at, true);
-        return check(`without ${dotted(at)},`, rest, faults);
+        const rest = changeAt(sample, path, withoutKey(key));
+        const errors = optional.includes(toDottedPath(at)) ? accepts(rest) : refuses(rest, at, true);
+        return describeErrors(`without ${toDottedPath(at)},`, rest, errors);
       }),
     );
     const extended = levels.flatMap(([path]) =>
       ["extra", "ID", "__proto__", "constructor", "toString", ""].flatMap((key) => {
-        const more = changeAt(sample, path, withExtra(key));
-        return check(`with an extra ${dotted([...path, key])},`, more, refuses(more, path, true));
+        const more = changeAt(sample, path, withExtraKey(key));
+        return describeErrors(`with an extra ${toDottedPath([...path, key])},`, more, refuses(more, path, true));
       }),
     );
-    expect([...check("the sample", sample, accepts(sample)), ...removed, ...extended]).toEqual([]);
+    expect([...describeErrors("the sample", sample, accepts(sample)), ...removed, ...extended]).toEqual([]);
     expect([null, [], [sample], "{}", 1, true].filter((value) => schema.safeParse(value).success)).toEqual([]);
   }
 
@@ -179,10 +179,10 @@ export function objectUnderTest(
     covers(
       ids: Parameters<typeof covers>[0],
       title: string | Rules,
-      rulesOrTest: Rules | TestFunction = typeof title === "string" ? isExactlyItsFields : title,
+      rulesOrTest: Rules | TestFunction = typeof title === "string" ? expectExactFields : title,
     ): void {
       const testTitle = typeof title === "string" ? title : Object.keys(title).join(", ");
-      covers(ids, testTitle, typeof rulesOrTest === "function" ? rulesOrTest : fields(rulesOrTest));
+      covers(ids, testTitle, typeof rulesOrTest === "function" ? rulesOrTest : createFieldsTest(rulesOrTest));
     },
   };
 }

@@ -38,13 +38,13 @@ import {
   utcInstant,
   workspaceStyleId,
 } from "./field-rules.ts";
-import { holds, objectUnderTest } from "./object-rules.ts";
+import { createObjectTests, createRuleTest } from "./object-rules.ts";
 import * as samples from "./samples.ts";
 
 const freeForm = ["definition", "references"];
 
 describe("Problem", () => {
-  const { covers } = objectUnderTest(Problem, samples.problem);
+  const { covers } = createObjectTests(Problem, samples.problem);
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers("2.2/problem-texts", {
     type: text(1, 512),
@@ -58,13 +58,13 @@ describe("Problem", () => {
 });
 
 describe("a field error", () => {
-  const { covers } = objectUnderTest(FieldError, samples.fieldError);
+  const { covers } = createObjectTests(FieldError, samples.fieldError);
   covers("2.2/problem-field-error", "has exactly its fields");
   covers("2.2/problem-field-error", { pointer: text(0, 512), code: text(1, 100), message: text(1, 1000) });
 });
 
 describe("Job", () => {
-  const { covers } = objectUnderTest(Job, samples.job);
+  const { covers } = createObjectTests(Job, samples.job);
   const state = oneOf("PREPARING", "QUEUED", "RUNNING", "WAITING_REVIEW", "PAUSED", "SUCCEEDED", "FAILED", "CANCELLED");
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers("2.2/job-ids", { id: text(1, 128), workspaceId: text(1, 128), recipeVersionId: text(1, 128) });
@@ -83,7 +83,7 @@ describe("Job", () => {
 });
 
 describe("Stage", () => {
-  const { covers } = objectUnderTest(Stage, samples.stage);
+  const { covers } = createObjectTests(Stage, samples.stage);
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers("2.2/stage-name", {
     stage: oneOf("GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"),
@@ -100,14 +100,14 @@ covers("2.2/stage-name", "the nine stages stand in the contract's order", () => 
   expect(STAGES).toEqual(["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"]);
 });
 
-covers("4.2/if-match-form", "If-Match is a positive integer in double quotes", holds(JobETag, eTag));
+covers("4.2/if-match-form", "If-Match is a positive integer in double quotes", createRuleTest(JobETag, eTag));
 
 covers("4.2/if-match-form", "a version becomes its ETag", () => {
   expect([1, 42, 9007199254740991].map(jobETag)).toEqual(['"1"', '"42"', '"9007199254740991"']);
 });
 
 describe("Operation", () => {
-  const { covers } = objectUnderTest(Operation, samples.operation);
+  const { covers } = createObjectTests(Operation, samples.operation);
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers("2.2/operation-ids", { id: text(1, 128), workspaceId: text(1, 128), originatingResourceId: text(1, 128) });
   covers("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
@@ -121,7 +121,7 @@ describe("Operation", () => {
 });
 
 describe("Input", () => {
-  const { covers } = objectUnderTest(Input, samples.input);
+  const { covers } = createObjectTests(Input, samples.input);
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers("2.2/input-ids", { id: text(1, 128), workspaceId: text(1, 128), referenceId: text(1, 128) });
   covers("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
@@ -141,7 +141,7 @@ describe("Input", () => {
 });
 
 describe("ProcessingRequest", () => {
-  const { covers } = objectUnderTest(ProcessingRequest, samples.processingRequest);
+  const { covers } = createObjectTests(ProcessingRequest, samples.processingRequest);
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers(["2.2/processing-request-id", "2.2/hex"], { id: prefixedHex32("micsharedrequest_") });
   covers("2.2/processing-request-source-origin", { sourceOrigin: constant("SHARED_FILE_REQUEST") });
@@ -169,7 +169,7 @@ describe("ProcessingRequest", () => {
 });
 
 describe("RecipeOffer", () => {
-  const { covers } = objectUnderTest(RecipeOffer, samples.recipeOffer, { freeForm });
+  const { covers } = createObjectTests(RecipeOffer, samples.recipeOffer, { freeForm });
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers(["2.2/offer-id", "2.2/hex"], { id: prefixedHex32("micoffer_") });
   covers(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
@@ -210,7 +210,7 @@ describe("the size of an offer", () => {
 });
 
 describe("RecipeDefinition", () => {
-  const { covers } = objectUnderTest(RecipeDefinition, samples.recipeDefinition, { freeForm });
+  const { covers } = createObjectTests(RecipeDefinition, samples.recipeDefinition, { freeForm });
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers(["2.2/recipe-ids", "2.2/hex"], { recipeId: prefixedHex32("micrecipe_") });
   covers("2.2/recipe-ids", { versionId: prefixedHex32("micrecipev_") });
@@ -258,7 +258,7 @@ describe("RecipeDefinition", () => {
 });
 
 describe("InputRequirement", () => {
-  const { covers } = objectUnderTest(InputRequirement, samples.inputRequirement, { freeForm });
+  const { covers } = createObjectTests(InputRequirement, samples.inputRequirement, { freeForm });
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers(["2.2/input-requirement-ids", "2.2/workspace-style-id"], {
     name: workspaceStyleId,
@@ -271,7 +271,7 @@ describe("InputRequirement", () => {
 });
 
 describe("RecipeParameters", () => {
-  const { covers } = objectUnderTest(RecipeParameters, samples.recipeParameters, { freeForm });
+  const { covers } = createObjectTests(RecipeParameters, samples.recipeParameters, { freeForm });
   const properties = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`reference:${index}`, {}]));
   const keyed = (...keys: readonly unknown[]) => keys.map((key) => ({ [String(key)]: {} }));
@@ -314,7 +314,7 @@ test("free-form objects are handed on as the objects they are", () => {
 });
 
 describe("UsageSummary", () => {
-  const { covers } = objectUnderTest(UsageSummary, samples.usageSummary);
+  const { covers } = createObjectTests(UsageSummary, samples.usageSummary);
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
   covers("2.2/sandbox-environment", { environment: constant("SANDBOX") });
@@ -327,7 +327,7 @@ describe("UsageSummary", () => {
 });
 
 describe("UsageBucket", () => {
-  const { covers } = objectUnderTest(UsageBucket, samples.usageBucket);
+  const { covers } = createObjectTests(UsageBucket, samples.usageBucket);
   const metric = {
     accepts: ["A", "Z9_", "ZABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", "JOBS_RUN", `M${"_".repeat(79)}`],
     refuses: [
@@ -366,7 +366,7 @@ describe("UsageBucket", () => {
 });
 
 describe("CapabilitySet", () => {
-  const { covers } = objectUnderTest(CapabilitySet, samples.capabilitySet);
+  const { covers } = createObjectTests(CapabilitySet, samples.capabilitySet);
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers("2.2/capability-set-identity", { workspaceId: text(1, 128), environment: oneOf("SANDBOX", "PRODUCTION") });
   covers("2.2/capability-set-arrays", {
@@ -376,7 +376,7 @@ describe("CapabilitySet", () => {
 });
 
 describe("Capability", () => {
-  const { covers } = objectUnderTest(Capability, samples.capability);
+  const { covers } = createObjectTests(Capability, samples.capability);
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers("2.2/capability-names", { kind: text(1, 80), operation: text(1, 80), version: text(1, 80) });
   covers("2.2/capability-support-level", {
@@ -391,7 +391,7 @@ describe("Capability", () => {
 });
 
 describe("QuotaBucket", () => {
-  const { covers } = objectUnderTest(QuotaBucket, samples.quotaBucket);
+  const { covers } = createObjectTests(QuotaBucket, samples.quotaBucket);
   const amount = integer(0, MAX_SAFE);
   covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
   covers("2.2/quota-bucket-unit", { unit: text(1, 80) });
@@ -405,21 +405,23 @@ describe("QuotaBucket", () => {
 });
 
 describe("Envelope", () => {
-  const { covers } = objectUnderTest(envelope(Stage), samples.enveloped(samples.stage));
+  const { covers } = createObjectTests(envelope(Stage), samples.enveloped(samples.stage));
   covers("2.2/envelope", "has exactly data and meta, and meta requestId");
   covers("2.2/envelope", { data: object(samples.stage) });
   covers("2.2/meta-request-id", { "meta.requestId": text(1, 128) });
 });
 
 describe("Envelope of a recipe or a processing request", () => {
-  const { covers } = objectUnderTest(micEnvelope(RecipeOffer), samples.micEnveloped(samples.recipeOffer), { freeForm });
+  const { covers } = createObjectTests(micEnvelope(RecipeOffer), samples.micEnveloped(samples.recipeOffer), {
+    freeForm,
+  });
   covers("2.2/envelope", "has exactly data and meta, and meta requestId");
   covers("2.2/envelope", { data: object(samples.recipeOffer) });
   covers("2.2/meta-request-id-micreq", { "meta.requestId": prefixedHex32("micreq_") });
 });
 
 describe("the job list", () => {
-  const { covers } = objectUnderTest(jobPage(Job), samples.jobList);
+  const { covers } = createObjectTests(jobPage(Job), samples.jobList);
   covers("2.2/job-list", "has exactly data, meta and page");
   covers("2.2/job-list", { data: list(0, 100, () => samples.job) });
   covers(["2.2/job-list", "2.2/meta-request-id"], { "meta.requestId": text(1, 128) });
@@ -427,7 +429,7 @@ describe("the job list", () => {
 });
 
 describe("the recipe offer list", () => {
-  const { covers } = objectUnderTest(recipePage(RecipeOffer), samples.recipeList, { freeForm });
+  const { covers } = createObjectTests(recipePage(RecipeOffer), samples.recipeList, { freeForm });
   const cursor = {
     accepts: [
       alphanumeric.slice(0, 43),
@@ -496,7 +498,7 @@ const sourceRef = {
 };
 
 describe("StatesResponse", () => {
-  const { covers } = objectUnderTest(playground.StatesResponse, samples.statesResponse, {
+  const { covers } = createObjectTests(playground.StatesResponse, samples.statesResponse, {
     optional: [...metadata, "states.*.lgdCode"],
   });
   covers("2.1/closed-objects", "has exactly its fields, so have its states");
@@ -509,7 +511,7 @@ describe("StatesResponse", () => {
 });
 
 describe("DistrictsResponse", () => {
-  const { covers } = objectUnderTest(playground.DistrictsResponse, samples.districtsResponse, { optional: metadata });
+  const { covers } = createObjectTests(playground.DistrictsResponse, samples.districtsResponse, { optional: metadata });
   covers("2.1/closed-objects", "has exactly its fields, so have its districts");
   covers("2.1/catalog-contract", { contract });
   covers("2.1/catalog-source", { source: anyText });
@@ -521,12 +523,12 @@ describe("DistrictsResponse", () => {
 });
 
 describe("CatalogMetadata", () => {
-  const { covers } = objectUnderTest(playground.CatalogMetadata, samples.catalogMetadata, { optional: metadata });
+  const { covers } = createObjectTests(playground.CatalogMetadata, samples.catalogMetadata, { optional: metadata });
   covers("2.1/catalog-contract", "only contract is required");
 });
 
 describe("State", () => {
-  const { covers } = objectUnderTest(playground.State, samples.state, { optional: ["lgdCode"] });
+  const { covers } = createObjectTests(playground.State, samples.state, { optional: ["lgdCode"] });
   const code = {
     accepts: ["TG", "AP", "ZZ"],
     refuses: ["", "T", "TGA", "T1", "36", "T ", " T", "TG\n", "ÄÖ", "𝐓𝐆", ...anyText.refuses],
@@ -539,14 +541,14 @@ describe("State", () => {
 });
 
 describe("District", () => {
-  const { covers } = objectUnderTest(playground.District, samples.district);
+  const { covers } = createObjectTests(playground.District, samples.district);
   covers("2.1/closed-objects", "has exactly its fields");
   covers("2.1/district-code-and-name", { code: anyText, name: anyText });
   covers("2.1/district-mandal-count", { mandalCount: count });
 });
 
 describe("the OpenAPI document", () => {
-  const { covers } = objectUnderTest(playground.OpenApiDocument, samples.openApiDocument);
+  const { covers } = createObjectTests(playground.OpenApiDocument, samples.openApiDocument);
   covers("4.1/openapi", { openapi: constant("3.1.1"), info: freeFormObject, paths: freeFormObject });
 
   covers("4.1/openapi", "its three fields are required, others are its own affair", () => {
@@ -565,7 +567,7 @@ describe("the OpenAPI document", () => {
 });
 
 describe("PlaygroundError", () => {
-  const { covers } = objectUnderTest(playground.PlaygroundError, samples.playgroundError);
+  const { covers } = createObjectTests(playground.PlaygroundError, samples.playgroundError);
   covers("7.1/body", "has exactly one field");
   covers("7.1/body", {
     status: oneOf(

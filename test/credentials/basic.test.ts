@@ -5,19 +5,19 @@ import { expect } from "vitest";
 import type { ApiClient } from "../../src/api-client/client.ts";
 import { getMicPublicOperation } from "../../src/contract/endpoints/job-processing.ts";
 import { basicHeader, type ClientCredentials } from "../../src/credentials/oauth.ts";
-import { clientForTest, failureOf, readJob, within } from "../api-client/client.ts";
+import { clientForTest, createCallContext, expectFailure, readJob } from "../api-client/client.ts";
 import { enveloped, job, operation } from "../contract/samples.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { covers, test } from "../support/fixtures.ts";
 import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";
 
-const pairOf = (header: string): string => {
+const decodePair = (header: string): string => {
   expect(header).toMatch(/^Basic [A-Za-z0-9+/]+=*$/);
   return Buffer.from(header.slice("Basic ".length), "base64").toString();
 };
 
 // RFC 6749, appendix B, as a server decodes it.
-const formDecoded = (text: string): string => new URLSearchParams(`v=${text}`).get("v") ?? "";
+const decodeForm = (text: string): string => new URLSearchParams(`v=${text}`).get("v") ?? "";
 
 const visible = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -27,9 +27,9 @@ const visible = fc.string({
 test("every printable character survives", () => {
   fc.assert(
     fc.property(visible, visible, (clientId, clientSecret) => {
-      const pair = pairOf(basicHeader({ clientId, clientSecret }));
+      const pair = decodePair(basicHeader({ clientId, clientSecret }));
       const colon = pair.indexOf(":");
-      expect([pair.slice(0, colon), pair.slice(colon + 1)].map(formDecoded)).toEqual([clientId, clientSecret]);
+      expect([pair.slice(0, colon), pair.slice(colon + 1)].map(decodeForm)).toEqual([clientId, clientSecret]);
     }),
   );
 });
@@ -38,7 +38,7 @@ test("plain characters stay as they are, so that a server that decodes nothing u
   const plain = fc.stringMatching(/^[A-Za-z0-9._~-]+$/);
   fc.assert(
     fc.property(plain, plain, (clientId, clientSecret) => {
-      expect(pairOf(basicHeader({ clientId, clientSecret }))).toBe(`${clientId}:${clientSecret}`);
+      expect(decodePair(basicHeader({ clientId, clientSecret }))).toBe(`${clientId}:${clientSecret}`);
     }),
   );
 });
@@ -51,12 +51,12 @@ for (const [clientId, clientSecret] of [
   covers("5/token-basic", `the emulator gives ${clientId} a token for ${clientSecret}`, async () => {
     const { baseUrl } = await emulatorForTest({ credentials: { clientId, clientSecret } });
     const { tokens } = clientForTest(baseUrl, { credentials: { clientId, clientSecret } });
-    expect(await tokens.get(["mic.jobs:read"], within(5000))).toMatch(/\S+/);
+    expect(await tokens.get(["mic.jobs:read"], createCallContext(5000))).toMatch(/\S+/);
   });
 
 /** How a service takes the pair out of the header. */
 const READINGS = {
-  "decodes it": formDecoded,
+  "decodes it": decodeForm,
   "takes it as it stands": (text: string) => text,
 } as const;
 type Reading = keyof typeof READINGS;
@@ -71,11 +71,15 @@ const special = { clientId: "client", clientSecret: "sec+ret/=:%25x y" } as cons
 const ordinary = { clientId: "client", clientSecret: "secret-0123456789.~_" } as const;
 
 /** A token endpoint that knows this one client and reads its header one way. */
-async function serviceThat(reading: Reading, known: ClientCredentials, refusal: Step = REFUSALS["401 invalid_client"]) {
+async function startTokenService(
+  reading: Reading,
+  known: ClientCredentials,
+  refusal: Step = REFUSALS["401 invalid_client"],
+) {
   const stub = await stubForTest();
   const read = READINGS[reading];
   stub.respondToToken(({ headers }) => {
-    const pair = pairOf(headers.authorization ?? "");
+    const pair = decodePair(headers.authorization ?? "");
     const colon = pair.indexOf(":");
     const isKnown = read(pair.slice(0, colon)) === known.clientId && read(pair.slice(colon + 1)) === known.clientSecret;
     return isKnown ? answer(200, { access_token: `token-number-${stub.tokenRequests.length}` }) : refusal;
@@ -88,14 +92,14 @@ async function serviceThat(reading: Reading, known: ClientCredentials, refusal: 
 
 const clientOf = ({ baseUrl }: Stub, credentials: ClientCredentials) => clientForTest(baseUrl, { credentials }).service;
 const readOperation = (service: ApiClient) =>
-  service.call(getMicPublicOperation, { path: { operationId: operation.id } }, within(10_000));
+  service.call(getMicPublicOperation, { path: { operationId: operation.id } }, createCallContext(10_000));
 
 for (const [description, refusal] of Object.entries(REFUSALS))
   covers(
     ["5/assumes-no-basic-form", "5/token-basic"],
     `a service that takes the pair as it stands is found out by its ${description}, once`,
     async () => {
-      const stub = await serviceThat("takes it as it stands", special, refusal);
+      const stub = await startTokenService("takes it as it stands", special, refusal);
       const service = clientOf(stub, special);
       await readJob(service);
       expect(stub.tokenRequests).toHaveLength(2);
@@ -109,12 +113,12 @@ covers(
   ["5/assumes-no-basic-form", "5/token-basic"],
   "a service that decodes is asked once, and never in the other form",
   async () => {
-    const stub = await serviceThat("decodes it", special);
+    const stub = await startTokenService("decodes it", special);
     const service = clientOf(stub, special);
     await readJob(service);
     expect(stub.tokenRequests).toHaveLength(1);
     stub.respondToToken(() => REFUSALS["401 invalid_client"]);
-    const error = await failureOf(readOperation(service));
+    const error = await expectFailure(readOperation(service));
     expect(error).toMatchObject({ kind: "unauthorized" });
     expect(stub.tokenRequests).toHaveLength(2);
   },
@@ -122,7 +126,7 @@ covers(
 
 for (const reading of ["decodes it", "takes it as it stands"] as const)
   covers("5/assumes-no-basic-form", `a service that ${reading} hears an ordinary pair once`, async () => {
-    const stub = await serviceThat(reading, ordinary);
+    const stub = await startTokenService(reading, ordinary);
     const service = clientOf(stub, ordinary);
     await readJob(service);
     expect(stub.tokenRequests).toHaveLength(1);
@@ -140,17 +144,17 @@ for (const [what, credentials, refusal, kind] of refusedOnce)
   test(`${what} counts as one failed login, not two`, async ({ stub }) => {
     stub.respondToToken(() => refusal);
     const service = clientOf(stub, credentials);
-    const error = await failureOf(readJob(service));
+    const error = await expectFailure(readJob(service));
     expect(error).toMatchObject({ kind, sideEffect: "none" });
     expect(stub.tokenRequests).toHaveLength(1);
   });
 
 test("a wrong pair of special characters is refused in both forms, and told as wrong", async () => {
-  const stub = await serviceThat("decodes it", { ...special, clientSecret: "another" });
+  const stub = await startTokenService("decodes it", { ...special, clientSecret: "another" });
   const service = clientOf(stub, special);
-  const error = await failureOf(readJob(service));
+  const error = await expectFailure(readJob(service));
   expect(error).toMatchObject({ kind: "unauthorized", status: 401, code: "invalid_client", retryable: false });
-  expect(stub.tokenRequests.map(({ headers }) => pairOf(headers.authorization ?? ""))).toEqual([
+  expect(stub.tokenRequests.map(({ headers }) => decodePair(headers.authorization ?? ""))).toEqual([
     `client:${encodeURIComponent(special.clientSecret)}`,
     `client:${special.clientSecret}`,
   ]);

@@ -17,7 +17,7 @@ test.each([
 });
 
 /** A keychain that holds one text in every entry. */
-const holding = (text: string | undefined, written: string[] = []): Keychain => ({
+const createKeychain = (text: string | undefined, written: string[] = []): Keychain => ({
   getPassword: async () => text,
   setPassword: async (_, password) => void written.push(password),
   deletePassword: async () => false,
@@ -30,18 +30,18 @@ const scopes = ["mic.jobs:read"];
 
 test("a token that does not fit stays in memory, and is no trouble", async () => {
   const written: string[] = [];
-  const troubles: unknown[] = [];
-  const store = createKeychainTokenStore(holding(undefined, written), Date.now, (error) => troubles.push(error));
+  const errors: unknown[] = [];
+  const store = createKeychainTokenStore(createKeychain(undefined, written), Date.now, (error) => errors.push(error));
   await store.save(owner, scopes, { value: "x".repeat(70_000), obtainedAt: Date.now() });
   await store.save(owner, scopes, { value: "small", obtainedAt: Date.now() });
   expect(written.map((text) => JSON.parse(text).value)).toEqual(["small"]);
-  expect(troubles).toEqual([]);
+  expect(errors).toEqual([]);
 });
 
 const login = { ...owner, clientSecret: "s3cr3t-0123456789abcdef" };
 
 test("a login is read as it was stored; one that is broken or foreign is none", async () => {
-  expect(await readLogin(holding(JSON.stringify(login)))).toEqual(login);
+  expect(await readLogin(createKeychain(JSON.stringify(login)))).toEqual(login);
   for (const entry of [
     "{ no JSON",
     '["another shape"]',
@@ -50,20 +50,20 @@ test("a login is read as it was stored; one that is broken or foreign is none", 
     JSON.stringify({ ...login, clientId: "no\r\nheader" }),
     '{"baseUrl":"https://service.example","clientId":"\\ud800","clientSecret":"abcdefgh"}',
   ])
-    expect(await readLogin(holding(entry)), entry).toBeUndefined();
+    expect(await readLogin(createKeychain(entry)), entry).toBeUndefined();
 });
 
 test("a token is read as it was stored; one that is broken or foreign is none, and no trouble", async () => {
   const now = Date.now();
-  const troubles: unknown[] = [];
+  const errors: unknown[] = [];
   const read = (text: string) =>
     createKeychainTokenStore(
-      holding(text),
+      createKeychain(text),
       () => now,
-      (error) => troubles.push(error),
+      (error) => errors.push(error),
     ).load(owner, scopes);
   expect(await read(JSON.stringify({ value: "a-token", obtainedAt: now }))).toMatchObject({ value: "a-token" });
   for (const entry of ["no JSON", '{"value":1}', JSON.stringify({ value: "no\r\nheader: 1", obtainedAt: now })])
     expect(await read(entry), entry).toBeUndefined();
-  expect(troubles).toEqual([]);
+  expect(errors).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { credentials, stubEnv } from "../api-client/client.ts";
 import { covers } from "../covers.ts";
 import { sampleOf } from "../fields.ts";
 import { jobOperations } from "../operations.ts";
-import { insideForFile } from "../support/mcp.ts";
+import { inProcessClientForFile } from "../support/mcp.ts";
 import { answer, stubForFile } from "../support/stub.ts";
 
 const stubOf = stubForFile();
@@ -17,15 +17,15 @@ beforeAll(async () => {
   downloads = await mkdtemp(join(tmpdir(), "mic-mcp-scopes-"));
   return () => rm(downloads, { recursive: true, force: true });
 });
-const connectionOf = insideForFile("v2-modern", () => ({
+const connectionOf = inProcessClientForFile("v2-modern", () => ({
   ...stubEnv(stubOf()),
   MIC_DOWNLOAD_DIR: downloads,
 }));
 
-const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFields, adds = {} }) => {
+const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFields, extraArguments = {} }) => {
   const own = { ...sampleOf(pathFields), ...sampleOf(queryFields), ...sampleOf(bodyFields) };
   // With a version a job is cancelled without being read before.
-  const version = adds["resourceVersion"] && { resourceVersion: 3 };
+  const version = extraArguments["resourceVersion"] && { resourceVersion: 3 };
   return [tool, { ...own, ...version }, scopes.join(" ")] as const;
 });
 

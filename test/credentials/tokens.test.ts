@@ -2,26 +2,26 @@
 import { describe, expect } from "vitest";
 import {
   clientForTest,
+  createCallContext,
   eagerTiming,
-  failureOf,
+  expectFailure,
   KEY,
   readJob,
   readJobs,
   requestProcessing,
   submitJob,
-  within,
 } from "../api-client/client.ts";
 import { enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { covers, test } from "../support/fixtures.ts";
-import { insideForTest } from "../support/mcp.ts";
+import { inProcessClientForTest } from "../support/mcp.ts";
 import {
   answer,
-  cutShort,
+  answerSlowly,
+  answerTruncated,
   hangUp,
   refusingBaseUrl,
   type Step,
   type Stub,
-  slowly,
   stubForTest,
 } from "../support/stub.ts";
 
@@ -35,12 +35,12 @@ const bearersOf = (requests: readonly { headers: { authorization?: string | unde
 function clientOnClock(stub: Stub) {
   const clock = { nowMs: Date.now() };
   const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
-  return { clock, service, context: () => ({ ...within(0), deadlineAt: clock.nowMs + 10_000 }) };
+  return { clock, service, context: () => ({ ...createCallContext(0), deadlineAt: clock.nowMs + 10_000 }) };
 }
 
 describe("a token", () => {
   test("is fetched once for 32 first calls, once for each scope set", async ({ stub, service }) => {
-    stub.respondToToken(({ body }) => slowly(200, { access_token: `token-${body.length}` }, 3, 10));
+    stub.respondToToken(({ body }) => answerSlowly(200, { access_token: `token-${body.length}` }, 3, 10));
     stub.respond(({ method, target }) =>
       method === "POST" ? accepted : target.includes("?") ? answer(200, jobList) : completeAnswer,
     );
@@ -66,7 +66,7 @@ describe("a token", () => {
         : answer(200, { access_token: "second" }),
     );
     stub.respond(() => completeAnswer);
-    const failures = await Promise.all(Array.from({ length: 8 }, () => failureOf(readJob(service))));
+    const failures = await Promise.all(Array.from({ length: 8 }, () => expectFailure(readJob(service))));
     for (const { kind } of failures) expect(kind).toBe("unauthorized");
     expect(stub.tokenRequests).toHaveLength(1);
     await readJob(service);
@@ -112,7 +112,7 @@ describe("a token", () => {
   covers("5/assumes-no-token-fields", "may be long", async ({ stub, client: { tokens } }) => {
     const token = "t".repeat(40_000);
     stub.respondToToken(() => answer(200, { access_token: token }));
-    expect(await tokens.get(["mic.jobs:read"], within(10_000))).toBe(token);
+    expect(await tokens.get(["mic.jobs:read"], createCallContext(10_000))).toBe(token);
   });
 
   for (const [expires_in, usedMs] of [
@@ -156,7 +156,7 @@ describe("a refused token", () => {
     async ({ stub, service }) => {
       stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
       // What the answer is does not matter here.
-      await failureOf(requestProcessing(service));
+      await expectFailure(requestProcessing(service));
       const [first, second] = stub.requests;
       expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
       expect(first?.body.length).toBeGreaterThan(0);
@@ -189,7 +189,7 @@ describe("a refused token", () => {
     "by 403 stays when it is new: that is the permission",
     async ({ stub }) => {
       const { clock, service, context } = clientOnClock(stub);
-      const read = () => failureOf(readJob(service, context()));
+      const read = () => expectFailure(readJob(service, context()));
       stub.respond(() => forbidden);
       expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
       expect(stub.tokenRequests).toHaveLength(1);
@@ -213,7 +213,7 @@ describe("a refused token", () => {
 
   test("twice is unauthorized, and the next call starts with a new one", async ({ stub, service }) => {
     stub.expect(answer(401), answer(401), completeAnswer);
-    expect(await failureOf(readJob(service))).toMatchObject({
+    expect(await expectFailure(readJob(service))).toMatchObject({
       kind: "unauthorized",
       status: 401,
       retryable: false,
@@ -263,7 +263,7 @@ describe("a token endpoint that", () => {
     "%s fails the call before it is sent, without another try",
     async ([_, step, kind], { stub, service }) => {
       stub.respondToToken(() => step);
-      const facts = await failureOf(submitJob(service));
+      const facts = await expectFailure(submitJob(service));
       expect(facts).toMatchObject({ kind, sideEffect: "none", retryable: false });
       expect(facts.message.length).toBeLessThan(1000);
       expect(stub.requests).toHaveLength(0);
@@ -278,10 +278,10 @@ describe("a token endpoint that", () => {
     "answers with a page (%s) is told as something in between",
     async ([_, step, kind], { stub, service }) => {
       stub.respondToToken(() => step);
-      const { message, next } = await failureOf(submitJob(service));
+      const { message, next } = await expectFailure(submitJob(service));
       expect(message).toContain("an HTML page");
       expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
-      expect(await failureOf(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
+      expect(await expectFailure(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
     },
   );
 
@@ -289,7 +289,7 @@ describe("a token endpoint that", () => {
     ["fails", answer(500)],
     ["fails with HTML", answer(502, "<html>", html)],
     ["hangs up", hangUp],
-    ["breaks off", cutShort(200, { access_token: "abcdefgh" }, 10)],
+    ["breaks off", answerTruncated(200, { access_token: "abcdefgh" }, 10)],
     ["is busy", answer(429)],
   ] as const)("%s is tried again", async ([_, step], { stub, service }) => {
     stub.respondToToken(() => (stub.tokenRequests.length < 3 ? step : answer(200, { access_token: "third-time" })));
@@ -300,7 +300,7 @@ describe("a token endpoint that", () => {
 
   test("limits its rate hands the wait to the agent", async ({ stub, service }) => {
     stub.respondToToken(() => answer(429, undefined, { "retry-after": "300" }));
-    expect(await failureOf(readJob(service, within(45_000)))).toMatchObject({
+    expect(await expectFailure(readJob(service, createCallContext(45_000)))).toMatchObject({
       kind: "rate_limited",
       retryAfterSeconds: 300,
     });
@@ -311,7 +311,7 @@ describe("a token endpoint that", () => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
     stub.respondToToken(() => answer(307, undefined, { location: `${elsewhere.baseUrl}/sandbox/oauth/token` }));
-    await failureOf(readJob(service));
+    await expectFailure(readJob(service));
     expect(elsewhere.tokenRequests).toHaveLength(0);
   });
 });
@@ -319,7 +319,7 @@ describe("a token endpoint that", () => {
 describe("without", () => {
   test("credentials the job tools say what to set, and geography works", async ({ stub }) => {
     stub.respond(() => answer(200, { contract: "svc.geo.admin-divisions.v1", states: [] }));
-    const connection = await insideForTest("v2-modern", { MIC_BASE_URL: stub.baseUrl });
+    const connection = await inProcessClientForTest("v2-modern", { MIC_BASE_URL: stub.baseUrl });
     const { error, text } = await connection.callTool("get_job", { jobId: "job-1" });
     expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
     for (const name of ["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"]) expect(text).toContain(name);
@@ -328,7 +328,7 @@ describe("without", () => {
   });
 
   test("a base URL every tool says how to set it or use the emulator", async () => {
-    const connection = await insideForTest("v2-modern", {});
+    const connection = await inProcessClientForTest("v2-modern", {});
     for (const [tool, args] of [
       ["list_states", {}],
       ["get_job", { jobId: "job-1" }],
@@ -343,7 +343,7 @@ describe("without", () => {
 
   test("a service to be reached the failure names the token endpoint, not the secret", async () => {
     const { service } = clientForTest(await refusingBaseUrl());
-    const facts = await failureOf(readJob(service));
+    const facts = await expectFailure(readJob(service));
     expect(facts.message).toContain("token endpoint");
     expect(JSON.stringify(facts)).not.toContain("stub-secret");
   });

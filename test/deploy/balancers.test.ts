@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Balancer, haproxyMissing, nginxMissing, startHaproxy, startNginx } from "../support/balancers.ts";
 import { freePort, listeningUrl } from "../support/free-port.ts";
-import { folderForTest } from "../support/home.ts";
 import { isInstalled } from "../support/process.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 interface Instance {
   readonly url: string;
@@ -39,7 +39,7 @@ async function instanceForTest(
   return { url, posts: () => posts, headers: () => headers };
 }
 
-const fine = (_: IncomingMessage, response: ServerResponse): void => void response.end("fine");
+const answerFine = (_: IncomingMessage, response: ServerResponse): void => void response.end("fine");
 const post = (url: string, headers = {}): Promise<string> =>
   fetch(`${url}/mcp`, { method: "POST", body: "{}", headers }).then(
     async (answer) => `${answer.status} ${await answer.text()}`,
@@ -99,16 +99,16 @@ const balancers = [
 
 for (const { name, missing, start } of balancers)
   describe.skipIf(missing !== undefined)(`${name}${skipped(missing)}`, () => {
-    async function before(...instances: readonly Instance[]): Promise<Balancer> {
+    async function startBalancer(...instances: readonly Instance[]): Promise<Balancer> {
       const balancer = await start(instances.map(({ url }) => url));
       onTestFinished(() => balancer.stop());
       return balancer;
     }
 
     test("sends no POST twice: an instance that dies with it in hand has been the only one", async () => {
-      const cut = ({ socket }: IncomingMessage): void => void socket.destroy();
-      const [one, two] = [await instanceForTest(cut), await instanceForTest(cut)];
-      const { url } = await before(one, two);
+      const destroySocket = ({ socket }: IncomingMessage): void => void socket.destroy();
+      const [one, two] = [await instanceForTest(destroySocket), await instanceForTest(destroySocket)];
+      const { url } = await startBalancer(one, two);
       expect(await post(url)).not.toContain("fine");
       expect(one.posts() + two.posts()).toBe(1);
     });
@@ -119,11 +119,11 @@ for (const { name, missing, start } of balancers)
         // One balancer ends the connection, the other resets it.
         closedSockets.push(new Promise((resolve) => void socket.once("close", () => resolve())));
       });
-      const { url } = await before(one);
-      const giveUp = new AbortController();
-      const call = fetch(`${url}/mcp`, { method: "POST", body: "{}", signal: giveUp.signal });
+      const { url } = await startBalancer(one);
+      const controller = new AbortController();
+      const call = fetch(`${url}/mcp`, { method: "POST", body: "{}", signal: controller.signal });
       await expect.poll(() => closedSockets.length).toBe(1);
-      giveUp.abort();
+      controller.abort();
       await expect(call).rejects.toThrow("aborted");
       await Promise.all(closedSockets);
     });
@@ -134,17 +134,17 @@ for (const { name, missing, start } of balancers)
         posts: () => 0,
         headers: () => undefined,
       };
-      const one = await instanceForTest(fine);
-      const { url } = await before(unreachable, one);
+      const one = await instanceForTest(answerFine);
+      const { url } = await startBalancer(unreachable, one);
       for (let calls = 1; calls <= 6; calls++) expect(await post(url)).toBe("200 fine");
       expect(one.posts()).toBe(6);
     });
 
     test("tells an instance where a call comes from, whatever the call says of itself", async () => {
-      const one = await instanceForTest(fine);
-      const { url } = await before(one);
-      const lies = { forwarded: "for=192.0.2.1;proto=https" };
-      await post(url, { "x-forwarded-for": "192.0.2.1", "x-forwarded-host": "elsewhere.example", ...lies });
+      const one = await instanceForTest(answerFine);
+      const { url } = await startBalancer(one);
+      const forgedHeaders = { forwarded: "for=192.0.2.1;proto=https" };
+      await post(url, { "x-forwarded-for": "192.0.2.1", "x-forwarded-host": "elsewhere.example", ...forgedHeaders });
       expect(one.headers()).toMatchObject({ "x-forwarded-for": "127.0.0.1", "x-forwarded-proto": "http" });
       expect(one.headers()?.["x-forwarded-host"] ?? "").toBe("");
       expect(one.headers()?.["forwarded"] ?? "").toBe("");
@@ -152,8 +152,8 @@ for (const { name, missing, start } of balancers)
     });
 
     test("keeps the probes to itself, and paths out of its log", async () => {
-      const one = await instanceForTest(fine);
-      const balancer = await before(one);
+      const one = await instanceForTest(answerFine);
+      const balancer = await startBalancer(one);
       for (const path of ["/readyz", "/healthz"])
         expect((await fetch(`${balancer.url}${path}`)).status, path).toBe(404);
       expect((await fetch(`${balancer.url}/downloads/a-ticket-to-read`)).status).toBe(200);
@@ -162,20 +162,20 @@ for (const { name, missing, start } of balancers)
     });
 
     test("lets the parts of a stream through as they come", async () => {
-      let goOn: () => void = () => undefined;
+      let sendSecond: () => void = () => undefined;
       const one = await instanceForTest((_, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" }).write(": first\n\n");
-        goOn = () => void response.end(": second\n\n");
+        sendSecond = () => void response.end(": second\n\n");
       });
-      const { url } = await before(one);
+      const { url } = await startBalancer(one);
       const { body } = await fetch(`${url}/mcp`);
       const decoder = new TextDecoder();
-      let seen = "";
+      let received = "";
       for await (const part of body ?? []) {
-        seen += decoder.decode(part, { stream: true });
-        if (seen === ": first\n\n") goOn();
+        received += decoder.decode(part, { stream: true });
+        if (received === ": first\n\n") sendSecond();
       }
-      expect(seen).toBe(": first\n\n: second\n\n");
+      expect(received).toBe(": first\n\n: second\n\n");
     });
   });
 
@@ -183,14 +183,14 @@ test.skipIf(haproxyMissing !== undefined)(
   `haproxy asks no more of an instance that says it ends${skipped(haproxyMissing)}`,
   async () => {
     let status = 200;
-    const [leaving, staying] = [await instanceForTest(fine, () => status), await instanceForTest(fine)];
-    const balancer = await startHaproxy([leaving.url, staying.url]);
+    const [draining, serving] = [await instanceForTest(answerFine, () => status), await instanceForTest(answerFine)];
+    const balancer = await startHaproxy([draining.url, serving.url]);
     onTestFinished(() => balancer.stop());
-    await expect.poll(async () => (await post(balancer.url)) === "200 fine" && leaving.posts() > 0).toBe(true);
+    await expect.poll(async () => (await post(balancer.url)) === "200 fine" && draining.posts() > 0).toBe(true);
     status = 503;
     await expect.poll(() => balancer.output()).toMatch(/instances\/instance1 is DOWN/);
-    const before = leaving.posts();
+    const before = draining.posts();
     for (let calls = 1; calls <= 6; calls++) expect(await post(balancer.url)).toBe("200 fine");
-    expect(leaving.posts()).toBe(before);
+    expect(draining.posts()).toBe(before);
   },
 );

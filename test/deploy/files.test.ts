@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod/v4";
 import { run } from "../mcp/stdio/child.ts";
-import { folderForTest } from "../support/home.ts";
 import { isInstalled } from "../support/process.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 const read = (path: string): string => readFileSync(join("deploy", path), "utf8");
 

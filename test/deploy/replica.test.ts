@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { postgresBin, postgresMissing, postgresUser, queryPostgres } from "../support/postgres.ts";
-import { ended } from "../support/process.ts";
+import { waitForExit } from "../support/process.ts";
 
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 
 /** A folder of the user that PostgreSQL runs as, and programs as that user. */
-function place() {
+function setUp() {
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-compose-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const identity = postgresUser === undefined ? {} : { uid: postgresUser };
@@ -32,7 +32,7 @@ function place() {
     const child = spawn(program, args, { ...identity, cwd: folder, env: env(more), stdio: "ignore" });
     onTestFinished(async () => {
       child.kill("SIGQUIT");
-      await ended(child);
+      await waitForExit(child);
     });
     return child;
   };
@@ -46,21 +46,21 @@ function place() {
 
 const queryPort = (port: number, sql: string) => queryPostgres(`postgres://mic@127.0.0.1:${port}/postgres`, sql);
 
-const answers = (port: number) =>
+const isAnswering = (port: number) =>
   queryPort(port, "SELECT 1").then(
     () => true,
     () => false,
   );
 
 test.skipIf(postgresMissing !== undefined)(`a commit waits for the replica${skipped}`, async () => {
-  const { folder, start, run } = place();
+  const { folder, start, run } = setUp();
   const [port, replicaPort] = [await freePort(), await freePort()];
   const data = join(folder, "primary");
   run(["initdb", "-D", data, "-U", "mic", "-A", "trust", "--no-sync"]);
   const server = ["postgres", "-D", data, "-p", String(port), "-k", "", "-h", "127.0.0.1"];
   // As the image does it: once for its scripts, then for good.
   const first = start(server, {});
-  await expect.poll(() => answers(port)).toBe(true);
+  await expect.poll(() => isAnswering(port)).toBe(true);
   run(["sh", "primary.sh"], {
     PGDATA: data,
     POSTGRES_USER: "mic",
@@ -69,9 +69,9 @@ test.skipIf(postgresMissing !== undefined)(`a commit waits for the replica${skip
     PGPORT: String(port),
   });
   first.kill("SIGINT");
-  await ended(first);
+  await waitForExit(first);
   start(server, {});
-  await expect.poll(() => answers(port)).toBe(true);
+  await expect.poll(() => isAnswering(port)).toBe(true);
   start(["sh", "replica.sh", "-p", String(replicaPort), "-k", "", "-h", "127.0.0.1"], {
     PGDATA: join(folder, "replica"),
     PGPASSFILE: join(folder, "pgpass"),
@@ -82,7 +82,7 @@ test.skipIf(postgresMissing !== undefined)(`a commit waits for the replica${skip
     .poll(() => queryPort(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
     .toEqual([{ application_name: "replica", sync_state: "sync" }]);
   await queryPort(port, "CREATE TABLE told (what TEXT)");
-  await expect.poll(() => answers(replicaPort)).toBe(true);
+  await expect.poll(() => isAnswering(replicaPort)).toBe(true);
   await expect
     .poll(() => queryPort(replicaPort, "SELECT count(*)::int AS n FROM told").catch(() => ""))
     .toEqual([{ n: 0 }]);

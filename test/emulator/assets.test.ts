@@ -13,8 +13,8 @@ const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest(
 
 test("asset ids are the ids of the files that are handed out", () => {
   const { assetIds, fileIds } = service().emulator;
-  const withheld = [fileIds[FILE.waitsForScan], fileIds[FILE.quarantined]];
-  expect(assetIds).toEqual(fileIds.filter((id) => !withheld.includes(id)));
+  const unavailableIds = [fileIds[FILE.waitsForScan], fileIds[FILE.quarantined]];
+  expect(assetIds).toEqual(fileIds.filter((id) => !unavailableIds.includes(id)));
   expect(service().emulator.fileIds.length).toBeGreaterThanOrEqual(7);
   expect(new Set(service().emulator.fileIds).size).toBe(service().emulator.fileIds.length);
 });

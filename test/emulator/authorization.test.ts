@@ -2,12 +2,12 @@
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { allScopes, jobOperations, operations } from "../operations.ts";
-import { example, worldFor } from "./example.ts";
+import { createRequest, exampleDataForFile } from "./example.ts";
 import { expectProblem } from "./http.ts";
 import { basic, serviceForFile } from "./service.ts";
 
 const service = serviceForFile();
-const world = worldFor(service);
+const exampleData = exampleDataForFile(service);
 
 test("the table names all eleven scopes and no other", () => {
   expect([...new Set(jobOperations.flatMap(({ scopes }) => scopes))].sort()).toEqual(allScopes);
@@ -32,12 +32,15 @@ covers(
   async () => {
     for (const operation of jobOperations) {
       for (const scopes of [operation.scopes, allScopes]) {
-        const enough = await service().call(operation, { ...(await example(await world(), operation.id)), scopes });
-        expect(enough.status, enough.text).toBe(operation.success);
+        const sufficient = await service().call(operation, {
+          ...(await createRequest(await exampleData(), operation.id)),
+          scopes,
+        });
+        expect(sufficient.status, sufficient.text).toBe(operation.success);
       }
       for (const missing of operation.scopes) {
         const others = allScopes.filter((scope) => scope !== missing);
-        const parts = { ...(await example(await world(), operation.id)), scopes: others };
+        const parts = { ...(await createRequest(await exampleData(), operation.id)), scopes: others };
         const answer = await service().call(operation, parts);
         expectProblem(answer, 403);
         expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b.*error="insufficient_scope"/);
@@ -51,7 +54,7 @@ covers(
   "without a token, every operation is a 401 that says how to authenticate",
   async () => {
     for (const operation of jobOperations) {
-      const parts = await example(await world(), operation.id);
+      const parts = await createRequest(await exampleData(), operation.id);
       const answer = await service().call(operation, { ...parts, headers: { authorization: undefined } });
       expectProblem(answer, 401);
       expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b/);
@@ -107,7 +110,7 @@ test("the scheme's name is not case-sensitive", async () => {
 covers("5/scope-covers-operation", "a refused caller changes nothing", async () => {
   const commands = [];
   for (const operation of jobOperations.filter(({ method }) => method === "POST"))
-    commands.push({ operation, parts: await example(await world(), operation.id) });
+    commands.push({ operation, parts: await createRequest(await exampleData(), operation.id) });
   const before = await service().admin("GET", "executions");
   for (const { operation, parts } of commands)
     expectProblem(await service().call(operation, { ...parts, scopes: ["mic.usage:read"] }), 403);

@@ -7,14 +7,14 @@ import { expectProblem, parseJson } from "./http.ts";
 import { nextKey, type Service, serviceForTest } from "./service.ts";
 import { FILE, last, readJob, runJobToEnd, submitJob, watchJob } from "./work.ts";
 
-const parts = (job: Job, version = job.resourceVersion, key = nextKey()) => ({
+const cancelRequest = (job: Job, version = job.resourceVersion, key = nextKey()) => ({
   path: { jobId: job.id },
   ifMatch: `"${version}"`,
   key,
   body: { reason: "Not needed any more" },
 });
-const cancel = (service: Service, ...job: Parameters<typeof parts>) =>
-  service.call(operations.cancelMicJob, parts(...job));
+const cancel = (service: Service, ...job: Parameters<typeof cancelRequest>) =>
+  service.call(operations.cancelMicJob, cancelRequest(...job));
 
 async function waitForOperation(service: Service, operationId: string) {
   for (let step = 0; step < 100; step += 1) {
@@ -36,7 +36,7 @@ covers(
         stages.some((one) => one.stage === "REFINE" && one.state === "RUNNING"),
       ),
     );
-    const { data: operation } = await service.ok(operations.cancelMicJob, parts(running));
+    const { data: operation } = await service.ok(operations.cancelMicJob, cancelRequest(running));
     expect(operation).toMatchObject({ originatingResourceId: id, failure: null, workspaceId: running.workspaceId });
     expect(operation.requiredScopes).not.toEqual([]);
 
@@ -64,7 +64,7 @@ test("jobs that wait are cancelled too", async () => {
   for (const [file, state] of waiting) {
     const { id } = await submitJob(service, file);
     const job = last(await watchJob(service, id, (one) => one.state === state));
-    const { data } = await service.ok(operations.cancelMicJob, parts(job));
+    const { data } = await service.ok(operations.cancelMicJob, cancelRequest(job));
     expect((await waitForOperation(service, data.id)).state).toBe("SUCCEEDED");
     expect(last(await watchJob(service, id)).state).toBe("CANCELLED");
   }
@@ -79,7 +79,7 @@ covers("9/if-match-current", "an earlier or later version is not accepted, and c
   for (const version of [submitted.resourceVersion, job.resourceVersion - 1, job.resourceVersion + 1]) {
     const key = nextKey();
     expectProblem(await cancel(service, job, version, key), 412);
-    expect(await service.executions(key)).toBe(0);
+    expect(await service.countExecutions(key)).toBe(0);
   }
   expect(await readJob(service, job.id)).toEqual(job);
   expect((await cancel(service, job)).status).toBe(202);
@@ -98,14 +98,14 @@ test("a job that is over cannot be cancelled", async () => {
 covers("4.2/key-names-one-command", "a cancellation repeated under its key is the same operation", async () => {
   const service = await serviceForTest();
   const job = await submitJob(service, FILE.succeeds);
-  const repeated = parts(job);
+  const repeated = cancelRequest(job);
   const first = await service.ok(operations.cancelMicJob, repeated);
   service.clock.advance(60_000);
   expect((await readJob(service, job.id)).state).toBe("CANCELLED");
   const answer = await service.call(operations.cancelMicJob, repeated);
   expect([answer.status, answer.headers["idempotent-replayed"]]).toEqual([202, "true"]);
   expect(parseJson(answer.text)).toEqual(first);
-  expect(await service.executions(repeated.key)).toBe(1);
+  expect(await service.countExecutions(repeated.key)).toBe(1);
 });
 
 test("of two cancellations at once, one takes effect", async () => {

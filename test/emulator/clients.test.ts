@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { run, start } from "../mcp/stdio/child.ts";
 import { operations } from "../operations.ts";
-import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { Service, serviceForTest } from "./service.ts";
 
 const Counted = z.array(
@@ -16,7 +16,7 @@ const Counted = z.array(
 
 /** The same service as each of its clients sees it. */
 async function servicesForTest(clients: number): Promise<readonly Service[]> {
-  const clock = manualClock();
+  const clock = createManualClock();
   const emulator = await emulatorForTest({ clock, clients });
   return emulator.clients.map((facts) => new Service({ ...emulator, ...facts }, clock));
 }
@@ -28,10 +28,10 @@ const register = ({ emulator }: Service, key: string) => ({
 
 test("clients share no id, no workspace and no secret; the first is what it is alone", async () => {
   const services = await servicesForTest(3);
-  const [alone, first] = [(await serviceForTest()).emulator, services[0]?.emulator];
-  expect(first?.clientId).toBe(alone.clientId);
-  expect(first?.workspaceId).toBe(alone.workspaceId);
-  expect(first?.inputIds).toEqual(alone.inputIds);
+  const [singleEmulator, first] = [(await serviceForTest()).emulator, services[0]?.emulator];
+  expect(first?.clientId).toBe(singleEmulator.clientId);
+  expect(first?.workspaceId).toBe(singleEmulator.workspaceId);
+  expect(first?.inputIds).toEqual(singleEmulator.inputIds);
   const all = services.flatMap(
     ({ emulator: { clientId, clientSecret, workspaceId, fileIds, inputIds, recipeVersionIds } }) => [
       ...[clientId, clientSecret, workspaceId],
@@ -44,14 +44,14 @@ test("clients share no id, no workspace and no secret; the first is what it is a
 test("a client's token opens its own workspace alone", async () => {
   const [one, other] = await servicesForTest(2);
   if (one === undefined || other === undefined) throw new Error("two were asked for");
-  const [mine = ""] = one.emulator.inputIds;
+  const [inputIdOfOne = ""] = one.emulator.inputIds;
   const { data } = await one.ok(operations.listMicJobs, { query: { workspaceId: one.emulator.workspaceId } });
   const [job] = data;
-  await one.ok(operations.getMicPublicInput, { path: { inputId: mine } });
-  expect((await other.call(operations.getMicPublicInput, { path: { inputId: mine } })).status).toBe(404);
+  await one.ok(operations.getMicPublicInput, { path: { inputId: inputIdOfOne } });
+  expect((await other.call(operations.getMicPublicInput, { path: { inputId: inputIdOfOne } })).status).toBe(404);
   expect((await other.call(operations.getMicJob, { path: { jobId: job?.id ?? "" } })).status).toBe(404);
-  const theirs = { query: { workspaceId: one.emulator.workspaceId } };
-  expect((await other.call(operations.listMicJobs, theirs)).status).toBe(403);
+  const queryOfOne = { query: { workspaceId: one.emulator.workspaceId } };
+  expect((await other.call(operations.listMicJobs, queryOfOne)).status).toBe(403);
 });
 
 test("an Idempotency-Key is its client's own, and what was done is counted by client", async () => {

@@ -4,7 +4,7 @@ import { operations } from "../operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, listOffers, runJobToEnd, submitJob } from "./work.ts";
 
-const namesOf = ({ emulator }: Service) => ({
+const idsAndSecretsOf = ({ emulator }: Service) => ({
   workspaceId: emulator.workspaceId,
   fileIds: emulator.fileIds,
   assetIds: emulator.assetIds,
@@ -17,7 +17,7 @@ const jobsOf = async (service: Service) =>
 
 test("the same seed makes the same world, and the same work in it the same ids", async () => {
   const [one, other] = [await serviceForTest({ seed: "a seed" }), await serviceForTest({ seed: "a seed" })];
-  expect(namesOf(other)).toEqual(namesOf(one));
+  expect(idsAndSecretsOf(other)).toEqual(idsAndSecretsOf(one));
   expect(await jobsOf(other)).toEqual(await jobsOf(one));
   expect(await listOffers(other)).toEqual(await listOffers(one));
   expect(await submitJob(other, FILE.succeeds)).toEqual(await submitJob(one, FILE.succeeds));

@@ -5,18 +5,18 @@ import type { Fields } from "../fields.ts";
 import { type OperationId, type OperationRow, operations } from "../operations.ts";
 import type { Parts, Service } from "./service.ts";
 import {
+  createJobBody,
+  createProcessingBody,
+  createRetryableJob,
   FILE,
   fileId,
-  jobBody,
-  oneInputOffer,
-  processingBody,
+  findOneInputOffer,
   registerInput,
-  retryableJob,
   submitJob,
 } from "./work.ts";
 
 /** What the examples of one emulator name; made once. */
-export interface World {
+export interface ExampleData {
   readonly offer: RecipeOffer;
   /** For requests of permission: until one is granted, the same input runs no job with the same recipe. */
   readonly sharedInputId: string;
@@ -28,30 +28,30 @@ export interface World {
   readonly jobOrder: Body;
   readonly permissionRequest: Body;
   /** One that can be cancelled. */
-  newJob(): Promise<Job>;
+  submitNewJob(): Promise<Job>;
   /** One that can be retried. */
-  failedJob(): Promise<Job>;
+  createFailedJob(): Promise<Job>;
 }
 type Body = Readonly<Record<string, unknown>>;
 
-export async function makeWorld(service: Service): Promise<World> {
+export async function createExampleData(service: Service): Promise<ExampleData> {
   const { workspaceId } = service.emulator;
   const [offer, input, sharedInput] = await Promise.all([
-    oneInputOffer(service),
+    findOneInputOffer(service),
     registerInput(service, FILE.succeeds),
     registerInput(service, FILE.succeeds),
   ]);
-  const failedJob = () => retryableJob(service);
-  const newJob = () => submitJob(service, FILE.succeeds);
-  const failed = await failedJob();
-  const job = await newJob();
-  const cancelled = await newJob();
+  const createFailedJob = () => createRetryableJob(service);
+  const submitNewJob = () => submitJob(service, FILE.succeeds);
+  const failed = await createFailedJob();
+  const job = await submitNewJob();
+  const cancelled = await submitNewJob();
   const operation = await service.ok(operations.cancelMicJob, {
     path: { jobId: cancelled.id },
     ifMatch: `"${cancelled.resourceVersion}"`,
     body: { reason: "An example" },
   });
-  const permissionRequest = processingBody(service, offer, sharedInput.id);
+  const permissionRequest = createProcessingBody(service, offer, sharedInput.id);
   const request = await service.ok(operations.requestMicSharedFileProcessing, { body: permissionRequest });
   const assetId = fileId(service, FILE.succeeds);
   return {
@@ -70,38 +70,40 @@ export async function makeWorld(service: Service): Promise<World> {
       requestId: request.data.id,
     },
     registration: { workspaceId, inputKind: "M4_FILE", referenceId: assetId },
-    jobOrder: { ...jobBody(service, offer, input.id) },
+    jobOrder: { ...createJobBody(service, offer, input.id) },
     permissionRequest,
-    newJob,
-    failedJob,
+    submitNewJob,
+    createFailedJob,
   };
 }
 
 /** Parts of a request that the service accepts: of a POST by its row, of a GET all that it requires. */
-export async function example(world: World, id: OperationId): Promise<Parts> {
-  const { example: make, pathFields, queryFields }: OperationRow = operations[id];
-  if (make !== undefined) return make(world);
-  const required = (fields: Fields = {}) =>
+export async function createRequest(exampleData: ExampleData, id: OperationId): Promise<Parts> {
+  const { example: createExample, pathFields, queryFields }: OperationRow = operations[id];
+  if (createExample !== undefined) return createExample(exampleData);
+  const requiredValues = (fields: Fields = {}) =>
     Object.fromEntries(
-      Object.entries(fields).flatMap(([name, { isOptional }]) => (isOptional ? [] : [[name, valueFor(world, name)]])),
+      Object.entries(fields).flatMap(([name, { isOptional }]) =>
+        isOptional ? [] : [[name, exampleValue(exampleData, name)]],
+      ),
     );
   return {
-    ...(pathFields && { path: required(pathFields) }),
-    ...(queryFields && { query: required(queryFields) }),
+    ...(pathFields && { path: requiredValues(pathFields) }),
+    ...(queryFields && { query: requiredValues(queryFields) }),
   };
 }
 
-function valueFor({ values }: World, name: string): string {
+function exampleValue({ values }: ExampleData, name: string): string {
   const value = values[name];
   if (value === undefined) throw new Error(`the world of the examples has no ${name}`);
   return value;
 }
 
 /** The world of a file's emulator, made when first asked for. */
-export function worldFor(service: () => Service): () => Promise<World> {
-  let world: Promise<World> | undefined;
+export function exampleDataForFile(service: () => Service): () => Promise<ExampleData> {
+  let exampleData: Promise<ExampleData> | undefined;
   return () => {
-    world ??= makeWorld(service());
-    return world;
+    exampleData ??= createExampleData(service());
+    return exampleData;
   };
 }

@@ -1,46 +1,46 @@
 // Faults on request: what each kind does to a call, and that it does so as often as told, where told.
 import { expect, test } from "vitest";
 import { operations } from "../operations.ts";
-import { type Answer, at, expectProblem, parseJson } from "./http.ts";
+import { type Answer, expectProblem, parseJson, valueAt } from "./http.ts";
 import { nextKey, type Service, serviceForTest } from "./service.ts";
-import { FILE, jobBodyFor } from "./work.ts";
+import { createJobBodyForFile, FILE } from "./work.ts";
 
 const capabilities = (service: Service) =>
   service.call(operations.getMicPublicCapabilities, { query: { workspaceId: service.emulator.workspaceId } });
 
-const only = (operationId: string) => ({ operationId, times: 1 });
+const onceOn = (operationId: string) => ({ operationId, times: 1 });
 const broken = { throws: /socket|closed|terminated|aborted|hang up|other side/i };
 
-async function submission(service: Service) {
-  return { body: await jobBodyFor(service, FILE.succeeds), key: nextKey() };
+async function submissionParts(service: Service) {
+  return { body: await createJobBodyForFile(service, FILE.succeeds), key: nextKey() };
 }
 
 test("drop-before: the connection breaks and nothing has happened", async () => {
   const service = await serviceForTest();
-  const parts = await submission(service);
-  await service.fault({ kind: "drop-before" }, only("createMicJob"));
+  const parts = await submissionParts(service);
+  await service.injectFault({ kind: "drop-before" }, onceOn("createMicJob"));
   await expect(service.call(operations.createMicJob, parts)).rejects.toThrow(broken.throws);
-  expect(await service.executions(parts.key)).toBe(0);
+  expect(await service.countExecutions(parts.key)).toBe(0);
   const again = await service.call(operations.createMicJob, parts);
   expect([again.status, again.headers["idempotent-replayed"]]).toEqual([202, undefined]);
-  expect(await service.executions(parts.key)).toBe(1);
+  expect(await service.countExecutions(parts.key)).toBe(1);
 });
 
 test("drop-after: the connection breaks and the job is there", async () => {
   const service = await serviceForTest();
-  const parts = await submission(service);
-  await service.fault({ kind: "drop-after" }, only("createMicJob"));
+  const parts = await submissionParts(service);
+  await service.injectFault({ kind: "drop-after" }, onceOn("createMicJob"));
   await expect(service.call(operations.createMicJob, parts)).rejects.toThrow(broken.throws);
-  expect(await service.executions(parts.key)).toBe(1);
+  expect(await service.countExecutions(parts.key)).toBe(1);
   const again = await service.call(operations.createMicJob, parts);
   expect([again.status, again.headers["idempotent-replayed"]]).toEqual([202, "true"]);
-  expect(await service.executions(parts.key)).toBe(1);
+  expect(await service.countExecutions(parts.key)).toBe(1);
 });
 
 test("delay: the answer comes late and whole", async () => {
   const service = await serviceForTest();
   await service.token(["mic.capabilities:read"]);
-  await service.fault({ kind: "delay", delayMs: 80 }, only("getMicPublicCapabilities"));
+  await service.injectFault({ kind: "delay", delayMs: 80 }, onceOn("getMicPublicCapabilities"));
   const startMs = performance.now();
   expect((await capabilities(service)).status).toBe(200);
   expect(performance.now() - startMs).toBeGreaterThanOrEqual(75);
@@ -49,11 +49,11 @@ test("delay: the answer comes late and whole", async () => {
 test("hang: no answer comes, before or after the effect", async () => {
   const service = await serviceForTest();
   for (const afterCommit of [false, true]) {
-    const parts = await submission(service);
-    await service.fault({ kind: "hang", afterCommit }, only("createMicJob"));
+    const parts = await submissionParts(service);
+    await service.injectFault({ kind: "hang", afterCommit }, onceOn("createMicJob"));
     const call = service.call(operations.createMicJob, { ...parts, signal: AbortSignal.timeout(120) });
     await expect(call).rejects.toThrow(/abort|timeout/i);
-    expect(await service.executions(parts.key)).toBe(afterCommit ? 1 : 0);
+    expect(await service.countExecutions(parts.key)).toBe(afterCommit ? 1 : 0);
     expect((await capabilities(service)).status).toBe(200);
   }
 });
@@ -61,23 +61,23 @@ test("hang: no answer comes, before or after the effect", async () => {
 test("status: the status, its problem and Retry-After, before or after the effect", async () => {
   const service = await serviceForTest();
   for (const afterCommit of [false, true]) {
-    const parts = await submission(service);
+    const parts = await submissionParts(service);
     const fault = { kind: "status", status: 503, retryAfterSeconds: 7, code: "BUSY", retryable: true, afterCommit };
-    await service.fault(fault, only("createMicJob"));
+    await service.injectFault(fault, onceOn("createMicJob"));
     const answer = await service.call(operations.createMicJob, parts);
     expect(expectProblem(answer, 503)).toMatchObject({ code: "BUSY", retryable: true });
     expect(answer.headers["retry-after"]).toBe("7");
-    expect(await service.executions(parts.key)).toBe(afterCommit ? 1 : 0);
+    expect(await service.countExecutions(parts.key)).toBe(afterCommit ? 1 : 0);
   }
   for (const status of [400, 401, 403, 404, 409, 418, 429, 500, 502, 504, 599]) {
-    await service.fault({ kind: "status", status }, only("getMicPublicCapabilities"));
+    await service.injectFault({ kind: "status", status }, onceOn("getMicPublicCapabilities"));
     expect((await capabilities(service)).status).toBe(status);
   }
 });
 
 test("status without a problem has no Problem in it", async () => {
   const service = await serviceForTest();
-  await service.fault({ kind: "status", status: 502, problem: false }, only("getMicPublicCapabilities"));
+  await service.injectFault({ kind: "status", status: 502, problem: false }, onceOn("getMicPublicCapabilities"));
   const answer = await capabilities(service);
   expect(answer.status).toBe(502);
   expect(answer.headers["content-type"] ?? "").not.toContain("problem+json");
@@ -85,7 +85,7 @@ test("status without a problem has no Problem in it", async () => {
 
 test("truncate: the body ends before its end", async () => {
   const service = await serviceForTest();
-  await service.fault({ kind: "truncate" }, only("getMicPublicCapabilities"));
+  await service.injectFault({ kind: "truncate" }, onceOn("getMicPublicCapabilities"));
   const readComplete = async (): Promise<Answer> => {
     const answer = await capabilities(service);
     parseJson(answer.text);
@@ -97,9 +97,9 @@ test("truncate: the body ends before its end", async () => {
 
 test("body: any bytes, type and status", async () => {
   const service = await serviceForTest();
-  await service.fault(
+  await service.injectFault(
     { kind: "body", body: "<h1>Not JSON</h1>", contentType: "text/html", status: 203 },
-    only("getMicPublicCapabilities"),
+    onceOn("getMicPublicCapabilities"),
   );
   const answer = await capabilities(service);
   expect([answer.status, answer.text]).toEqual([203, "<h1>Not JSON</h1>"]);
@@ -108,48 +108,48 @@ test("body: any bytes, type and status", async () => {
 
 test("extra-field: a success that is right but for one unknown field", async () => {
   const service = await serviceForTest();
-  const usual = parseJson((await capabilities(service)).text);
-  await service.fault({ kind: "extra-field" }, only("getMicPublicCapabilities"));
+  const expectedBody = parseJson((await capabilities(service)).text);
+  await service.injectFault({ kind: "extra-field" }, onceOn("getMicPublicCapabilities"));
   const answer = await capabilities(service);
   expect(answer.status).toBe(200);
   const { answer: schema } = operations.getMicPublicCapabilities;
   const issues = schema.safeParse(parseJson(answer.text)).error?.issues ?? [];
   expect(issues.map(({ code }) => code)).toEqual(["unrecognized_keys"]);
-  expect(parseJson(answer.text)).toMatchObject({ data: Object(at(usual, "data")) });
+  expect(parseJson(answer.text)).toMatchObject({ data: Object(valueAt(expectedBody, "data")) });
 });
 
 test("expire-token: the token is dead, a new one works", async () => {
   const service = await serviceForTest();
   const scopes = ["mic.capabilities:read"];
   const token = await service.token(scopes);
-  await service.fault({ kind: "expire-token" }, only("getMicPublicCapabilities"));
+  await service.injectFault({ kind: "expire-token" }, onceOn("getMicPublicCapabilities"));
   expectProblem(await capabilities(service), 401);
-  const still = await service.call(operations.getMicPublicCapabilities, {
+  const retriedWithOldToken = await service.call(operations.getMicPublicCapabilities, {
     query: { workspaceId: service.emulator.workspaceId },
     headers: { authorization: `Bearer ${token}` },
   });
-  expectProblem(still, 401);
+  expectProblem(retriedWithOldToken, 401);
   const answer = await service.requestToken("grant_type=client_credentials&scope=mic.capabilities%3Aread");
-  const fresh = String(at(parseJson(answer.text), "access_token"));
-  const renewed = await service.call(operations.getMicPublicCapabilities, {
+  const newToken = String(valueAt(parseJson(answer.text), "access_token"));
+  const withNewToken = await service.call(operations.getMicPublicCapabilities, {
     query: { workspaceId: service.emulator.workspaceId },
-    headers: { authorization: `Bearer ${fresh}` },
+    headers: { authorization: `Bearer ${newToken}` },
   });
-  expect(renewed.status).toBe(200);
+  expect(withNewToken.status).toBe(200);
 });
 
 test("times: as often as told; operationId: there alone; DELETE: no more", async () => {
   const service = await serviceForTest();
   const jobs = () => service.call(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId } });
-  await service.fault({ kind: "status", status: 503 }, { operationId: "getMicPublicCapabilities", times: 2 });
+  await service.injectFault({ kind: "status", status: 503 }, { operationId: "getMicPublicCapabilities", times: 2 });
   const statuses = [];
   for (let round = 0; round < 3; round += 1) statuses.push((await capabilities(service)).status, (await jobs()).status);
   expect(statuses).toEqual([503, 200, 503, 200, 200, 200]);
 
-  await service.fault({ kind: "status", status: 500 }, { times: 2 });
+  await service.injectFault({ kind: "status", status: 500 }, { times: 2 });
   expect([(await capabilities(service)).status, (await jobs()).status, (await jobs()).status]).toEqual([500, 500, 200]);
 
-  await service.fault({ kind: "status", status: 503 }, { operationId: "listMicJobs", times: 1000 });
+  await service.injectFault({ kind: "status", status: 503 }, { operationId: "listMicJobs", times: 1000 });
   expect((await jobs()).status).toBe(503);
   await service.admin("DELETE", "faults");
   expect((await jobs()).status).toBe(200);
@@ -158,7 +158,7 @@ test("times: as often as told; operationId: there alone; DELETE: no more", async
 test("faults come in the order they were asked for", async () => {
   const service = await serviceForTest();
   for (const status of [500, 502, 503])
-    await service.fault({ kind: "status", status }, only("getMicPublicCapabilities"));
+    await service.injectFault({ kind: "status", status }, onceOn("getMicPublicCapabilities"));
   const statuses = [];
   for (let round = 0; round < 4; round += 1) statuses.push((await capabilities(service)).status);
   expect(statuses).toEqual([500, 502, 503, 200]);
@@ -190,7 +190,7 @@ test("a fault that makes no sense is refused", async () => {
 
 test("what was requested and what took effect can be looked up", async () => {
   const service = await serviceForTest();
-  const parts = await submission(service);
+  const parts = await submissionParts(service);
   await service.call(operations.createMicJob, parts);
   await service.call(operations.createMicJob, parts);
   const requests = JSON.stringify(await service.admin("GET", "requests"));

@@ -2,19 +2,19 @@
 import { expect, test } from "vitest";
 import { changeAt } from "../contract/object-rules.ts";
 import { covers } from "../covers.ts";
-import { badValues, type Fields, fieldsOf, goodValues, headersOf, type PlacedField } from "../fields.ts";
+import { badValues, type Fields, fieldsOf, goodValues, headersOf, type LocatedField } from "../fields.ts";
 import { type ListedOperation, operations, postIds, rows } from "../operations.ts";
-import { example, worldFor } from "./example.ts";
-import { type Answer, at, expectPlaygroundError, expectProblem } from "./http.ts";
+import { createRequest, exampleDataForFile } from "./example.ts";
+import { type Answer, expectPlaygroundError, expectProblem, valueAt } from "./http.ts";
 import { type Parts, serviceForFile } from "./service.ts";
 
 const service = serviceForFile();
-const world = worldFor(service);
+const exampleData = exampleDataForFile(service);
 
 const POINTERS = { path: "/path/", query: "/query/", header: "/header/", body: "/" } as const;
-const pointerTo = ({ place, name }: PlacedField): string => POINTERS[place] + name.replaceAll(".", "/");
+const pointerTo = ({ location, name }: LocatedField): string => POINTERS[location] + name.replaceAll(".", "/");
 
-const object = (value: unknown): Readonly<Record<string, unknown>> => ({ ...Object(value) });
+const toObject = (value: unknown): Readonly<Record<string, unknown>> => ({ ...Object(value) });
 
 /** A header's bytes as a client hands them over: UTF-8. What HTTP forbids or trims, headers.test.ts sends by hand. */
 const headerText = (value: unknown): string | undefined =>
@@ -24,32 +24,32 @@ const headerText = (value: unknown): string | undefined =>
     : Buffer.from(value).toString("latin1");
 
 /** The value as a parameter's text; undefined where it is none, or where the whole URL would be too long. */
-function parameterText(value: unknown, { values, place }: PlacedField): string | undefined {
+function parameterText(value: unknown, { values, location }: LocatedField): string | undefined {
   const isNumber = values.accepts.every((one) => typeof one === "number");
   if (typeof value !== (isNumber ? "number" : "string")) return undefined;
   const text = String(value);
   if (/\p{Cs}/u.test(text) || encodeURIComponent(text).length > 8000) return undefined;
   // Empty, `.` and `..` make another path.
-  return place === "path" && /^\.{0,2}$/.test(text) ? undefined : text;
+  return location === "path" && /^\.{0,2}$/.test(text) ? undefined : text;
 }
 
 /** The request with this value in the field's place; undefined where it cannot be said there. */
-function withValue(parts: Parts, field: PlacedField, value: unknown): Parts | undefined {
-  const { place, name } = field;
-  if (place === "body") {
-    const body = object(parts.body);
+function withValue(parts: Parts, field: LocatedField, value: unknown): Parts | undefined {
+  const { location, name } = field;
+  if (location === "body") {
+    const body = toObject(parts.body);
     return {
       ...parts,
       body: name.includes(".") ? changeAt(body, name.split("."), () => value) : { ...body, [name]: value },
     };
   }
-  const text = place === "header" ? headerText(value) : parameterText(value, field);
+  const text = location === "header" ? headerText(value) : parameterText(value, field);
   if (text === undefined) return undefined;
-  if (place === "header") return { ...parts, headers: { [name.toLowerCase()]: text } };
-  return { ...parts, [place]: { ...object(parts[place]), [name]: text } };
+  if (location === "header") return { ...parts, headers: { [name.toLowerCase()]: text } };
+  return { ...parts, [location]: { ...toObject(parts[location]), [name]: text } };
 }
 
-const shown = (value: unknown): string => JSON.stringify(value).slice(0, 120);
+const abbreviate = (value: unknown): string => JSON.stringify(value).slice(0, 120);
 
 function expectRefused(row: ListedOperation, answer: Answer, pointer: string, what: string): void {
   if (row.scopes.length === 0) {
@@ -67,8 +67,13 @@ function expectRefused(row: ListedOperation, answer: Answer, pointer: string, wh
 }
 
 /** Nothing is said against the value by itself; what there is of that name, is another question. */
-function expectTaken({ success }: ListedOperation, { isFree }: PlacedField, answer: Answer, what: string): void {
-  if (isFree) expect(answer.status, `${what}: ${answer.text}`).toBe(success);
+function expectAccepted(
+  { success }: ListedOperation,
+  { isIndependent }: LocatedField,
+  answer: Answer,
+  what: string,
+): void {
+  if (isIndependent) expect(answer.status, `${what}: ${answer.text}`).toBe(success);
   else if (answer.status === 400) expect(expectProblem(answer, 400).code, what).toBe("INVALID_CURSOR");
   else expect(answer.status, `${what}: ${answer.text}`).toBeLessThan(500);
 }
@@ -77,55 +82,63 @@ const executions = () => service().admin("GET", "executions");
 
 for (const row of rows)
   for (const field of [...fieldsOf(row), ...headersOf(row)])
-    covers(field.rules, `${row.id}: ${field.place} ${field.name}`, async () => {
-      const parts = await example(await world(), row.id);
+    covers(field.rules, `${row.id}: ${field.location} ${field.name}`, async () => {
+      const parts = await createRequest(await exampleData(), row.id);
       const before = await executions();
       for (const value of badValues(field.values)) {
-        const spoiled = withValue(parts, field, value);
-        if (spoiled) expectRefused(row, await service().call(row, spoiled), pointerTo(field), shown(value));
+        const invalidParts = withValue(parts, field, value);
+        if (invalidParts)
+          expectRefused(row, await service().call(row, invalidParts), pointerTo(field), abbreviate(value));
       }
       expect(await executions(), "what is refused has no effect").toEqual(before);
       for (const value of goodValues(field.values)) {
-        const fine = withValue(field.isFree ? await example(await world(), row.id) : parts, field, value);
-        if (fine) expectTaken(row, field, await service().call(row, fine), shown(value));
+        const validParts = withValue(
+          field.isIndependent ? await createRequest(await exampleData(), row.id) : parts,
+          field,
+          value,
+        );
+        if (validParts) expectAccepted(row, field, await service().call(row, validParts), abbreviate(value));
       }
     });
 
 /** Those whose absence is refused, at their pointers. */
-const requiredIn = (fields: Fields = {}) =>
+const requiredPaths = (fields: Fields = {}) =>
   Object.entries(fields).flatMap(([name, { isOptional }]) => (isOptional ? [] : [name.split(".")]));
 
-const without = (parent: unknown, name: string) =>
-  Object.fromEntries(Object.entries(object(parent)).filter(([field]) => field !== name));
+const withoutField = (parent: unknown, name: string) =>
+  Object.fromEntries(Object.entries(toObject(parent)).filter(([field]) => field !== name));
 
 covers(
   ["4.2/bodies-closed", "7.2/bounds-refused", "4.2/job-no-defaults-no-plan"],
   "bodies have exactly their fields",
   async () => {
     for (const id of postIds) {
-      const parts = await example(await world(), id);
+      const parts = await createRequest(await exampleData(), id);
       const post = (body: unknown) => service().call(operations[id], { ...parts, body });
-      const refuses = async (body: unknown, pointer = "") =>
-        expectRefused(operations[id], await post(body), pointer, `${id} ${shown(body)}`);
+      const expectRefusal = async (body: unknown, pointer = "") =>
+        expectRefused(operations[id], await post(body), pointer, `${id} ${abbreviate(body)}`);
       const before = await executions();
       for (const extra of ["unexpected", "plan", "state", "id", ""])
-        await refuses({ ...object(parts.body), [extra]: "x" }, `/${extra}`);
-      await refuses(JSON.stringify(parts.body).replace("{", '{"__proto__":{"a":1},'), "/__proto__");
-      for (const text of ["null", "[]", '"text"', "5", "true", "{}"]) await refuses(text);
-      for (const path of requiredIn(operations[id].bodyFields)) {
+        await expectRefusal({ ...toObject(parts.body), [extra]: "x" }, `/${extra}`);
+      await expectRefusal(JSON.stringify(parts.body).replace("{", '{"__proto__":{"a":1},'), "/__proto__");
+      for (const text of ["null", "[]", '"text"', "5", "true", "{}"]) await expectRefusal(text);
+      for (const path of requiredPaths(operations[id].bodyFields)) {
         const parent = path.slice(0, -1);
-        await refuses(
-          changeAt(parts.body, parent, (old) => without(old, path.at(-1) ?? "")),
+        await expectRefusal(
+          changeAt(parts.body, parent, (old) => withoutField(old, path.at(-1) ?? "")),
           `/${path.join("/")}`,
         );
       }
       expect(await executions()).toEqual(before);
     }
-    const { body } = await example(await world(), "createMicJob");
-    const planned = { ...object(body), inputBindings: [{ ...object(at(body, "inputBindings", 0)), plan: "x" }] };
+    const { body } = await createRequest(await exampleData(), "createMicJob");
+    const withPlan = {
+      ...toObject(body),
+      inputBindings: [{ ...toObject(valueAt(body, "inputBindings", 0)), plan: "x" }],
+    };
     expectRefused(
       operations.createMicJob,
-      await service().call(operations.createMicJob, { body: planned }),
+      await service().call(operations.createMicJob, { body: withPlan }),
       "/inputBindings/0/plan",
       "",
     );
@@ -134,14 +147,15 @@ covers(
 
 covers(["4.1/closed-query", "4.2/closed-query"], "queries have exactly their parameters, each once", async () => {
   for (const row of rows) {
-    const parts = await example(await world(), row.id);
-    const usual = Object.entries(object(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
-    const refuses = async (query: readonly string[]) =>
+    const parts = await createRequest(await exampleData(), row.id);
+    const queryParameters = Object.entries(toObject(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
+    const expectRefusal = async (query: readonly string[]) =>
       expectRefused(row, await service().call(row, { ...parts, query: query.join("&") }), "/query", query.join("&"));
-    for (const extra of ["unexpected=1", "unexpected", "__proto__=1", "cursors=a"]) await refuses([...usual, extra]);
-    for (const one of usual) {
-      await refuses([...usual, one]);
-      await refuses(usual.filter((other) => other !== one));
+    for (const extra of ["unexpected=1", "unexpected", "__proto__=1", "cursors=a"])
+      await expectRefusal([...queryParameters, extra]);
+    for (const one of queryParameters) {
+      await expectRefusal([...queryParameters, one]);
+      await expectRefusal(queryParameters.filter((other) => other !== one));
     }
   }
 });
@@ -149,7 +163,7 @@ covers(["4.1/closed-query", "4.2/closed-query"], "queries have exactly their par
 test("a parameter of one operation is not another's", async () => {
   const names = new Set(rows.flatMap(({ queryFields = {} }) => Object.keys(queryFields)));
   for (const row of rows) {
-    const parts = await example(await world(), row.id);
+    const parts = await createRequest(await exampleData(), row.id);
     for (const name of names)
       if (!Object.hasOwn(row.queryFields ?? {}, name)) {
         const query = { ...(typeof parts.query === "object" && parts.query), [name]: "1" };

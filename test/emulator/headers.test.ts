@@ -2,21 +2,21 @@
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { jobOperations, type OperationId, operations } from "../operations.ts";
-import { example, worldFor } from "./example.ts";
-import { type Answer, at, exchange, expectProblem, parseJson } from "./http.ts";
+import { createRequest, exampleDataForFile } from "./example.ts";
+import { type Answer, exchangeBytes, expectProblem, parseJson, valueAt } from "./http.ts";
 import { fillPath, nextKey, type Parts, serviceForFile } from "./service.ts";
 
 const service = serviceForFile();
-const world = worldFor(service);
+const exampleData = exampleDataForFile(service);
 const posts = jobOperations.filter(({ method }) => method === "POST");
 
 async function callWith(id: OperationId, parts: Parts): Promise<Answer> {
-  return service().call(operations[id], { ...(await example(await world(), id)), ...parts });
+  return service().call(operations[id], { ...(await createRequest(await exampleData(), id)), ...parts });
 }
 
 covers("4.2/idempotency-key-required", "each POST without a key is refused and does nothing", async () => {
   for (const operation of posts) {
-    const parts = await example(await world(), operation.id);
+    const parts = await createRequest(await exampleData(), operation.id);
     const before = await service().admin("GET", "executions");
     for (const key of [undefined, "", " ".repeat(10), "\t".repeat(10)])
       expectProblem(await service().call(operation, { ...parts, headers: { "idempotency-key": key } }), 400);
@@ -37,7 +37,7 @@ covers("4.2/job-key-characters", "control characters that HTTP itself forbids ar
       "Content-Length: 2",
       "Connection: close",
     ];
-    expect(await exchange(service().emulator.baseUrl, `${head.join("\r\n")}\r\n\r\n{}`)).toMatch(
+    expect(await exchangeBytes(service().emulator.baseUrl, `${head.join("\r\n")}\r\n\r\n{}`)).toMatch(
       /^HTTP\/1\.1 4(00|22) /,
     );
   }
@@ -69,7 +69,7 @@ covers("4.2/content-type", "each POST takes application/json and nothing else", 
 
 test("a key that stands in two headers is refused", async () => {
   const { path, scopes } = operations.createMicJob;
-  const { body } = await example(await world(), "createMicJob");
+  const { body } = await createRequest(await exampleData(), "createMicJob");
   const text = JSON.stringify(body);
   const head = [
     `POST ${fillPath(path, {})} HTTP/1.1`,
@@ -81,13 +81,15 @@ test("a key that stands in two headers is refused", async () => {
     `Content-Length: ${Buffer.byteLength(text)}`,
     "Connection: close",
   ];
-  const answer = await exchange(service().emulator.baseUrl, `${head.join("\r\n")}\r\n\r\n${text}`);
+  const answer = await exchangeBytes(service().emulator.baseUrl, `${head.join("\r\n")}\r\n\r\n${text}`);
   expect(answer).toMatch(/^HTTP\/1\.1 4(00|22) /);
 });
 
 test("every answer of the job API names its request, each its own", async () => {
   const ids = await Promise.all(
-    Array.from({ length: 10 }, async () => at(parseJson((await callWith("getMicJob", {})).text), "meta", "requestId")),
+    Array.from({ length: 10 }, async () =>
+      valueAt(parseJson((await callWith("getMicJob", {})).text), "meta", "requestId"),
+    ),
   );
   expect(new Set(ids).size).toBe(10);
 });

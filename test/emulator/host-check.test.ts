@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { at, expectPlaygroundError, expectProblem, parseJson, rawClient } from "./http.ts";
+import { createRawClient, expectPlaygroundError, expectProblem, parseJson, valueAt } from "./http.ts";
 import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
 
 const service = serviceForFile();
@@ -13,8 +13,8 @@ const CLOCK = "/__emulator/clock";
 /** `PORT` in the headers is the emulator's. */
 function send(to: Service, path: string, headers: Readonly<Record<string, string>>) {
   const { port } = new URL(to.emulator.baseUrl);
-  const filled = Object.entries(headers).map(([name, value]) => [name, value.replaceAll("PORT", port)]);
-  return to.send({ path, headers: Object.fromEntries(filled) });
+  const filledHeaders = Object.entries(headers).map(([name, value]) => [name, value.replaceAll("PORT", port)]);
+  return to.send({ path, headers: Object.fromEntries(filledHeaders) });
 }
 
 describe("on this machine", () => {
@@ -41,7 +41,7 @@ describe("on this machine", () => {
   ])("Host %s does not", async (host) => {
     expectPlaygroundError(await send(service(), STATES, { host }), 403, "PLAYGROUND_REQUEST_DENIED");
     const admin = await send(service(), CLOCK, { host });
-    expect([admin.status, at(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Host")]);
+    expect([admin.status, valueAt(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Host")]);
   });
 
   test.each(["http://localhost:3000", "https://127.0.0.1:PORT", "http://[::1]:6274"])(
@@ -63,7 +63,7 @@ describe("on this machine", () => {
   ])("Origin %s does not", async (origin) => {
     expectPlaygroundError(await send(service(), STATES, { origin }), 403, "PLAYGROUND_REQUEST_DENIED");
     const admin = await send(service(), CLOCK, { origin });
-    expect([admin.status, at(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Origin")]);
+    expect([admin.status, valueAt(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Origin")]);
   });
 });
 
@@ -77,24 +77,26 @@ covers(["7.1/denied", "7.1/body", "7.2/problem"], "who is denied is told so in t
     authorization: basic(clientId, clientSecret),
     host,
   });
-  expect([token.status, at(parseJson(token.text), "error")]).toEqual([403, "invalid_request"]);
+  expect([token.status, valueAt(parseJson(token.text), "error")]).toEqual([403, "invalid_request"]);
   expectPlaygroundError(await send(service(), STATES, { host }), 403, "PLAYGROUND_REQUEST_DENIED");
 });
 
 test("what is denied changes nothing, counts for nothing, and is no request of the service", async () => {
-  const own = await serviceForTest();
+  const ownService = await serviceForTest();
   const hostile = { host: "evil.example", origin: "http://evil.example" };
-  const requests = await own.admin("GET", "requests");
+  const requests = await ownService.admin("GET", "requests");
   const json = { ...hostile, "content-type": "application/json" };
   const fault = JSON.stringify({ fault: { kind: "hang" } });
-  expect((await own.send({ method: "POST", path: "/__emulator/faults", headers: json, body: fault })).status).toBe(403);
+  expect(
+    (await ownService.send({ method: "POST", path: "/__emulator/faults", headers: json, body: fault })).status,
+  ).toBe(403);
   const advance = JSON.stringify({ advanceMs: 60_000 });
-  expect((await own.send({ method: "POST", path: CLOCK, headers: json, body: advance })).status).toBe(403);
-  const denied = await Promise.all(Array.from({ length: 700 }, () => send(own, STATES, hostile)));
-  expect(new Set(denied.map(({ status }) => status))).toEqual(new Set([403]));
-  expect(await own.admin("GET", "requests")).toEqual(requests);
+  expect((await ownService.send({ method: "POST", path: CLOCK, headers: json, body: advance })).status).toBe(403);
+  const refusedRequests = await Promise.all(Array.from({ length: 700 }, () => send(ownService, STATES, hostile)));
+  expect(new Set(refusedRequests.map(({ status }) => status))).toEqual(new Set([403]));
+  expect(await ownService.admin("GET", "requests")).toEqual(requests);
   // No rate is used up, and no fault waits.
-  expect((await own.send({ path: STATES })).status).toBe(200);
+  expect((await ownService.send({ path: STATES })).status).toBe(200);
 });
 
 test("a large body of a denied request is not waited for", async () => {
@@ -116,9 +118,9 @@ describe("beyond this machine", () => {
     ["a name of the local network", "desk.local:PORT"],
     ["a container's way to its host", "host.docker.internal:PORT"],
   ])("clients come by %s", async (_, host) => {
-    const own = await serviceForTest({ host: "0.0.0.0" });
-    expect((await send(own, STATES, { host })).status).toBe(200);
-    expect((await send(own, STATES, { host, origin: `http://${host}` })).status).toBe(200);
+    const ownService = await serviceForTest({ host: "0.0.0.0" });
+    expect((await send(ownService, STATES, { host })).status).toBe(200);
+    expect((await send(ownService, STATES, { host, origin: `http://${host}` })).status).toBe(200);
   });
 
   test.each([
@@ -129,18 +131,18 @@ describe("beyond this machine", () => {
     { host: "192.0.2.7:PORT", origin: "http://192.0.2.8:PORT" },
     { host: "192.0.2.7:PORT", origin: "null" },
   ])("%j does not come in", async (headers) => {
-    const own = await serviceForTest({ host: "0.0.0.0" });
-    for (const path of [STATES, CLOCK]) expect((await send(own, path, headers)).status).toBe(403);
+    const ownService = await serviceForTest({ host: "0.0.0.0" });
+    for (const path of [STATES, CLOCK]) expect((await send(ownService, path, headers)).status).toBe(403);
   });
 
   test.skipIf(lan === undefined)(
     "another machine's clients are served; /__emulator is for this one (needs a network)",
     async () => {
-      const own = await serviceForTest({ host: "0.0.0.0" });
-      const fromAfar = rawClient(`http://${lan}:${new URL(own.emulator.baseUrl).port}`);
-      expect((await fromAfar({ path: STATES })).status).toBe(200);
-      expect((await fromAfar({ path: CLOCK })).status).toBe(403);
-      expect((await own.send({ path: CLOCK })).status).toBe(200);
+      const ownService = await serviceForTest({ host: "0.0.0.0" });
+      const sendFromLan = createRawClient(`http://${lan}:${new URL(ownService.emulator.baseUrl).port}`);
+      expect((await sendFromLan({ path: STATES })).status).toBe(200);
+      expect((await sendFromLan({ path: CLOCK })).status).toBe(403);
+      expect((await ownService.send({ path: CLOCK })).status).toBe(200);
     },
   );
 });

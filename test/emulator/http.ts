@@ -24,10 +24,10 @@ export interface Answer {
   readonly text: string;
 }
 
-const joined = (value: string | string[] | undefined): string | undefined =>
+const joinValues = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(", ") : value;
 
-export function rawClient(baseUrl: string) {
+export function createRawClient(baseUrl: string) {
   const agent = new Agent({ connections: 256 });
   return async ({ method = "GET", path, headers = {}, body, signal }: RawRequest): Promise<Answer> => {
     const response = await agent.request({
@@ -39,13 +39,13 @@ export function rawClient(baseUrl: string) {
       ...(signal === undefined ? {} : { signal }),
     });
     const bytes = await response.body.bytes();
-    const flat = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, joined(value)]));
+    const flat = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, joinValues(value)]));
     return { status: response.statusCode, headers: flat, bytes, text: new TextDecoder().decode(bytes) };
   };
 }
 
 /** Writes bytes on a socket of its own and gives back all that comes until the other side closes, or `waitMs` pass in silence. */
-export function exchange(baseUrl: string, bytes: string | Uint8Array, waitMs = 250): Promise<string> {
+export function exchangeBytes(baseUrl: string, bytes: string | Uint8Array, waitMs = 250): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => socket.write(bytes));
@@ -61,18 +61,20 @@ export function exchange(baseUrl: string, bytes: string | Uint8Array, waitMs = 2
   });
 }
 
-const exactNumber = (digits: string): number | bigint =>
+const parseExactNumber = (digits: string): number | bigint =>
   /^-?\d+$/.test(digits) && !Number.isSafeInteger(Number(digits)) ? BigInt(digits) : Number(digits);
 
 /** Integers beyond 2^53-1 become bigint; the slower parser is needed only where there can be one. */
 export const parseJson = (text: string): unknown =>
-  /\d{16}/.test(text) ? parse(text, undefined, exactNumber) : JSON.parse(text);
+  /\d{16}/.test(text) ? parse(text, undefined, parseExactNumber) : JSON.parse(text);
 
 /** Steps into parsed JSON; undefined where there is no such place. */
-export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+export function valueAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
-    (here, step) =>
-      typeof here === "object" && here !== null ? Object.getOwnPropertyDescriptor(here, step)?.value : undefined,
+    (current, step) =>
+      typeof current === "object" && current !== null
+        ? Object.getOwnPropertyDescriptor(current, step)?.value
+        : undefined,
     value,
   );
 }

@@ -2,24 +2,26 @@
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { jobOperations, operations } from "../operations.ts";
-import { example, worldFor } from "./example.ts";
-import { type Answer, at, expectProblem, parseJson } from "./http.ts";
+import { createRequest, exampleDataForFile } from "./example.ts";
+import { type Answer, expectProblem, parseJson, valueAt } from "./http.ts";
 import { nextKey, type Parts, serviceForFile, serviceForTest } from "./service.ts";
-import { FILE, fileId, jobBodyFor } from "./work.ts";
+import { createJobBodyForFile, FILE, fileId } from "./work.ts";
 
 const service = serviceForFile();
-const world = worldFor(service);
+const exampleData = exampleDataForFile(service);
 const posts = jobOperations.filter(({ method }) => method === "POST");
-const dataOf = (answer: Answer) => at(parseJson(answer.text), "data");
+const dataOf = (answer: Answer) => valueAt(parseJson(answer.text), "data");
 
-const idsInList = async (of = service()) => {
-  const { data } = await of.ok(operations.listMicJobs, { query: { workspaceId: of.emulator.workspaceId, limit: 100 } });
+const listJobIds = async (testService = service()) => {
+  const { data } = await testService.ok(operations.listMicJobs, {
+    query: { workspaceId: testService.emulator.workspaceId, limit: 100 },
+  });
   return data.map(({ id }) => id);
 };
 
 covers("4.2/key-names-one-command", "the same key and bytes give the stored answer, and run once", async () => {
   for (const operation of posts) {
-    const parts = { ...(await example(await world(), operation.id)), key: nextKey() };
+    const parts = { ...(await createRequest(await exampleData(), operation.id)), key: nextKey() };
     const first = await service().call(operation, parts);
     expect([operation.id, first.status]).toEqual([operation.id, operation.success]);
     expect(first.headers["idempotent-replayed"]).toBeUndefined();
@@ -31,13 +33,13 @@ covers("4.2/key-names-one-command", "the same key and bytes give the stored answ
         first.text,
       ]);
     }
-    expect(await service().executions(parts.key)).toBe(1);
+    expect(await service().countExecutions(parts.key)).toBe(1);
   }
 });
 
 covers("4.2/key-names-one-command", "the same key with other bytes is refused and changes nothing", async () => {
   for (const operation of posts) {
-    const parts = { ...(await example(await world(), operation.id)), key: nextKey() };
+    const parts = { ...(await createRequest(await exampleData(), operation.id)), key: nextKey() };
     const first = await service().call(operation, parts);
     expect(first.status).toBe(operation.success);
     const text = JSON.stringify(parts.body);
@@ -52,14 +54,17 @@ covers("4.2/key-names-one-command", "the same key with other bytes is refused an
       const problem = expectProblem(await service().call(operation, { ...parts, body }), 422);
       expect([operation.id, problem.code, problem.retryable]).toEqual([operation.id, "IDEMPOTENCY_KEY_REUSED", false]);
     }
-    expect(await service().executions(parts.key)).toBe(1);
+    expect(await service().countExecutions(parts.key)).toBe(1);
     expect((await service().call(operation, parts)).text).toBe(first.text);
   }
 });
 
 test("a key belongs to one resource: the same bytes for another job are another command", async () => {
   const key = nextKey();
-  const [one, other] = [await example(await world(), "cancelMicJob"), await example(await world(), "cancelMicJob")];
+  const [one, other] = [
+    await createRequest(await exampleData(), "cancelMicJob"),
+    await createRequest(await exampleData(), "cancelMicJob"),
+  ];
   expect((await service().call(operations.cancelMicJob, { ...one, key })).status).toBe(202);
   const answer = await service().call(operations.cancelMicJob, { ...other, body: one.body, key });
   expect(expectProblem(answer, 422).code).toBe("IDEMPOTENCY_KEY_REUSED");
@@ -69,41 +74,41 @@ test("a key is scoped by its operation", async () => {
   const key = nextKey();
   for (const operation of posts) {
     const answer = await service().call(operation, {
-      ...(await example(await world(), operation.id)),
+      ...(await createRequest(await exampleData(), operation.id)),
       key,
     });
     expect([operation.id, answer.status]).toEqual([operation.id, operation.success]);
     expect(answer.headers["idempotent-replayed"]).toBeUndefined();
   }
-  expect(await service().executions(key)).toBe(posts.length);
+  expect(await service().countExecutions(key)).toBe(posts.length);
 });
 
 covers("4.2/key-names-one-command", "twenty at once under one key run once", async () => {
-  const parts = { body: await jobBodyFor(service(), FILE.succeeds), key: nextKey() };
-  const before = await idsInList();
+  const parts = { body: await createJobBodyForFile(service(), FILE.succeeds), key: nextKey() };
+  const before = await listJobIds();
   const answers = await Promise.all(Array.from({ length: 20 }, () => service().call(operations.createMicJob, parts)));
-  const made = answers.filter(({ status }) => status === 202);
-  expect(made.length).toBeGreaterThan(0);
-  expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+  const accepted = answers.filter(({ status }) => status === 202);
+  expect(accepted.length).toBeGreaterThan(0);
+  expect(new Set(accepted.map(({ text }) => text)).size).toBe(1);
   for (const answer of answers.filter(({ status }) => status !== 202))
     expect(expectProblem(answer, 409)).toMatchObject({ code: "IDEMPOTENCY_IN_PROGRESS", retryable: true });
-  expect(await service().executions(parts.key)).toBe(1);
-  expect((await idsInList()).filter((id) => !before.includes(id))).toHaveLength(1);
+  expect(await service().countExecutions(parts.key)).toBe(1);
+  expect((await listJobIds()).filter((id) => !before.includes(id))).toHaveLength(1);
 });
 
 /** Sends and does not wait; `gone` drops the connection. */
-function inTheBackground(of: ReturnType<typeof service>, parts: Parts) {
+function sendInBackground(testService: ReturnType<typeof service>, parts: Parts) {
   const controller = new AbortController();
-  const outcome = of.call(operations.createMicJob, { ...parts, signal: controller.signal }).then(
+  const outcome = testService.call(operations.createMicJob, { ...parts, signal: controller.signal }).then(
     ({ status }) => status,
     () => "gone" as const,
   );
   return { outcome, disconnect: () => controller.abort() };
 }
 
-const until = async (holds: () => Promise<boolean>) => {
+const waitUntil = async (condition: () => Promise<boolean>) => {
   for (let attempt = 0; attempt < 100; attempt += 1) {
-    if (await holds()) return;
+    if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   throw new Error("waited in vain");
@@ -111,10 +116,10 @@ const until = async (holds: () => Promise<boolean>) => {
 
 test("while the first is still running, the second is refused as in progress", async () => {
   const own = await serviceForTest();
-  const parts = { body: await jobBodyFor(own, FILE.succeeds), key: nextKey() };
-  await own.fault({ kind: "delay", delayMs: 300 }, { operationId: "createMicJob", times: 1 });
-  const first = inTheBackground(own, parts);
-  await until(async () => {
+  const parts = { body: await createJobBodyForFile(own, FILE.succeeds), key: nextKey() };
+  await own.injectFault({ kind: "delay", delayMs: 300 }, { operationId: "createMicJob", times: 1 });
+  const first = sendInBackground(own, parts);
+  await waitUntil(async () => {
     const requests = JSON.stringify(await own.admin("GET", "requests"));
     return requests.includes(parts.key) || requests.includes("/v1/mic/jobs");
   });
@@ -123,25 +128,25 @@ test("while the first is still running, the second is refused as in progress", a
   expect(await first.outcome).toBe(202);
   const replay = await own.call(operations.createMicJob, parts);
   expect([replay.status, replay.headers["idempotent-replayed"]]).toEqual([202, "true"]);
-  expect(await own.executions(parts.key)).toBe(1);
+  expect(await own.countExecutions(parts.key)).toBe(1);
 });
 
 test("a first that was lost after it took effect is replayed to the second", async () => {
   const own = await serviceForTest();
-  const parts = { body: await jobBodyFor(own, FILE.succeeds), key: nextKey() };
-  await own.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob", times: 1 });
-  const first = inTheBackground(own, parts);
-  await until(async () => (await own.executions(parts.key)) === 1);
+  const parts = { body: await createJobBodyForFile(own, FILE.succeeds), key: nextKey() };
+  await own.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob", times: 1 });
+  const first = sendInBackground(own, parts);
+  await waitUntil(async () => (await own.countExecutions(parts.key)) === 1);
   first.disconnect();
   expect(await first.outcome).toBe("gone");
   const second = await own.call(operations.createMicJob, parts);
   expect([second.status, second.headers["idempotent-replayed"]]).toEqual([202, "true"]);
-  expect(await own.executions(parts.key)).toBe(1);
+  expect(await own.countExecutions(parts.key)).toBe(1);
 });
 
 test("a stored answer is the first one, whatever has become of the job since", async () => {
   const own = await serviceForTest();
-  const parts = { body: await jobBodyFor(own, FILE.succeeds), key: nextKey() };
+  const parts = { body: await createJobBodyForFile(own, FILE.succeeds), key: nextKey() };
   const first = await own.call(operations.createMicJob, parts);
   own.clock.advance(3_600_000);
   const replay = await own.call(operations.createMicJob, parts);
@@ -150,7 +155,7 @@ test("a stored answer is the first one, whatever has become of the job since", a
 
 test("a key is kept for 24 hours, and then forgotten", async () => {
   const own = await serviceForTest();
-  const parts = { body: await jobBodyFor(own, FILE.succeeds), key: nextKey() };
+  const parts = { body: await createJobBodyForFile(own, FILE.succeeds), key: nextKey() };
   const first = await own.call(operations.createMicJob, parts);
   own.clock.advance(24 * 3_600_000 - 1000);
   expect((await own.call(operations.createMicJob, parts)).text).toBe(first.text);
@@ -158,7 +163,7 @@ test("a key is kept for 24 hours, and then forgotten", async () => {
   const later = await own.call(operations.createMicJob, parts);
   expect(later.headers["idempotent-replayed"]).toBeUndefined();
   expect(later.status, later.text).toBe(202);
-  expect(at(dataOf(later), "id")).not.toBe(at(dataOf(first), "id"));
+  expect(valueAt(dataOf(later), "id")).not.toBe(valueAt(dataOf(first), "id"));
 });
 
 test("a refused command leaves its key free for the corrected one", async () => {
@@ -171,7 +176,7 @@ test("a refused command leaves its key free for the corrected one", async () => 
 });
 
 test("a replay is checked like any call: scope, token and query", async () => {
-  const parts = { body: await jobBodyFor(service(), FILE.succeeds), key: nextKey() };
+  const parts = { body: await createJobBodyForFile(service(), FILE.succeeds), key: nextKey() };
   expect((await service().call(operations.createMicJob, parts)).status).toBe(202);
   expectProblem(await service().call(operations.createMicJob, { ...parts, scopes: ["mic.jobs:read"] }), 403);
   expectProblem(

@@ -5,15 +5,15 @@ import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
-import { FILE, fileId, jobBody, oneInputOffer, registerInput, runJobToEnd } from "./work.ts";
+import { createJobBody, FILE, fileId, findOneInputOffer, registerInput, runJobToEnd } from "./work.ts";
 
 const service = serviceForFile();
 
 /** A file's id can be told by its looks; whether the workspace has another reference, only the service knows. */
-const noSuch = (inputKind: string): 400 | 422 => (inputKind === "M4_FILE" ? 400 : 422);
+const missingReferenceStatus = (inputKind: string): 400 | 422 => (inputKind === "M4_FILE" ? 400 : 422);
 
-const readInput = async (of: Service, inputId: string) =>
-  (await of.ok(operations.getMicPublicInput, { path: { inputId } })).data;
+const readInput = async (testService: Service, inputId: string) =>
+  (await testService.ok(operations.getMicPublicInput, { path: { inputId } })).data;
 
 covers(
   ["4.2/create-input", "4.2/get-input", "2.2/input-sha256"],
@@ -40,7 +40,7 @@ covers(
     const own = await serviceForTest();
     const input = await registerInput(own, FILE.waitsForScan);
     expect(input.state).toBe("WAITING_SCAN");
-    const body = jobBody(own, await oneInputOffer(own), input.id);
+    const body = createJobBody(own, await findOneInputOffer(own), input.id);
     expect(expectProblem(await own.call(operations.createMicJob, { body }), 409).code).toBe("INPUT_BEING_SCANNED");
     own.clock.advance(5_000);
     expect((await own.call(operations.createMicJob, { body })).status).toBe(202);
@@ -92,7 +92,10 @@ covers(
       expect(inputIds).not.toContain(data.id);
       for (const other of ["M4_FILE", "ACQUISITION", "DATASET_VERSION"].filter((kind) => kind !== inputKind)) {
         const wrong = { ...body, inputKind: other };
-        expectProblem(await service().call(operations.createMicPublicInput, { body: wrong }), noSuch(other));
+        expectProblem(
+          await service().call(operations.createMicPublicInput, { body: wrong }),
+          missingReferenceStatus(other),
+        );
       }
     }
     expect(kinds.sort()).toEqual(["ACQUISITION", "DATASET_VERSION"]);

@@ -3,16 +3,26 @@ import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { at, expectProblem, parseJson } from "./http.ts";
+import { expectProblem, parseJson, valueAt } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
-import { FILE, isTerminal, jobBody, last, listOffers, readJob, registerInput, submitJob, watchJob } from "./work.ts";
+import {
+  createJobBody,
+  FILE,
+  isTerminal,
+  last,
+  listOffers,
+  readJob,
+  registerInput,
+  submitJob,
+  watchJob,
+} from "./work.ts";
 
 const order: readonly string[] = ["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"];
 const stageOf = (job: Job, name: string) => job.stages.find(({ stage }) => stage === name);
 const finished = ["SUCCEEDED", "NOT_REQUIRED"];
 
 /** What must hold between two readings of one job, the earlier first. */
-function expectStep(before: Job, after: Job): void {
+function expectValidTransition(before: Job, after: Job): void {
   expect(after.resourceVersion).toBeGreaterThanOrEqual(before.resourceVersion);
   if (after.resourceVersion === before.resourceVersion) expect(after).toEqual(before);
   else expect(Date.parse(after.updatedAt)).toBeGreaterThanOrEqual(Date.parse(before.updatedAt));
@@ -27,12 +37,12 @@ function expectStep(before: Job, after: Job): void {
 }
 
 /** What must hold in every reading: stages in their order, none begun before those ahead of it are done. */
-function expectOrderly(job: Job): void {
+function expectStagesInOrder(job: Job): void {
   expect(job.processingState).toBe(job.state);
   expect(job.stages.map(({ stage }) => stage)).toEqual(order);
-  const open = job.stages.findIndex(({ state }) => !finished.includes(state));
-  const behind = open === -1 ? [] : job.stages.slice(open + 1);
-  for (const stage of behind) {
+  const firstUnfinished = job.stages.findIndex(({ state }) => !finished.includes(state));
+  const laterStages = firstUnfinished === -1 ? [] : job.stages.slice(firstUnfinished + 1);
+  for (const stage of laterStages) {
     expect(["PENDING", "NOT_REQUIRED", "CANCELLED"], JSON.stringify(job.stages)).toContain(stage.state);
     expect(stage.completedUnits).toBe(0);
   }
@@ -45,13 +55,17 @@ function expectOrderly(job: Job): void {
   expect(job.failure === null).toBe(job.state !== "FAILED");
 }
 
-async function watch(service: Service, file: number, until?: (job: Job) => boolean): Promise<readonly Job[]> {
+async function watchSubmittedJob(
+  service: Service,
+  file: number,
+  until?: (job: Job) => boolean,
+): Promise<readonly Job[]> {
   const { id } = await submitJob(service, file);
   const readings = await watchJob(service, id, until, { stepMs: 100 });
-  readings.forEach(expectOrderly);
+  readings.forEach(expectStagesInOrder);
   readings.slice(1).forEach((after, index) => {
     const before = readings[index];
-    if (before !== undefined) expectStep(before, after);
+    if (before !== undefined) expectValidTransition(before, after);
   });
   return readings;
 }
@@ -61,7 +75,7 @@ covers(
   "a job that succeeds passes through the nine stages in order, its units counting up",
   async () => {
     const service = await serviceForTest();
-    const readings = await watch(service, FILE.succeeds);
+    const readings = await watchSubmittedJob(service, FILE.succeeds);
     const done = last(readings);
     expect(done).toMatchObject({
       state: "SUCCEEDED",
@@ -77,18 +91,18 @@ covers(
       "SUCCEEDED",
     ]);
 
-    const ran = [
+    const startedStages = [
       ...new Set(
         readings.flatMap(({ stages }) => stages.filter(({ state }) => state === "RUNNING")).map(({ stage }) => stage),
       ),
     ];
-    const needed: readonly string[] = done.stages
+    const neededStages: readonly string[] = done.stages
       .filter(({ state }) => state === "SUCCEEDED")
       .map(({ stage }) => stage);
-    expect(ran).toEqual(needed);
-    expect(needed).toEqual(order.filter((name) => needed.includes(name)));
-    const churning = new Set(readings.map((job) => stageOf(job, "CHURN")?.completedUnits));
-    expect(churning.size).toBeGreaterThan(2);
+    expect(startedStages).toEqual(neededStages);
+    expect(neededStages).toEqual(order.filter((name) => neededStages.includes(name)));
+    const churnProgress = new Set(readings.map((job) => stageOf(job, "CHURN")?.completedUnits));
+    expect(churnProgress.size).toBeGreaterThan(2);
     for (const job of readings.slice(0, -1)) expect(job.outputDatasetVersionId).toBeNull();
   },
 );
@@ -113,29 +127,29 @@ covers(
   "a recipe that stops at FREEZE is served, after an earlier stop the rest is not required; each has its output",
   async () => {
     const service = await serviceForTest();
-    const stops = new Set<string>();
+    const stopStages = new Set<string>();
     for (const offer of await listOffers(service)) {
       const { stopAfterStage, inputs } = offer.recipe;
       if (inputs.length > 1) continue;
-      const body = jobBody(service, offer, (await registerInput(service, FILE.succeeds)).id);
-      const made = await service.call(operations.createMicJob, { body });
+      const body = createJobBody(service, offer, (await registerInput(service, FILE.succeeds)).id);
+      const submitted = await service.call(operations.createMicJob, { body });
       // Some offers are of what this workspace, or this file, does not fit.
-      if (made.status !== 202) continue;
-      const job = last(await watchJob(service, String(at(parseJson(made.text), "data", "id"))));
+      if (submitted.status !== 202) continue;
+      const job = last(await watchJob(service, String(valueAt(parseJson(submitted.text), "data", "id"))));
       expect(job.state).toBe("SUCCEEDED");
-      stops.add(stopAfterStage);
+      stopStages.add(stopAfterStage);
       const lastStage = stopAfterStage === "FREEZE" ? order.length - 1 : order.indexOf(stopAfterStage);
       const expected = order.map((name, index) => [name, index <= lastStage ? "SUCCEEDED" : "NOT_REQUIRED"]);
       expect(job.stages.map(({ stage, state }) => [stage, state])).toEqual(expected);
       expect(job.outputDatasetVersionId).toMatch(/^micdsv_/);
     }
-    expect(stops).toContain("FREEZE");
-    expect(stops.size).toBeGreaterThan(1);
+    expect(stopStages).toContain("FREEZE");
+    expect(stopStages.size).toBeGreaterThan(1);
   },
 );
 
 test("however far the clock jumps, the end is the same", async () => {
-  const ends = await Promise.all(
+  const finalJobs = await Promise.all(
     [50, 777, 3_600_000].map(async (stepMs) => {
       const service = await serviceForTest();
       const { id } = await submitJob(service, FILE.succeeds);
@@ -145,8 +159,8 @@ test("however far the clock jumps, the end is the same", async () => {
       return readJob(service, id);
     }),
   );
-  expect(ends[1]).toEqual(ends[0]);
-  expect(ends[2]).toEqual(ends[0]);
+  expect(finalJobs[1]).toEqual(finalJobs[0]);
+  expect(finalJobs[2]).toEqual(finalJobs[0]);
 });
 
 covers(
@@ -154,7 +168,7 @@ covers(
   "a job that fails at CHURN says that it may be retried",
   async () => {
     const service = await serviceForTest();
-    const failed = last(await watch(service, FILE.failsRetryably));
+    const failed = last(await watchSubmittedJob(service, FILE.failsRetryably));
     expect(failed.state).toBe("FAILED");
     expect(failed.failure?.retryable).toBe(true);
     expect(stageOf(failed, "CHURN")?.state).toBe("FAILED");
@@ -168,7 +182,7 @@ covers(
   "a job that fails for good at SIFT says what is wrong where",
   async () => {
     const service = await serviceForTest();
-    const failed = last(await watch(service, FILE.failsForGood));
+    const failed = last(await watchSubmittedJob(service, FILE.failsForGood));
     expect(failed.state).toBe("FAILED");
     expect(failed.failure?.retryable).toBe(false);
     expect(failed.failure?.fieldErrors.length).toBeGreaterThan(0);
@@ -182,7 +196,9 @@ covers(
   "a job waits for review, is approved after a minute, and goes on",
   async () => {
     const service = await serviceForTest();
-    const waiting = last(await watch(service, FILE.waitsForReview, ({ state }) => state === "WAITING_REVIEW"));
+    const waiting = last(
+      await watchSubmittedJob(service, FILE.waitsForReview, ({ state }) => state === "WAITING_REVIEW"),
+    );
     expect(waiting.reviewState).toBe("PENDING");
     expect(waiting.stages.some(({ state }) => state === "WAITING_REVIEW")).toBe(true);
     service.clock.advance(58_000);
@@ -196,7 +212,7 @@ covers(
 
 covers("3/job-state", "a job pauses at BLEND and stays so", async () => {
   const service = await serviceForTest();
-  const paused = last(await watch(service, FILE.pauses, ({ state }) => state === "PAUSED"));
+  const paused = last(await watchSubmittedJob(service, FILE.pauses, ({ state }) => state === "PAUSED"));
   expect(stageOf(paused, "REFINE")?.state).toBe("SUCCEEDED");
   expect(finished).not.toContain(stageOf(paused, "BLEND")?.state);
   expect(stageOf(paused, "CHURN")?.state).toBe("PENDING");

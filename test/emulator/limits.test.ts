@@ -49,7 +49,7 @@ covers(
 test("the rate holds in every minute, for malformed requests too, and not for the job-processing API", async () => {
   const service = await serviceForTest();
   const { workspaceId } = service.emulator;
-  const jobApi = () => service.call(operations.getMicPublicCapabilities, { query: { workspaceId } });
+  const callJobApi = () => service.call(operations.getMicPublicCapabilities, { query: { workspaceId } });
   await sendRequests(service, 600);
   service.clock.advance(60_000);
   const malformed = await Promise.all(
@@ -57,7 +57,7 @@ test("the rate holds in every minute, for malformed requests too, and not for th
   );
   const statuses = malformed.map(({ status }) => status);
   expect([countOf(statuses, 400), countOf(statuses, 429)]).toEqual([600, 10]);
-  expect((await jobApi()).status).toBe(200);
+  expect((await callJobApi()).status).toBe(200);
 });
 
 // Only Linux lets a client choose among the loopback addresses without setting them up.

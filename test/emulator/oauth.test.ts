@@ -3,19 +3,21 @@ import * as oauth from "oauth4webapi";
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { allScopes, operations } from "../operations.ts";
-import { type Answer, at, expectProblem, parseJson } from "./http.ts";
+import { type Answer, expectProblem, parseJson, valueAt } from "./http.ts";
 import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
 
 const service = serviceForFile();
-const form = (scope: string) => new URLSearchParams({ grant_type: "client_credentials", scope }).toString();
-const usageQuery = (of: Service) => ({ query: { workspaceId: of.emulator.workspaceId, window: "DAY" } });
+const tokenForm = (scope: string) => new URLSearchParams({ grant_type: "client_credentials", scope }).toString();
+const usageQuery = (testService: Service) => ({
+  query: { workspaceId: testService.emulator.workspaceId, window: "DAY" },
+});
 
 /** RFC 6749, section 5.2: JSON with `error`, never cached. */
 function expectOAuthError(answer: Answer, status: number, ...errors: readonly string[]): void {
   expect(answer.status, answer.text).toBe(status);
   expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
-  expect(errors).toContain(at(parseJson(answer.text), "error"));
-  expect(at(parseJson(answer.text), "access_token")).toBeUndefined();
+  expect(errors).toContain(valueAt(parseJson(answer.text), "error"));
+  expect(valueAt(parseJson(answer.text), "access_token")).toBeUndefined();
 }
 
 covers(
@@ -27,10 +29,10 @@ covers(
     expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
     expect(answer.headers["cache-control"]).toContain("no-store");
     const body = parseJson(answer.text);
-    expect(at(body, "token_type")).toMatch(/^bearer$/i);
-    expect(at(body, "expires_in")).toBeGreaterThan(0);
-    expect(at(body, "scope") ?? "mic.usage:read").toBe("mic.usage:read");
-    const headers = { authorization: `Bearer ${at(body, "access_token")}` };
+    expect(valueAt(body, "token_type")).toMatch(/^bearer$/i);
+    expect(valueAt(body, "expires_in")).toBeGreaterThan(0);
+    expect(valueAt(body, "scope") ?? "mic.usage:read").toBe("mic.usage:read");
+    const headers = { authorization: `Bearer ${valueAt(body, "access_token")}` };
     expect((await service().call(operations.getMicPublicUsage, { ...usageQuery(service()), headers })).status).toBe(
       200,
     );
@@ -39,10 +41,10 @@ covers(
 
 covers("5/token-form", "several scopes are parted by spaces, in any order", async () => {
   for (const scope of [allScopes.join(" "), [...allScopes].reverse().join(" ")]) {
-    const answer = await service().requestToken(form(scope));
+    const answer = await service().requestToken(tokenForm(scope));
     expect(answer.status).toBe(200);
     expect(
-      String(at(parseJson(answer.text), "scope") ?? scope)
+      String(valueAt(parseJson(answer.text), "scope") ?? scope)
         .split(" ")
         .sort(),
     ).toEqual(allScopes);
@@ -50,8 +52,10 @@ covers("5/token-form", "several scopes are parted by spaces, in any order", asyn
 });
 
 test("every request gives a token of its own", async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => service().requestToken(form("mic.usage:read"))));
-  expect(new Set(answers.map(({ text }) => at(parseJson(text), "access_token"))).size).toBe(20);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => service().requestToken(tokenForm("mic.usage:read"))),
+  );
+  expect(new Set(answers.map(({ text }) => valueAt(parseJson(text), "access_token"))).size).toBe(20);
 });
 
 covers("5/token-basic", "wrong, missing and malformed client credentials are refused as invalid_client", async () => {
@@ -68,13 +72,13 @@ covers("5/token-basic", "wrong, missing and malformed client credentials are ref
     `Bearer ${Buffer.from(`${clientId}:x`).toString("base64")}`,
   ];
   for (const authorization of wrong) {
-    const answer = await service().requestToken(form("mic.usage:read"), { authorization });
+    const answer = await service().requestToken(tokenForm("mic.usage:read"), { authorization });
     expectOAuthError(answer, 401, "invalid_client");
     expect(answer.headers["www-authenticate"]).toMatch(/^Basic\b/);
   }
-  const none = await service().requestToken(form("mic.usage:read"), { authorization: undefined });
+  const none = await service().requestToken(tokenForm("mic.usage:read"), { authorization: undefined });
   expectOAuthError(none, 401, "invalid_client");
-  const inBody = `${form("mic.usage:read")}&client_id=${clientId}&client_secret=${encodeURIComponent(clientSecret)}`;
+  const inBody = `${tokenForm("mic.usage:read")}&client_id=${clientId}&client_secret=${encodeURIComponent(clientSecret)}`;
   expectOAuthError(
     await service().requestToken(inBody, { authorization: undefined }),
     401,
@@ -105,12 +109,12 @@ covers("5/token-form", "another content type is refused", async () => {
   const json = JSON.stringify({ grant_type: "client_credentials", scope: "mic.usage:read" });
   for (const [body, type] of [
     [json, "application/json"],
-    [form("mic.usage:read"), "text/plain"],
-    [form("mic.usage:read"), undefined],
+    [tokenForm("mic.usage:read"), "text/plain"],
+    [tokenForm("mic.usage:read"), undefined],
   ] as const)
     expectOAuthError(await service().requestToken(body, { "content-type": type }), 400, "invalid_request");
   const withCharset = { "content-type": "application/x-www-form-urlencoded; charset=UTF-8" };
-  expect((await service().requestToken(form("mic.usage:read"), withCharset)).status).toBe(200);
+  expect((await service().requestToken(tokenForm("mic.usage:read"), withCharset)).status).toBe(200);
 });
 
 covers("5/token-endpoint", "only POST asks for a token", async () => {
@@ -124,20 +128,20 @@ covers("5/token-endpoint", "only POST asks for a token", async () => {
 
 covers("5/token-renewed", "a token works until it expires; then a new one is to be had", async () => {
   const own = await serviceForTest();
-  const request = async () => {
-    const body = parseJson((await own.requestToken(form("mic.usage:read"))).text);
-    return { token: String(at(body, "access_token")), lifeMs: Number(at(body, "expires_in")) * 1000 };
+  const requestExpiringToken = async () => {
+    const body = parseJson((await own.requestToken(tokenForm("mic.usage:read"))).text);
+    return { token: String(valueAt(body, "access_token")), lifeMs: Number(valueAt(body, "expires_in")) * 1000 };
   };
-  const use = (token: string) =>
+  const callWithToken = (token: string) =>
     own.call(operations.getMicPublicUsage, { ...usageQuery(own), headers: { authorization: `Bearer ${token}` } });
-  const first = await request();
+  const first = await requestExpiringToken();
   own.clock.advance(first.lifeMs - 1000);
-  expect((await use(first.token)).status).toBe(200);
+  expect((await callWithToken(first.token)).status).toBe(200);
   own.clock.advance(1001);
-  const expired = await use(first.token);
+  const expired = await callWithToken(first.token);
   expectProblem(expired, 401);
   expect(expired.headers["www-authenticate"]).toMatch(/^Bearer\b.*error="invalid_token"/);
-  expect((await use((await request()).token)).status).toBe(200);
+  expect((await callWithToken((await requestExpiringToken()).token)).status).toBe(200);
 });
 
 covers("5/secret-stays-in-server", "the secret is no token, and no answer repeats it", async () => {
@@ -194,5 +198,5 @@ covers("5/token-basic", "credentials of odd characters work as they stand and fo
     basic(credentials.clientId, credentials.clientSecret),
     basic(encode(credentials.clientId), encode(credentials.clientSecret)),
   ])
-    expect((await own.requestToken(form("mic.usage:read"), { authorization })).status).toBe(200);
+    expect((await own.requestToken(tokenForm("mic.usage:read"), { authorization })).status).toBe(200);
 });

@@ -9,7 +9,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, onTestFinished, test } from "vitest";
 import { covers } from "../covers.ts";
 import { operations, playgroundOperations } from "../operations.ts";
-import { at, parseJson } from "./http.ts";
+import { parseJson, valueAt } from "./http.ts";
 import { serviceForFile } from "./service.ts";
 
 const service = serviceForFile();
@@ -18,8 +18,8 @@ const keysOf = (value: unknown): readonly string[] => Object.keys(Object(value))
 
 /** Follows `$ref` within the document, as far as it goes. */
 function resolve(root: unknown, value: unknown): unknown {
-  const ref = at(value, "$ref");
-  return typeof ref === "string" ? resolve(root, at(root, ...ref.replace(/^#\//, "").split("/"))) : value;
+  const ref = valueAt(value, "$ref");
+  return typeof ref === "string" ? resolve(root, valueAt(root, ...ref.replace(/^#\//, "").split("/"))) : value;
 }
 
 covers(["4.1/openapi", "9/playground-document-version"], "OpenAPI 3.1.1, document version 1.0.0", async () => {
@@ -30,46 +30,46 @@ covers(["4.1/openapi", "9/playground-document-version"], "OpenAPI 3.1.1, documen
 });
 
 test("its server is the base URL that the document was read from, whatever path that has", async () => {
-  const [server, ...others] = [at(await document(), "servers")].flat();
+  const [server, ...others] = [valueAt(await document(), "servers")].flat();
   expect(others).toEqual([]);
   for (const baseUrl of ["http://127.0.0.1:8080", "https://gate.example/mic", "https://gate.example/a/b"]) {
     const readFrom = baseUrl + operations.getPlaygroundOpenApi.path;
     // As OpenAPI 3.1 resolves it: against the document's own address. Paths begin with the slash that it ends with.
-    expect(new URL(String(at(server, "url")), readFrom).href).toBe(`${baseUrl}/`);
+    expect(new URL(String(valueAt(server, "url")), readFrom).href).toBe(`${baseUrl}/`);
   }
 });
 
 covers(["4.1/operation-ids", "5/playground-anonymous"], "operation ids, and empty security", async () => {
   const root = await document();
   for (const { id, path } of playgroundOperations) {
-    const operation = at(root, "paths", path, "get");
-    expect(at(operation, "operationId")).toBe(id);
-    expect(at(operation, "security") ?? at(root, "security")).toEqual([]);
-    expect(keysOf(at(root, "paths", path)).filter((name) => name !== "parameters")).toEqual(["get"]);
+    const operation = valueAt(root, "paths", path, "get");
+    expect(valueAt(operation, "operationId")).toBe(id);
+    expect(valueAt(operation, "security") ?? valueAt(root, "security")).toEqual([]);
+    expect(keysOf(valueAt(root, "paths", path)).filter((name) => name !== "parameters")).toEqual(["get"]);
   }
 });
 
 covers("4.1/error-statuses", "the answers of each endpoint, and no 502 on the document itself", async () => {
   const root = await document();
-  const answersOf = (path: string) => keysOf(at(root, "paths", path, "get", "responses"));
+  const responseKeys = (path: string) => keysOf(valueAt(root, "paths", path, "get", "responses"));
   const upstream = ["200", "400", "403", "429", "502", "default"];
-  expect(answersOf(operations.listPlaygroundStates.path)).toEqual(upstream);
-  expect(answersOf(operations.listPlaygroundDistricts.path)).toEqual(upstream);
-  expect(answersOf(operations.getPlaygroundOpenApi.path)).toEqual(["200", "400", "403", "429"]);
+  expect(responseKeys(operations.listPlaygroundStates.path)).toEqual(upstream);
+  expect(responseKeys(operations.listPlaygroundDistricts.path)).toEqual(upstream);
+  expect(responseKeys(operations.getPlaygroundOpenApi.path)).toEqual(["200", "400", "403", "429"]);
 });
 
 covers("7.1/retry-after", "429 is described with Retry-After, an integer >= 1", async () => {
   const root = await document();
   for (const { path } of playgroundOperations) {
-    const tooMany = resolve(root, at(root, "paths", path, "get", "responses", "429"));
-    const header = resolve(root, at(tooMany, "headers", "Retry-After"));
-    expect(at(header, "schema")).toMatchObject({ type: "integer", minimum: 1 });
+    const rateLimited = resolve(root, valueAt(root, "paths", path, "get", "responses", "429"));
+    const header = resolve(root, valueAt(rateLimited, "headers", "Retry-After"));
+    expect(valueAt(header, "schema")).toMatchObject({ type: "integer", minimum: 1 });
   }
 });
 
 covers(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, and required", async () => {
   const root = await document();
-  const parametersOf = (path: string) => at(root, "paths", path, "get", "parameters") ?? [];
+  const parametersOf = (path: string) => valueAt(root, "paths", path, "get", "parameters") ?? [];
   expect(parametersOf(operations.listPlaygroundStates.path)).toEqual([]);
   expect(parametersOf(operations.getPlaygroundOpenApi.path)).toEqual([]);
   const [state, ...others] = [parametersOf(operations.listPlaygroundDistricts.path)].flat();
@@ -79,13 +79,13 @@ covers(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, 
 
 covers(["2.1/state-counts", "2.1/district-mandal-count"], "counts are >= 0, and have no other bound", async () => {
   const root = await document();
-  const countsIn = (value: unknown): readonly unknown[] =>
+  const countSchemas = (value: unknown): readonly unknown[] =>
     typeof value !== "object" || value === null
       ? []
       : Object.entries(value).flatMap(([name, part]) =>
-          /^(district|mandal)Count$/.test(name) && at(part, "type") !== undefined ? [part] : countsIn(part),
+          /^(district|mandal)Count$/.test(name) && valueAt(part, "type") !== undefined ? [part] : countSchemas(part),
         );
-  const counts = countsIn({ paths: root.paths, components: at(root, "components") });
+  const counts = countSchemas({ paths: root.paths, components: valueAt(root, "components") });
   expect(counts.length).toBeGreaterThanOrEqual(3);
   for (const count of counts) expect(count).toEqual({ type: "integer", minimum: 0 });
 });
@@ -103,8 +103,8 @@ test("what the endpoints answer fits the document's schemas", async () => {
   for (const [path, query, status] of answers) {
     const answer = await service().send({ path: path + query });
     expect(answer.status).toBe(Number(status));
-    const response = at(root, "paths", path, "get", "responses", status);
-    const schema = at(resolve(root, response), "content", "application/json", "schema");
+    const response = valueAt(root, "paths", path, "get", "responses", status);
+    const schema = valueAt(resolve(root, response), "content", "application/json", "schema");
     const local = JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#', '"$ref":"mic:document#'));
     const valid = ajv.compile(local);
     expect(valid(parseJson(answer.text)), JSON.stringify(valid.errors)).toBe(true);
@@ -123,5 +123,5 @@ test("redocly finds nothing wrong with it", { timeout: 30_000 }, async () => {
     env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },
   });
   const { stdout } = await lint;
-  expect(at(JSON.parse(stdout), "problems")).toEqual([]);
+  expect(valueAt(JSON.parse(stdout), "problems")).toEqual([]);
 });

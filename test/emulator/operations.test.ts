@@ -2,12 +2,12 @@
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { jobOperations, operations, playgroundOperations, rows } from "../operations.ts";
-import { example, worldFor } from "./example.ts";
-import { at, expectPlaygroundError, expectProblem, parseJson } from "./http.ts";
+import { createRequest, exampleDataForFile } from "./example.ts";
+import { expectPlaygroundError, expectProblem, parseJson, valueAt } from "./http.ts";
 import { nextKey, serviceForFile } from "./service.ts";
 
 const service = serviceForFile();
-const world = worldFor(service);
+const exampleData = exampleDataForFile(service);
 
 test("the hand-written table has the contract's 18 operations", () => {
   expect(playgroundOperations).toHaveLength(3);
@@ -19,7 +19,7 @@ for (const operation of rows)
     ["2.1/closed-objects", "2.2/closed-objects", "2.2/all-fields-required"],
     `${operation.id} succeeds with its status and body; its refusal is JSON, too`,
     async () => {
-      const parts = await example(await world(), operation.id);
+      const parts = await createRequest(await exampleData(), operation.id);
       const { status, text, headers } = await service().call(operation, parts);
       expect(status, text).toBe(operation.success);
       expect(headers["content-type"]).toBe(operation.answer ? "application/json" : "application/octet-stream");
@@ -62,11 +62,11 @@ covers(
 test("a job, however it is answered, carries its version as a strong ETag", async () => {
   const answers = await Promise.all(
     (["createMicJob", "getMicJob", "retryMicJob"] as const).map(async (id) =>
-      service().call(operations[id], await example(await world(), id)),
+      service().call(operations[id], await createRequest(await exampleData(), id)),
     ),
   );
   for (const answer of answers)
-    expect(answer.headers["etag"]).toBe(`"${at(parseJson(answer.text), "data", "resourceVersion")}"`);
+    expect(answer.headers["etag"]).toBe(`"${valueAt(parseJson(answer.text), "data", "resourceVersion")}"`);
 });
 
 test("a created resource is read back as it was answered", async () => {
@@ -78,11 +78,11 @@ test("a created resource is read back as it was answered", async () => {
     ["requestMicSharedFileProcessing", "getMicSharedFileProcessingRequest", "requestId"],
   ] as const;
   for (const [create, read, name] of pairs) {
-    const parts = await example(await world(), create);
-    const made = parseJson((await service().call(operations[create], parts)).text);
-    const id = String(at(made, "data", "id"));
+    const parts = await createRequest(await exampleData(), create);
+    const createdResource = parseJson((await service().call(operations[create], parts)).text);
+    const id = String(valueAt(createdResource, "data", "id"));
     const found = parseJson((await service().call(operations[read], { path: { [name]: id } })).text);
-    expect(at(found, "data"), create).toEqual(at(made, "data"));
+    expect(valueAt(found, "data"), create).toEqual(valueAt(createdResource, "data"));
   }
 });
 
@@ -91,7 +91,7 @@ covers(
   "every other method is refused: 405 with those allowed, the playground's 400",
   async () => {
     for (const operation of [...playgroundOperations, ...jobOperations]) {
-      const { path = {} } = await example(await world(), operation.id);
+      const { path = {} } = await createRequest(await exampleData(), operation.id);
       for (const method of ["PUT", "PATCH", "DELETE"] as const) {
         const answer = await service().send({
           method,
@@ -151,7 +151,7 @@ test("a workspace that is not the caller's is refused", async () => {
     "createMicJob",
     "requestMicSharedFileProcessing",
   ] as const) {
-    const parts = await example(await world(), id);
+    const parts = await createRequest(await exampleData(), id);
     const text = JSON.stringify(parts).replaceAll(service().emulator.workspaceId, "micws_another");
     expectProblem(await service().call(operations[id], JSON.parse(text)), 403);
   }
@@ -159,7 +159,7 @@ test("a workspace that is not the caller's is refused", async () => {
 
 test("HEAD answers as GET does, without a body", async () => {
   for (const operation of [...playgroundOperations, ...jobOperations].filter(({ method }) => method === "GET")) {
-    const { path, query } = await example(await world(), operation.id);
+    const { path, query } = await createRequest(await exampleData(), operation.id);
     const parts = { ...(path && { path }), ...(query && { query }) };
     const get = await service().call(operation, parts);
     const head = await service().call(operation, { ...parts, method: "HEAD" });

@@ -2,32 +2,37 @@
 import { expect } from "vitest";
 import { covers } from "../covers.ts";
 import { operations, type PostId } from "../operations.ts";
-import { example, worldFor } from "./example.ts";
-import { at, expectProblem } from "./http.ts";
+import { createRequest, exampleDataForFile } from "./example.ts";
+import { expectProblem, valueAt } from "./http.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
-import { FILE, oneInputOffer, processingBody, registerInput } from "./work.ts";
+import { createProcessingBody, FILE, findOneInputOffer, registerInput } from "./work.ts";
 
 const service = serviceForFile();
-const world = worldFor(service);
+const exampleData = exampleDataForFile(service);
 const hex = "0123456789abcdef0123456789abcdef";
 
-async function post(id: PostId, change: Readonly<Record<string, unknown>>, key = nextKey()) {
-  const parts = await example(await world(), id);
+async function postWithChange(id: PostId, change: Readonly<Record<string, unknown>>, key = nextKey()) {
+  const parts = await createRequest(await exampleData(), id);
   return service().call(operations[id], { ...parts, key, body: { ...Object(parts.body), ...change } });
 }
 
 /** Refused at this field, without effect. */
-async function refuses(id: PostId, pointer: string, change: Readonly<Record<string, unknown>>, status: 409 | 422) {
+async function expectRefusal(
+  id: PostId,
+  pointer: string,
+  change: Readonly<Record<string, unknown>>,
+  status: 409 | 422,
+) {
   const key = nextKey();
-  const { fieldErrors } = expectProblem(await post(id, change, key), status);
+  const { fieldErrors } = expectProblem(await postWithChange(id, change, key), status);
   expect(fieldErrors.map((one) => one.pointer).filter((one) => one.startsWith(pointer))).not.toEqual([]);
-  expect(await service().executions(key)).toBe(0);
+  expect(await service().countExecutions(key)).toBe(0);
 }
 
 covers("4.2/input-reference-file", "an M4_FILE refers to an owned file by devfile_ or devsignfile_", async () => {
   for (const id of service().emulator.fileIds) expect(id).toMatch(/^dev(sign)?file_.+/);
   for (const referenceId of ["devfile_", "devfile_of-another", "devsignfile_of-another"])
-    await refuses("createMicPublicInput", "/referenceId", { referenceId }, 422);
+    await expectRefusal("createMicPublicInput", "/referenceId", { referenceId }, 422);
 });
 
 covers(
@@ -35,34 +40,36 @@ covers(
   "a recipe that is not offered, an input that is not there",
   async () => {
     for (const id of ["createMicJob", "requestMicSharedFileProcessing"] as const)
-      await refuses(id, "/recipeVersionId", { recipeVersionId: `micrecipev_${hex}` }, 422);
-    await refuses("requestMicSharedFileProcessing", "/inputId", { inputId: `micinput_${hex}` }, 422);
+      await expectRefusal(id, "/recipeVersionId", { recipeVersionId: `micrecipev_${hex}` }, 422);
+    await expectRefusal("requestMicSharedFileProcessing", "/inputId", { inputId: `micinput_${hex}` }, 422);
   },
 );
 
 covers("4.2/job-input-binding-owned", "an input that is not the workspace's is refused", async () => {
-  const port = at((await example(await world(), "createMicJob")).body, "inputBindings", 0, "port");
+  const port = valueAt((await createRequest(await exampleData(), "createMicJob")).body, "inputBindings", 0, "port");
   for (const inputId of [`micinput_${hex}`, "a", "a".repeat(128)])
-    await refuses("createMicJob", "/inputBindings/0/inputId", { inputBindings: [{ port, inputId }] }, 422);
+    await expectRefusal("createMicJob", "/inputBindings/0/inputId", { inputBindings: [{ port, inputId }] }, 422);
 });
 
 covers("9/recipe-version-hash-current", "a recipeVersionHash that is not the current one", async () => {
-  const { versionHash } = (await world()).offer.recipe;
+  const { versionHash } = (await exampleData()).offer.recipe;
   const recipeVersionHash = (versionHash.startsWith("0") ? "1" : "0") + versionHash.slice(1);
-  await refuses("requestMicSharedFileProcessing", "/recipeVersionHash", { recipeVersionHash }, 409);
+  await expectRefusal("requestMicSharedFileProcessing", "/recipeVersionHash", { recipeVersionHash }, 409);
 });
 
-const instant = (offsetMs: number) => new Date(service().clock.now() + offsetMs).toISOString();
+const toInstant = (offsetMs: number) => new Date(service().clock.now() + offsetMs).toISOString();
 
 covers("4.2/processing-request-expires-at", "expiresAt has up to six fractional digits", async () => {
-  const second = instant(3_600_000).slice(0, 19);
+  const second = toInstant(3_600_000).slice(0, 19);
   for (const fraction of ["", ".1", ".123", ".123456"])
-    expect((await post("requestMicSharedFileProcessing", { expiresAt: `${second}${fraction}Z` })).status).toBe(201);
+    expect(
+      (await postWithChange("requestMicSharedFileProcessing", { expiresAt: `${second}${fraction}Z` })).status,
+    ).toBe(201);
 });
 
 covers("4.2/processing-request-expires-in-future", "expiresAt is in the future", async () => {
-  for (const expiresAt of [instant(0), instant(-1), "1970-01-01T00:00:00Z"])
-    await refuses("requestMicSharedFileProcessing", "/expiresAt", { expiresAt }, 422);
+  for (const expiresAt of [toInstant(0), toInstant(-1), "1970-01-01T00:00:00Z"])
+    await expectRefusal("requestMicSharedFileProcessing", "/expiresAt", { expiresAt }, 422);
 });
 
 covers(
@@ -70,26 +77,26 @@ covers(
   "expiresAt is within the expiry of file and recipe",
   async () => {
     const own = await serviceForTest();
-    const [offer, input] = await Promise.all([oneInputOffer(own), registerInput(own, FILE.succeeds)]);
+    const [offer, input] = await Promise.all([findOneInputOffer(own), registerInput(own, FILE.succeeds)]);
     const approved = [offer.expiresAt, input.expiresAt ?? offer.expiresAt].map((one) => Date.parse(one));
     const untilMs = Math.min(...approved);
     own.clock.advance(untilMs - own.clock.now() - 3_600_000);
     const requestPermission = (expiresAtMs: number) =>
       own.call(operations.requestMicSharedFileProcessing, {
-        body: { ...processingBody(own, offer, input.id), expiresAt: new Date(expiresAtMs).toISOString() },
+        body: { ...createProcessingBody(own, offer, input.id), expiresAt: new Date(expiresAtMs).toISOString() },
       });
     expect((await requestPermission(untilMs - 1)).status).toBe(201);
-    for (const late of [untilMs + 1, untilMs + 1000, Date.parse("9999-12-31T23:59:59Z")])
-      expect(expectProblem(await requestPermission(late), 422).fieldErrors.map(({ pointer }) => pointer)).toEqual([
+    for (const tooLate of [untilMs + 1, untilMs + 1000, Date.parse("9999-12-31T23:59:59Z")])
+      expect(expectProblem(await requestPermission(tooLate), 422).fieldErrors.map(({ pointer }) => pointer)).toEqual([
         "/expiresAt",
       ]);
   },
 );
 
 covers("7.2/bounds-refused", "a body with many faults is refused with all of them, at most 100", async () => {
-  const two = expectProblem(await post("retryMicJob", { retryMode: "NEVER", reason: "" }), 400);
+  const two = expectProblem(await postWithChange("retryMicJob", { retryMode: "NEVER", reason: "" }), 400);
   expect([...new Set(two.fieldErrors.map(({ pointer }) => pointer))].sort()).toEqual(["/reason", "/retryMode"]);
   const inputBindings = Array.from({ length: 400 }, () => ({ port: "", inputId: "" }));
-  const many = expectProblem(await post("createMicJob", { inputBindings }), 400);
+  const many = expectProblem(await postWithChange("createMicJob", { inputBindings }), 400);
   expect(many.fieldErrors.length).toBeLessThanOrEqual(100);
 });

@@ -17,19 +17,19 @@ interface Page {
 type ReadPage = (query: { limit?: number; cursor?: string }) => Promise<Page>;
 
 const jobPages =
-  (of: Service): ReadPage =>
+  (testService: Service): ReadPage =>
   async (query) => {
-    const { data, page } = await of.ok(operations.listMicJobs, {
-      query: { workspaceId: of.emulator.workspaceId, ...query },
+    const { data, page } = await testService.ok(operations.listMicJobs, {
+      query: { workspaceId: testService.emulator.workspaceId, ...query },
     });
     return { ids: data.map(({ id }) => id), ...page };
   };
 
 const recipePages =
-  (of: Service, sort: { sort?: string } = {}): ReadPage =>
+  (testService: Service, sort: { sort?: string } = {}): ReadPage =>
   async (query) => {
-    const { data, page } = await of.ok(operations.listMicExecutableRecipes, {
-      query: { workspaceId: of.emulator.workspaceId, ...sort, ...query },
+    const { data, page } = await testService.ok(operations.listMicExecutableRecipes, {
+      query: { workspaceId: testService.emulator.workspaceId, ...sort, ...query },
     });
     return { ids: data.map(({ recipe }) => recipe.versionId), ...page };
   };
@@ -38,7 +38,7 @@ const recipePages =
 async function readAll(
   read: ReadPage,
   limits: readonly number[],
-  between?: () => Promise<unknown>,
+  betweenPages?: () => Promise<unknown>,
 ): Promise<readonly Page[]> {
   const pages: Page[] = [];
   let cursor: string | undefined;
@@ -50,7 +50,7 @@ async function readAll(
     if (page.nextCursor === null) return pages;
     expect(page.ids.length).toBe(limit ?? page.ids.length);
     cursor = page.nextCursor;
-    await between?.();
+    await betweenPages?.();
   }
   throw new Error("the pages never end");
 }
@@ -126,8 +126,8 @@ test("a cursor that was tampered with is refused", async () => {
   const cursor = String(nextCursor);
   const middle = Math.floor(cursor.length / 2);
   const flipped = cursor.slice(0, middle) + (cursor[middle] === "A" ? "B" : "A") + cursor.slice(middle + 1);
-  for (const bad of [flipped, cursor.slice(1), `${cursor}A`, cursor.slice(0, middle)]) {
-    const query = { workspaceId: service().emulator.workspaceId, cursor: bad };
+  for (const invalidCursor of [flipped, cursor.slice(1), `${cursor}A`, cursor.slice(0, middle)]) {
+    const query = { workspaceId: service().emulator.workspaceId, cursor: invalidCursor };
     expectProblem(await service().call(operations.listMicJobs, { query }), 400);
   }
 });

@@ -3,10 +3,10 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import type { RecipeParameters } from "../../src/contract/recipes.ts";
-import { at } from "./http.ts";
+import { valueAt } from "./http.ts";
 
 /** Judges values by a definition and its references; nothing is fetched. */
-export function judge({
+export function compileValidator({
   definition,
   references,
 }: Pick<RecipeParameters, "definition" | "references">): ValidateFunction {
@@ -16,42 +16,46 @@ export function judge({
 }
 
 /** The smallest value that the schema describes, in the few keywords that recipes use. */
-export function makeValue(parameters: Pick<RecipeParameters, "definition" | "references">): unknown {
-  const make = (schema: unknown): unknown => {
-    const ref = at(schema, "$ref");
-    if (typeof ref === "string") return make(resolveReference(parameters, ref));
+export function createValue(parameters: Pick<RecipeParameters, "definition" | "references">): unknown {
+  const createFrom = (schema: unknown): unknown => {
+    const ref = valueAt(schema, "$ref");
+    if (typeof ref === "string") return createFrom(resolveReference(parameters, ref));
     for (const keyword of ["const", "examples", "enum"] as const) {
-      const given = at(schema, keyword);
-      if (given !== undefined) return keyword === "const" ? given : at(given, 0);
+      const value = valueAt(schema, keyword);
+      if (value !== undefined) return keyword === "const" ? value : valueAt(value, 0);
     }
-    switch ([at(schema, "type")].flat()[0]) {
+    switch ([valueAt(schema, "type")].flat()[0]) {
       case "object":
-        return Object.fromEntries(requiredNames(schema).map((name) => [name, make(at(schema, "properties", name))]));
+        return Object.fromEntries(
+          requiredNames(schema).map((name) => [name, createFrom(valueAt(schema, "properties", name))]),
+        );
       case "array":
-        return Array.from({ length: Number(at(schema, "minItems") ?? 0) }, () => make(at(schema, "items")));
+        return Array.from({ length: Number(valueAt(schema, "minItems") ?? 0) }, () =>
+          createFrom(valueAt(schema, "items")),
+        );
       case "string":
-        return makeText(schema);
+        return createText(schema);
       case "boolean":
         return true;
       case "integer":
       case "number":
-        return Number(at(schema, "minimum") ?? at(schema, "maximum") ?? 1);
+        return Number(valueAt(schema, "minimum") ?? valueAt(schema, "maximum") ?? 1);
       default:
         return null;
     }
   };
-  return make(parameters.definition);
+  return createFrom(parameters.definition);
 }
 
-function makeText(schema: unknown): string {
-  const pattern = at(schema, "pattern");
-  if (typeof pattern !== "string") return "a".repeat(Number(at(schema, "minLength") ?? 1));
+function createText(schema: unknown): string {
+  const pattern = valueAt(schema, "pattern");
+  if (typeof pattern !== "string") return "a".repeat(Number(valueAt(schema, "minLength") ?? 1));
   const [text = ""] = fc.sample(fc.stringMatching(new RegExp(pattern)), { numRuns: 1, seed: 1 });
   return text;
 }
 
 export function requiredNames(schema: unknown): readonly string[] {
-  const required = at(schema, "required");
+  const required = valueAt(schema, "required");
   return Array.isArray(required) ? required.map(String) : [];
 }
 
@@ -65,5 +69,5 @@ function resolveReference(
     .split("/")
     .slice(1)
     .map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"));
-  return at(root, ...steps);
+  return valueAt(root, ...steps);
 }

@@ -11,11 +11,11 @@ const service = serviceForFile();
 const base = "/api/svc/core/developers/playground/v1";
 const INVALID = "INVALID_PLAYGROUND_REQUEST";
 
-const get = (path: string) => {
+const getPath = (path: string) => {
   service().clock.advance(1000);
   return service().send({ path: base + path });
 };
-const districts = (state: string) => {
+const listDistricts = (state: string) => {
   service().clock.advance(1000);
   return service().ok(operations.listPlaygroundDistricts, { query: { state } });
 };
@@ -26,7 +26,7 @@ test("36 states with 784 districts, and each district list adds up to its state"
   expect(states.reduce((sum, { districtCount }) => sum + districtCount, 0)).toBe(784);
   expect(new Set(states.map(({ code }) => code)).size).toBe(36);
   for (const state of states) {
-    const answer = await districts(state.code);
+    const answer = await listDistricts(state.code);
     const mandals = answer.districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
     expect([answer.state, answer.districts.length, mandals]).toEqual([
       state.name,
@@ -44,9 +44,9 @@ test("figures an analyst would ask for", async () => {
     districtCount: 33,
     mandalCount: 621,
   });
-  const telangana = await districts("TG");
+  const telangana = await listDistricts("TG");
   expect(telangana.districts).toContainEqual({ code: "516", name: "Nizamabad", mandalCount: 33 });
-  const goa = await districts("GA");
+  const goa = await listDistricts("GA");
   expect(goa.districts.map(({ name, mandalCount }) => `${name} ${mandalCount}`).sort()).toEqual([
     "Kushavati 4",
     "North Goa 5",
@@ -55,8 +55,8 @@ test("figures an analyst would ask for", async () => {
 });
 
 covers("4.1/state-uppercased", "lowercase and mixed codes mean the same state", async () => {
-  const expected = await districts("TG");
-  for (const state of ["tg", "Tg", "tG"]) expect(await districts(state)).toEqual(expected);
+  const expected = await listDistricts("TG");
+  for (const state of ["tg", "Tg", "tG"]) expect(await listDistricts(state)).toEqual(expected);
 });
 
 covers("4.1/state-required", "exactly two ASCII letters are a state code, nothing else is", async () => {
@@ -69,7 +69,7 @@ covers("4.1/state-required", "exactly two ASCII letters are a state code, nothin
         fc.stringMatching(/^[A-Za-z]{2}$/),
       ),
       async (state) => {
-        const answer = await get(`/geo/districts?state=${encodeURIComponent(state)}`);
+        const answer = await getPath(`/geo/districts?state=${encodeURIComponent(state)}`);
         if (!/^[A-Za-z]{2}$/.test(state)) return expectPlaygroundError(answer, 400, INVALID);
         if (known.has(state.toUpperCase())) expect(answer.status).toBe(200);
         else expectPlaygroundError(answer, 400, INVALID);
@@ -88,7 +88,7 @@ covers("7.1/invalid-request", "a body is not supported", async () => {
 });
 
 covers("5/playground-anonymous", "credentials make no difference", async () => {
-  const plain = await get("/geo/states");
+  const plain = await getPath("/geo/states");
   for (const authorization of ["Bearer nonsense", "Basic !!!", ""]) {
     const answer = await service().send({ path: `${base}/geo/states`, headers: { authorization } });
     expect([answer.status, answer.text]).toEqual([200, plain.text]);
@@ -109,12 +109,12 @@ covers(
     ] as const;
     for (const [status, value] of rows) {
       for (const operation of [operations.listPlaygroundStates, operations.listPlaygroundDistricts]) {
-        await own.fault({ kind: "status", status }, { operationId: operation.id, times: 1 });
+        await own.injectFault({ kind: "status", status }, { operationId: operation.id, times: 1 });
         const answer = await own.call(operation, operation.id.endsWith("Districts") ? { query: { state: "TG" } } : {});
         expectPlaygroundError(answer, status, value);
       }
     }
-    await own.fault({ kind: "status", status: 403 }, { operationId: "getPlaygroundOpenApi", times: 1 });
+    await own.injectFault({ kind: "status", status: 403 }, { operationId: "getPlaygroundOpenApi", times: 1 });
     expectPlaygroundError(await own.call(operations.getPlaygroundOpenApi), 403, "PLAYGROUND_REQUEST_DENIED");
   },
 );

@@ -3,17 +3,17 @@ import { expect, test } from "vitest";
 import type { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { at, expectProblem, parseJson } from "./http.ts";
+import { expectProblem, parseJson, valueAt } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
-import { FILE, jobBody, last, oneInputOffer, processingBody, registerInput } from "./work.ts";
+import { createJobBody, createProcessingBody, FILE, findOneInputOffer, last, registerInput } from "./work.ts";
 
 async function requestProcessing(
   service: Service,
   change: Readonly<Record<string, unknown>> = {},
 ): Promise<ProcessingRequest> {
-  const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
+  const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
   const { data } = await service.ok(operations.requestMicSharedFileProcessing, {
-    body: { ...processingBody(service, offer, input.id), ...change },
+    body: { ...createProcessingBody(service, offer, input.id), ...change },
   });
   return data;
 }
@@ -24,7 +24,7 @@ const read = async (service: Service, requestId: string) =>
 const isDecided = ({ state }: ProcessingRequest) => ["APPROVED", "REJECTED", "REVOKED"].includes(state);
 
 /** Every reading until it is decided, a second apart. */
-async function watch(service: Service, requestId: string): Promise<readonly ProcessingRequest[]> {
+async function watchUntilDecided(service: Service, requestId: string): Promise<readonly ProcessingRequest[]> {
   const readings = [await read(service, requestId)];
   for (let second = 0; second < 600 && !isDecided(last(readings)); second += 1) {
     service.clock.advance(1000);
@@ -34,18 +34,18 @@ async function watch(service: Service, requestId: string): Promise<readonly Proc
 }
 
 /** The newest jobs: one that a request had started would be among them. */
-const newestJobs = async (service: Service) => {
+const listJobIds = async (service: Service) => {
   const query = { workspaceId: service.emulator.workspaceId, limit: 100 };
   return (await service.ok(operations.listMicJobs, { query })).data.map(({ id }) => id);
 };
 
 covers("1/permission-reviewed-before-job", "a new request is not approved yet and starts no job", async () => {
   const service = await serviceForTest();
-  const before = await newestJobs(service);
+  const before = await listJobIds(service);
   const request = await requestProcessing(service);
   expect(request).toMatchObject({ state: "SUBMITTED", revision: 1, reviewHash: null, reasonCode: null });
-  await watch(service, request.id);
-  expect(await newestJobs(service)).toEqual(before);
+  await watchUntilDecided(service, request.id);
+  expect(await listJobIds(service)).toEqual(before);
 });
 
 covers(
@@ -54,7 +54,7 @@ covers(
   async () => {
     const service = await serviceForTest();
     const request = await requestProcessing(service);
-    const readings = await watch(service, request.id);
+    const readings = await watchUntilDecided(service, request.id);
     const states = readings.map(({ state }) => state).filter((state, index, all) => state !== all[index - 1]);
     expect(states).toEqual(["SUBMITTED", "REVIEWABLE", "APPROVED"]);
     readings.slice(1).forEach((after, index) => {
@@ -79,19 +79,22 @@ covers(
   async () => {
     const service = await serviceForTest();
     const [offer, clean, infected] = await Promise.all([
-      oneInputOffer(service),
+      findOneInputOffer(service),
       registerInput(service, FILE.succeeds),
       registerInput(service, FILE.quarantined),
     ]);
     const requests = [
-      [{ ...processingBody(service, offer, clean.id), purpose: "Marketing to households" }, "PURPOSE_NOT_ALLOWED"],
-      [processingBody(service, offer, infected.id), "SOURCE_NOT_ELIGIBLE"],
+      [
+        { ...createProcessingBody(service, offer, clean.id), purpose: "Marketing to households" },
+        "PURPOSE_NOT_ALLOWED",
+      ],
+      [createProcessingBody(service, offer, infected.id), "SOURCE_NOT_ELIGIBLE"],
     ] as const;
     for (const [body, reasonCode] of requests) {
       const { data } = await service.ok(operations.requestMicSharedFileProcessing, { body });
-      const decided = last(await watch(service, data.id));
-      expect(decided).toMatchObject({ state: "REJECTED", reasonCode });
-      expect(decided.reviewHash).toMatch(/^[0-9a-f]{64}$/);
+      const finalRequest = last(await watchUntilDecided(service, data.id));
+      expect(finalRequest).toMatchObject({ state: "REJECTED", reasonCode });
+      expect(finalRequest.reviewHash).toMatch(/^[0-9a-f]{64}$/);
     }
   },
 );
@@ -99,7 +102,7 @@ covers(
 covers("3/processing-request-state", "a permission ends with its expiry: REVOKED", async () => {
   const service = await serviceForTest();
   const request = await requestProcessing(service);
-  const approved = last(await watch(service, request.id));
+  const approved = last(await watchUntilDecided(service, request.id));
   expect(approved.state).toBe("APPROVED");
   service.clock.advance(Date.parse(approved.expiresAt) - service.clock.now() - 1);
   expect(await read(service, request.id)).toEqual(approved);
@@ -114,23 +117,23 @@ covers(
   "a job that was asked permission for runs only when it is granted",
   async () => {
     const service = await serviceForTest();
-    const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
+    const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
     const request = await service.ok(operations.requestMicSharedFileProcessing, {
-      body: processingBody(service, offer, input.id),
+      body: createProcessingBody(service, offer, input.id),
     });
-    const body = jobBody(service, offer, input.id);
+    const body = createJobBody(service, offer, input.id);
     expectProblem(await service.call(operations.createMicJob, { body }), 403);
-    await watch(service, request.data.id);
+    await watchUntilDecided(service, request.data.id);
     expect((await service.call(operations.createMicJob, { body })).status).toBe(202);
   },
 );
 
 covers("2.2/processing-request-instants", "it answers what was asked for", async () => {
   const service = await serviceForTest();
-  const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
+  const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
   const expiresAt = new Date(service.clock.now() + 7_200_000).toISOString().replace("Z", "456Z");
   const { data } = await service.ok(operations.requestMicSharedFileProcessing, {
-    body: { ...processingBody(service, offer, input.id), expiresAt },
+    body: { ...createProcessingBody(service, offer, input.id), expiresAt },
   });
   expect(data).toMatchObject({
     workspaceId: service.emulator.workspaceId,
@@ -144,8 +147,8 @@ covers("2.2/processing-request-instants", "it answers what was asked for", async
 
 test("the hash of a request is of what it asks", async () => {
   const service = await serviceForTest();
-  const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
-  const body = processingBody(service, offer, input.id);
+  const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
+  const body = createProcessingBody(service, offer, input.id);
   const hashes = [];
   for (const purpose of ["One purpose", "Another purpose"])
     hashes.push(
@@ -165,12 +168,12 @@ covers(
     });
     expect(answer.text).toMatch(/"revision":\s*\d+[,}]/);
     const body = answer.text.replace(/"revision":\s*\d+/, '"revision":9223372036854775807');
-    await service.fault(
+    await service.injectFault(
       { kind: "body", body, contentType: "application/json", status: 200 },
       { operationId: "getMicSharedFileProcessingRequest", times: 1 },
     );
     const large = await service.call(operations.getMicSharedFileProcessingRequest, { path: { requestId: request.id } });
-    expect(at(parseJson(large.text), "data", "revision")).toBe(9223372036854775807n);
+    expect(valueAt(parseJson(large.text), "data", "revision")).toBe(9223372036854775807n);
     expect(operations.getMicSharedFileProcessingRequest.answer.safeParse(parseJson(large.text)).success).toBe(true);
   },
 );

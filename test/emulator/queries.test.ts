@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 import { covers } from "../covers.ts";
 import { type OperationRow, operations } from "../operations.ts";
-import { at, expectProblem, parseJson } from "./http.ts";
+import { expectProblem, parseJson, valueAt } from "./http.ts";
 import { serviceForFile } from "./service.ts";
 
 const service = serviceForFile();
@@ -11,14 +11,14 @@ const { listMicJobs, listMicExecutableRecipes, getMicPublicUsage } = operations;
 
 const workspace = () => `workspaceId=${service().emulator.workspaceId}`;
 
-async function refuses(operation: OperationRow, query: string, parameter?: string): Promise<void> {
+async function expectRefusal(operation: OperationRow, query: string, parameter?: string): Promise<void> {
   const answer = await service().call(operation, { query });
   const problem = expectProblem(answer, 400);
   if (parameter !== undefined)
     expect(JSON.stringify(problem), `${query} is refused for another reason`).toContain(parameter);
 }
 
-const accepts = async (operation: OperationRow, query: string) => {
+const expectAccepted = async (operation: OperationRow, query: string) => {
   const answer = await service().call(operation, { query });
   expect([query, answer.status]).toEqual([query, 200]);
   return parseJson(answer.text);
@@ -26,7 +26,7 @@ const accepts = async (operation: OperationRow, query: string) => {
 
 covers("4.2/recipes-sort", "recipes stand by versionId where that is asked for", async () => {
   const page = operations.listMicExecutableRecipes.answer.parse(
-    await accepts(listMicExecutableRecipes, `${workspace()}&sort=versionId&limit=100`),
+    await expectAccepted(listMicExecutableRecipes, `${workspace()}&sort=versionId&limit=100`),
   );
   const ids = page.data.map(({ recipe }) => recipe.versionId);
   expect(ids).toEqual([...ids].sort());
@@ -35,8 +35,8 @@ covers("4.2/recipes-sort", "recipes stand by versionId where that is asked for",
 
 covers(["4.2/usage-window", "2.2/usage-window"], "window: DAY and ENTITLEMENT; MONTH is not to be had", async () => {
   for (const window of ["DAY", "ENTITLEMENT"]) {
-    const usage = await accepts(getMicPublicUsage, `${workspace()}&window=${window}`);
-    expect(at(usage, "data", "window")).toBe(window);
+    const usage = await expectAccepted(getMicPublicUsage, `${workspace()}&window=${window}`);
+    expect(valueAt(usage, "data", "window")).toBe(window);
   }
   const month = await service().call(getMicPublicUsage, { query: `${workspace()}&window=MONTH` });
   expect(JSON.stringify(expectProblem(month, 422))).toContain("MONTH");
@@ -44,5 +44,5 @@ covers(["4.2/usage-window", "2.2/usage-window"], "window: DAY and ENTITLEMENT; M
 
 covers("4.2/closed-query", "a query that is no percent-encoded UTF-8 is refused, not repaired", async () => {
   for (const query of ["%", "%zz=1", `${workspace()}&cursor=%ff`, `${workspace()}&cursor=%c3%28`])
-    await refuses(listMicJobs, query);
+    await expectRefusal(listMicJobs, query);
 });

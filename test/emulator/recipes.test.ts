@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { MAX_OFFER_BYTES, type RecipeOffer } from "../../src/contract/recipes.ts";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { at, expectProblem } from "./http.ts";
-import { judge, makeValue, requiredNames } from "./parameters.ts";
+import { expectProblem, valueAt } from "./http.ts";
+import { compileValidator, createValue, requiredNames } from "./parameters.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
-import { FILE, inputsFor, jobBody, listOffers, oneInputOffer, registerInput } from "./work.ts";
+import { createInputs, createJobBody, FILE, findOneInputOffer, listOffers, registerInput } from "./work.ts";
 
 const service = serviceForFile();
 
@@ -15,20 +15,20 @@ const inputIds = new Map<string, readonly string[]>();
 
 /** Inputs may serve many jobs: one set for each offer. */
 async function inputsOf(offer: RecipeOffer): Promise<readonly string[]> {
-  const ids = inputIds.get(offer.id) ?? (await inputsFor(service(), offer));
+  const ids = inputIds.get(offer.id) ?? (await createInputs(service(), offer));
   inputIds.set(offer.id, ids);
   return ids;
 }
 
 async function submit(offer: RecipeOffer, parameterValues: unknown, key = nextKey()) {
-  const body = { ...jobBody(service(), offer, ...(await inputsOf(offer))), parameterValues };
+  const body = { ...createJobBody(service(), offer, ...(await inputsOf(offer))), parameterValues };
   return service().call(operations.createMicJob, { body, key });
 }
 
 /** The offers whose capability is enabled; the values of the others are not looked at. */
-async function runnableOffers(): Promise<readonly RecipeOffer[]> {
+async function listRunnableOffers(): Promise<readonly RecipeOffer[]> {
   const offers = await listOffers(service());
-  const answers = await Promise.all(offers.map((offer) => submit(offer, makeValue(offer.recipe.parameters))));
+  const answers = await Promise.all(offers.map((offer) => submit(offer, createValue(offer.recipe.parameters))));
   return offers.filter((_, index) => answers[index]?.status === 202);
 }
 
@@ -45,7 +45,7 @@ covers(
     );
     for (const offer of offers) expect(Buffer.byteLength(JSON.stringify(offer))).toBeLessThanOrEqual(MAX_OFFER_BYTES);
     const nested = offers.filter(({ recipe }) => {
-      const properties = entries(at(recipe.parameters.definition, "properties"));
+      const properties = entries(valueAt(recipe.parameters.definition, "properties"));
       return Object.keys(recipe.parameters.references).length > 0 && JSON.stringify(properties).includes("$ref");
     });
     expect(nested.length).toBeGreaterThan(0);
@@ -76,29 +76,29 @@ test("an offer holds through the day", async () => {
 });
 
 covers("4.2/job-parameter-values", "each offer takes values that its published schema describes", async () => {
-  expect((await runnableOffers()).length).toBeGreaterThanOrEqual(3);
-  for (const offer of await runnableOffers()) {
-    const values = makeValue(offer.recipe.parameters);
-    const fits = judge(offer.recipe.parameters);
-    expect(fits(values), `${offer.recipe.name}: ${JSON.stringify(fits.errors)}`).toBe(true);
+  expect((await listRunnableOffers()).length).toBeGreaterThanOrEqual(3);
+  for (const offer of await listRunnableOffers()) {
+    const values = createValue(offer.recipe.parameters);
+    const isValid = compileValidator(offer.recipe.parameters);
+    expect(isValid(values), `${offer.recipe.name}: ${JSON.stringify(isValid.errors)}`).toBe(true);
     const answer = await submit(offer, values);
     expect(answer.status, `${offer.recipe.name} ${JSON.stringify(values)}: ${answer.text}`).toBe(202);
   }
 });
 
 /** Values with one thing wrong, as they are made of right ones at any depth. */
-function* spoiled(value: unknown): Generator<unknown> {
+function* invalidVariants(value: unknown): Generator<unknown> {
   yield null;
   yield "not what was asked for";
   yield [];
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries())
-      for (const bad of spoiled(item)) yield value.map((one, other) => (other === index ? bad : one));
+      for (const invalid of invalidVariants(item)) yield value.map((one, other) => (other === index ? invalid : one));
   } else if (typeof value === "object" && value !== null) {
     yield { ...value, unexpected: 1 };
     for (const [name, part] of entries(value)) {
       yield Object.fromEntries(entries(value).filter(([other]) => other !== name));
-      for (const bad of spoiled(part)) yield { ...value, [name]: bad };
+      for (const invalid of invalidVariants(part)) yield { ...value, [name]: invalid };
     }
   } else if (typeof value === "number") {
     yield* [String(value), value + 0.5, -1e9, 1e9];
@@ -109,15 +109,15 @@ covers(
   ["4.2/job-parameter-values", "7.2/bounds-refused"],
   "the service and an independent judge agree on any values",
   async () => {
-    for (const offer of await runnableOffers()) {
-      const fits = judge(offer.recipe.parameters);
+    for (const offer of await listRunnableOffers()) {
+      const isValid = compileValidator(offer.recipe.parameters);
       let refused = 0;
-      for (const values of spoiled(makeValue(offer.recipe.parameters))) {
+      for (const values of invalidVariants(createValue(offer.recipe.parameters))) {
         const key = nextKey();
         const answer = await submit(offer, values, key);
         const description = `${offer.recipe.name} ${JSON.stringify(values)}: ${answer.text}`;
         const isObject = typeof values === "object" && values !== null && !Array.isArray(values);
-        if (isObject && fits(values)) {
+        if (isObject && isValid(values)) {
           expect(answer.status, description).toBe(202);
           continue;
         }
@@ -129,7 +129,7 @@ covers(
           description,
         ).toBe(true);
         expect(fieldErrors.length, description).toBeGreaterThan(0);
-        expect(await service().executions(key)).toBe(0);
+        expect(await service().countExecutions(key)).toBe(0);
       }
       expect(refused).toBeGreaterThan(3);
     }
@@ -137,11 +137,11 @@ covers(
 );
 
 covers("4.2/job-no-defaults-no-plan", "nothing is filled in, nothing is taken besides", async () => {
-  for (const offer of await runnableOffers()) {
-    const values = makeValue(offer.recipe.parameters);
+  for (const offer of await listRunnableOffers()) {
+    const values = createValue(offer.recipe.parameters);
     for (const name of requiredNames(offer.recipe.parameters.definition)) {
-      const left = Object.fromEntries(entries(values).filter(([other]) => other !== name));
-      const { fieldErrors } = expectProblem(await submit(offer, left), 422);
+      const remainingValues = Object.fromEntries(entries(values).filter(([other]) => other !== name));
+      const { fieldErrors } = expectProblem(await submit(offer, remainingValues), 422);
       expect(JSON.stringify(fieldErrors)).toContain(name);
     }
     for (const extra of ["plan", "stages", "__proto__"]) {
@@ -152,15 +152,15 @@ covers("4.2/job-no-defaults-no-plan", "nothing is filled in, nothing is taken be
 });
 
 covers("4.2/job-parameter-values", "random values are judged alike", async () => {
-  const [offer] = await runnableOffers();
+  const [offer] = await listRunnableOffers();
   if (offer === undefined) throw new Error("no offers");
-  const names = Object.keys(Object(at(offer.recipe.parameters.definition, "properties")));
-  const fits = judge(offer.recipe.parameters);
+  const names = Object.keys(Object(valueAt(offer.recipe.parameters.definition, "properties")));
+  const isValid = compileValidator(offer.recipe.parameters);
   const values = fc.dictionary(fc.constantFrom(...names, "other"), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
   await fc.assert(
     fc.asyncProperty(values, async (parameterValues) => {
       const answer = await submit(offer, parameterValues);
-      expect(answer.status === 202, answer.text).toBe(fits(parameterValues));
+      expect(answer.status === 202, answer.text).toBe(isValid(parameterValues));
     }),
     { numRuns: 40 },
   );
@@ -171,8 +171,8 @@ covers(
   "the recipe's inputs are its ports: missing, unknown or one more is refused",
   async () => {
     const extra = await registerInput(service(), FILE.succeeds);
-    for (const offer of await runnableOffers()) {
-      const body = jobBody(service(), offer, ...(await inputsOf(offer)));
+    for (const offer of await listRunnableOffers()) {
+      const body = createJobBody(service(), offer, ...(await inputsOf(offer)));
       const wrong = [
         [...body.inputBindings, { port: "nowhere", inputId: extra.id }],
         body.inputBindings.map((binding, index) => (index === 0 ? { ...binding, port: "nowhere" } : binding)),
@@ -188,18 +188,23 @@ covers(
 );
 
 test("a job cannot be made of an input that is not ready", async () => {
-  const offer = await oneInputOffer(service());
-  const unready = [];
+  const offer = await findOneInputOffer(service());
+  const unreadyInputs = [];
   for (const inputId of service().emulator.inputIds) {
     const { data } = await service().ok(operations.getMicPublicInput, { path: { inputId } });
-    if (data.state !== "READY") unready.push(data);
+    if (data.state !== "READY") unreadyInputs.push(data);
   }
-  expect(unready.map(({ state }) => state).sort()).toEqual(["EXPIRED", "QUARANTINED", "WAITING_SCAN", "WITHDRAWN"]);
-  for (const { id } of unready) {
+  expect(unreadyInputs.map(({ state }) => state).sort()).toEqual([
+    "EXPIRED",
+    "QUARANTINED",
+    "WAITING_SCAN",
+    "WITHDRAWN",
+  ]);
+  for (const { id } of unreadyInputs) {
     const key = nextKey();
-    const answer = await service().call(operations.createMicJob, { body: jobBody(service(), offer, id), key });
+    const answer = await service().call(operations.createMicJob, { body: createJobBody(service(), offer, id), key });
     expectProblem(answer, 409);
-    expect(await service().executions(key)).toBe(0);
+    expect(await service().countExecutions(key)).toBe(0);
   }
 });
 
@@ -211,8 +216,8 @@ covers("8/workspace-limits-as-data", "a capability's limits bite: an input beyon
   expect(tooSmall.length).toBeGreaterThan(0);
   const large = await registerInput(service(), FILE.succeeds);
   const answers = [];
-  for (const offer of (await runnableOffers()).filter(({ recipe }) => recipe.inputs.length === 1))
-    answers.push(await service().call(operations.createMicJob, { body: jobBody(service(), offer, large.id) }));
+  for (const offer of (await listRunnableOffers()).filter(({ recipe }) => recipe.inputs.length === 1))
+    answers.push(await service().call(operations.createMicJob, { body: createJobBody(service(), offer, large.id) }));
   const refused = answers.filter(({ status }) => status !== 202);
   expect(refused).toHaveLength(tooSmall.length);
   for (const answer of refused)
@@ -220,7 +225,7 @@ covers("8/workspace-limits-as-data", "a capability's limits bite: an input beyon
 });
 
 test("an offer whose capability is not enabled is refused, and says what is missing", async () => {
-  const runnable = await runnableOffers();
+  const runnable = await listRunnableOffers();
   const others = (await listOffers(service())).filter(
     ({ recipe }) => !runnable.some((offer) => offer.recipe.versionId === recipe.versionId),
   );
@@ -229,7 +234,7 @@ test("an offer whose capability is not enabled is refused, and says what is miss
   const prerequisites = data.capabilities.flatMap(({ enabled, prerequisite }) => (enabled ? [] : [prerequisite]));
   expect(others.length).toBe(prerequisites.length);
   for (const offer of others) {
-    const { fieldErrors } = expectProblem(await submit(offer, makeValue(offer.recipe.parameters)), 422);
+    const { fieldErrors } = expectProblem(await submit(offer, createValue(offer.recipe.parameters)), 422);
     expect(prerequisites.some((one) => fieldErrors[0]?.message.includes(one ?? "none"))).toBe(true);
   }
 });

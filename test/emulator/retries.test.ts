@@ -5,16 +5,16 @@ import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
-import { FILE, last, readJob, retryableJob, runJobToEnd, submitJob, watchJob } from "./work.ts";
+import { createRetryableJob, FILE, last, readJob, runJobToEnd, submitJob, watchJob } from "./work.ts";
 
-const ahead = ["GATHER", "SIFT", "REFINE", "BLEND"];
+const stagesBefore = ["GATHER", "SIFT", "REFINE", "BLEND"];
 const statesOf = (job: Job) => Object.fromEntries(job.stages.map(({ stage, state }) => [stage, state]));
 
 async function retry(service: Service, jobId: string, retryMode: string) {
   return service.call(operations.retryMicJob, { path: { jobId }, body: { retryMode, reason: "Once more" } });
 }
 
-async function retried(service: Service, jobId: string, retryMode: string): Promise<Job> {
+async function retrySuccessfully(service: Service, jobId: string, retryMode: string): Promise<Job> {
   const { data } = await service.ok(operations.retryMicJob, {
     path: { jobId },
     body: { retryMode, reason: "Once more" },
@@ -27,17 +27,17 @@ covers(
   "SAFE_RESUME keeps the finished stages and succeeds",
   async () => {
     const service = await serviceForTest();
-    const failed = await retryableJob(service);
-    const job = await retried(service, failed.id, "SAFE_RESUME");
+    const failed = await createRetryableJob(service);
+    const job = await retrySuccessfully(service, failed.id, "SAFE_RESUME");
     expect(job.id).not.toBe(failed.id);
     expect(job).toMatchObject({ retryOfBatchId: failed.id, recipeVersionId: failed.recipeVersionId, failure: null });
-    for (const name of ahead) {
+    for (const name of stagesBefore) {
       expect(statesOf(job)[name]).toBe("SUCCEEDED");
       expect(job.stages.find(({ stage }) => stage === name)?.completedUnits).toBeGreaterThan(0);
     }
     expect(statesOf(job)["CHURN"]).not.toBe("SUCCEEDED");
     const readings = await watchJob(service, job.id);
-    for (const reading of readings) for (const name of ahead) expect(statesOf(reading)[name]).toBe("SUCCEEDED");
+    for (const reading of readings) for (const name of stagesBefore) expect(statesOf(reading)[name]).toBe("SUCCEEDED");
     expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
     expect(await readJob(service, failed.id)).toEqual(failed);
   },
@@ -45,15 +45,15 @@ covers(
 
 covers("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", async () => {
   const service = await serviceForTest();
-  const failed = await retryableJob(service);
-  const job = await retried(service, failed.id, "RESTART");
+  const failed = await createRetryableJob(service);
+  const job = await retrySuccessfully(service, failed.id, "RESTART");
   expect(job.retryOfBatchId).toBe(failed.id);
   for (const { state, completedUnits } of job.stages) {
     expect(["PENDING", "RUNNING", "NOT_REQUIRED"]).toContain(state);
     expect(completedUnits).toBe(0);
   }
   const readings = await watchJob(service, job.id, undefined, { stepMs: 100 });
-  for (const name of ahead) expect(readings.some((reading) => statesOf(reading)[name] === "RUNNING")).toBe(true);
+  for (const name of stagesBefore) expect(readings.some((reading) => statesOf(reading)[name] === "RUNNING")).toBe(true);
   expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
 });
 
@@ -75,8 +75,8 @@ test("what failed for good cannot be retried", async () => {
 
 test("a job has one living retry: a second is refused while the first runs and when it has succeeded", async () => {
   const service = await serviceForTest();
-  const failed = await retryableJob(service);
-  const job = await retried(service, failed.id, "SAFE_RESUME");
+  const failed = await createRetryableJob(service);
+  const job = await retrySuccessfully(service, failed.id, "SAFE_RESUME");
   expectProblem(await retry(service, failed.id, "SAFE_RESUME"), 409);
   await watchJob(service, job.id);
   expectProblem(await retry(service, failed.id, "RESTART"), 409);
@@ -91,6 +91,6 @@ test("a cancelled job can be retried", async () => {
     body: { reason: "For another try" },
   });
   expect(last(await watchJob(service, job.id)).state).toBe("CANCELLED");
-  const again = await retried(service, job.id, "RESTART");
+  const again = await retrySuccessfully(service, job.id, "RESTART");
   expect(last(await watchJob(service, again.id))).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: job.id });
 });

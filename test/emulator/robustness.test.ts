@@ -3,13 +3,13 @@ import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { example, worldFor } from "./example.ts";
-import { exchange, expectPlaygroundError, expectProblem } from "./http.ts";
+import { createRequest, exampleDataForFile } from "./example.ts";
+import { exchangeBytes, expectPlaygroundError, expectProblem } from "./http.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
-import { FILE, jobBodyFor } from "./work.ts";
+import { createJobBodyForFile, FILE } from "./work.ts";
 
 const service = serviceForFile();
-const world = worldFor(service);
+const exampleData = exampleDataForFile(service);
 
 const submit = async (body: string | Uint8Array) => service().call(operations.createMicJob, { body });
 
@@ -47,14 +47,14 @@ covers("7.2/problem", "bytes that are no UTF-8 are a Problem", async () => {
     [0x22, 0xed, 0xa0, 0x80, 0x22],
   ])
     expectProblem(await submit(new Uint8Array(bytes)), 400);
-  const { body } = await example(await world(), "createMicJob");
+  const { body } = await createRequest(await exampleData(), "createMicJob");
   const [head = "", tail = ""] = JSON.stringify({ ...Object(body), clientReference: "MARK" }).split("MARK");
-  const spoiled = Buffer.concat([Buffer.from(head), Buffer.from([0xc3, 0x28]), Buffer.from(tail)]);
-  expectProblem(await submit(spoiled), 400);
+  const invalidUtf8 = Buffer.concat([Buffer.from(head), Buffer.from([0xc3, 0x28]), Buffer.from(tail)]);
+  expectProblem(await submit(invalidUtf8), 400);
 });
 
 test("a name that stands twice in an object is refused: which of the two was meant is not known", async () => {
-  const { body } = await example(await world(), "createMicJob");
+  const { body } = await createRequest(await exampleData(), "createMicJob");
   const text = JSON.stringify(body);
   const { workspaceId } = service().emulator;
   for (const extra of ['"workspaceId":"another",', '"workspaceId":5,']) {
@@ -69,7 +69,7 @@ test("depth does no harm", async () => {
     expectProblem(await submit("[".repeat(depth) + "]".repeat(depth)), 400);
     expectProblem(await submit(`${'{"parameterValues":'.repeat(depth / 20)}1${"}".repeat(depth / 20)}`), 400);
   }
-  const { body } = await example(await world(), "createMicJob");
+  const { body } = await createRequest(await exampleData(), "createMicJob");
   const deep = JSON.stringify({ ...Object(body), parameterValues: "DEEP" }).replace(
     '"DEEP"',
     `${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`,
@@ -78,30 +78,30 @@ test("depth does no harm", async () => {
 });
 
 test("free-form JSON is judged as deep as the contract's own schema has it, and refused by name beyond", async () => {
-  const { body } = await example(await world(), "createMicJob");
-  const nested = (depth: number) =>
+  const { body } = await createRequest(await exampleData(), "createMicJob");
+  const nestedValue = (depth: number) =>
     JSON.stringify({ ...Object(body), parameterValues: "DEEP" }).replace(
       '"DEEP"',
       `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`,
     );
   // Read, and judged: the recipe has no parameter of that name.
   for (const depth of [63, 64, 499, 500])
-    expect(expectProblem(await submit(nested(depth)), 422).code, `${depth}`).toBe("PARAMETERS_INVALID");
+    expect(expectProblem(await submit(nestedValue(depth)), 422).code, `${depth}`).toBe("PARAMETERS_INVALID");
   for (const depth of [501, 600])
-    expect(expectProblem(await submit(nested(depth)), 400).fieldErrors, `${depth}`).toMatchObject([
+    expect(expectProblem(await submit(nestedValue(depth)), 400).fieldErrors, `${depth}`).toMatchObject([
       { pointer: "/parameterValues", message: "must be nested at most 500 deep" },
     ]);
 });
 
 test("size does no harm", async () => {
-  const { body } = await example(await world(), "createMicJob");
+  const { body } = await createRequest(await exampleData(), "createMicJob");
   const huge = JSON.stringify({ ...Object(body), clientReference: "a".repeat(2 * 1024 * 1024) });
   expectProblem(await submit(huge), 413);
-  const wide = JSON.stringify({
+  const manyFields = JSON.stringify({
     ...Object(body),
     parameterValues: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at])),
   });
-  const problem = expectProblem(await submit(wide), 422);
+  const problem = expectProblem(await submit(manyFields), 422);
   expect(problem.fieldErrors.length).toBeLessThanOrEqual(100);
   const longName = JSON.stringify({ ...Object(body), ["k".repeat(5000)]: 1 });
   for (const { pointer } of expectProblem(await submit(longName), 400).fieldErrors)
@@ -113,9 +113,9 @@ test("paths that climb, hide or break are no paths", async () => {
   const unreadable = ["..", ".", "%2e%2e", "%2E", "%", "%f", "%zz", "%ff", "%c3%28"].map((id) => `jobs/${id}`);
   for (const path of [...unreadable, "jobs/../usage", "inputs/../jobs?workspaceId=a"])
     expectProblem(await service().send({ path: `/sandbox/v1/mic/${path}`, headers }), 400);
-  const hidden = ["%00", "a%00b", "%2f", "..%2f..%2fusage", "a%0d%0aX-Injected:%201", "%F0%9F%98%80", "a;b", "~"];
+  const escapedIds = ["%00", "a%00b", "%2f", "..%2f..%2fusage", "a%0d%0aX-Injected:%201", "%F0%9F%98%80", "a;b", "~"];
   for (const path of [
-    ...hidden.map((id) => `/sandbox/v1/mic/jobs/${id}`),
+    ...escapedIds.map((id) => `/sandbox/v1/mic/jobs/${id}`),
     "/sandbox//v1/mic/jobs",
     "/sandbox/v1/mic/jobs/",
     "/SANDBOX/v1/mic/jobs",
@@ -143,7 +143,7 @@ test("garbage on the socket is answered with 400, or the door is shut", async ()
     "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003",
   ];
   for (const bytes of garbage) {
-    const answer = await exchange(baseUrl, Buffer.from(bytes, "latin1"), 150);
+    const answer = await exchangeBytes(baseUrl, Buffer.from(bytes, "latin1"), 150);
     expect(
       answer === "" || /^HTTP\/1\.1 4\d\d /.test(answer),
       `${JSON.stringify(bytes.slice(0, 60))}: ${answer.slice(0, 80)}`,
@@ -154,10 +154,10 @@ test("garbage on the socket is answered with 400, or the door is shut", async ()
 test("a client that stops in the middle of its body leaves nothing behind", async () => {
   const { path, scopes } = operations.createMicJob;
   const key = nextKey();
-  const body = JSON.stringify(await jobBodyFor(service(), FILE.succeeds));
+  const body = JSON.stringify(await createJobBodyForFile(service(), FILE.succeeds));
   const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${await service().token(scopes)}\r\nContent-Type: application/json\r\nIdempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n`;
-  expect(await exchange(service().emulator.baseUrl, head + body.slice(0, 20), 100)).toBe("");
-  expect(await service().executions(key)).toBe(0);
+  expect(await exchangeBytes(service().emulator.baseUrl, head + body.slice(0, 20), 100)).toBe("");
+  expect(await service().countExecutions(key)).toBe(0);
   const answer = await service().call(operations.createMicJob, { body, key });
   expect(answer.status, answer.text).toBe(202);
 });
@@ -168,9 +168,9 @@ test("closing does not wait for connections that stay open", async () => {
   const idle = connect(Number(port), hostname);
   await new Promise((resolve) => idle.once("connect", resolve));
   await own.call(operations.getMicPublicCapabilities, { query: { workspaceId: own.emulator.workspaceId } });
-  const shut = new Promise((resolve) => idle.once("close", resolve));
+  const closed = new Promise((resolve) => idle.once("close", resolve));
   idle.on("error", () => {});
   await own.emulator.close();
-  await shut;
+  await closed;
   await expect(own.send({ path: "/" })).rejects.toThrow();
 });

@@ -3,8 +3,8 @@ import { expect } from "vitest";
 import * as z from "zod/v4";
 import type { Emulator, EmulatorOptions } from "../../src/emulator/index.ts";
 import type { OperationRow } from "../operations.ts";
-import { emulatorForFile, emulatorForTest, type ManualClock, manualClock } from "../support/emulator.ts";
-import { type Answer, type Method, parseJson, type RawRequest, rawClient } from "./http.ts";
+import { createManualClock, emulatorForFile, emulatorForTest, type ManualClock } from "../support/emulator.ts";
+import { type Answer, createRawClient, type Method, parseJson, type RawRequest } from "./http.ts";
 
 export interface Parts {
   /** Instead of the operation's own. */
@@ -59,7 +59,7 @@ export class Service {
   constructor(emulator: Emulator, clock: ManualClock) {
     this.emulator = emulator;
     this.clock = clock;
-    this.#send = rawClient(emulator.baseUrl);
+    this.#send = createRawClient(emulator.baseUrl);
   }
 
   /** No answer may hold the client secret (section 5, rule 1). */
@@ -90,8 +90,8 @@ export class Service {
   /** A token for exactly these scopes, reused while it lives. */
   async token(scopes: readonly string[]): Promise<string> {
     const scope = scopes.join(" ");
-    const kept = this.#tokens.get(scope);
-    if (kept !== undefined && kept.untilMs > this.clock.now()) return kept.token;
+    const cached = this.#tokens.get(scope);
+    if (cached !== undefined && cached.untilMs > this.clock.now()) return cached.token;
     const answer = await this.requestToken(new URLSearchParams({ grant_type: "client_credentials", scope }).toString());
     expect(answer.status, answer.text).toBe(200);
     const { access_token: token, expires_in: lifeSeconds = 60 } = TokenAnswer.parse(parseJson(answer.text));
@@ -147,12 +147,12 @@ export class Service {
     return answer.text;
   }
 
-  fault(fault: Readonly<Record<string, unknown>>, where: { operationId?: string; times?: number } = {}) {
-    return this.admin("POST", "faults", { ...where, fault });
+  injectFault(fault: Readonly<Record<string, unknown>>, target: { operationId?: string; times?: number } = {}) {
+    return this.admin("POST", "faults", { ...target, fault });
   }
 
   /** How often a command took effect under a key. */
-  async executions(key: string): Promise<number> {
+  async countExecutions(key: string): Promise<number> {
     const text = await this.#adminText("GET", "executions");
     // Most calls ask about a key that took no effect, of a list that has grown long.
     if (!text.includes(JSON.stringify(key))) return 0;
@@ -173,12 +173,12 @@ export function expectSuccess<A extends z.ZodType>(
 
 /** A service for the running test alone. */
 export async function serviceForTest(options: EmulatorOptions = {}): Promise<Service> {
-  const clock = manualClock();
+  const clock = createManualClock();
   return new Service(await emulatorForTest({ clock, ...options }), clock);
 }
 
 /** A service for all tests of a file; call it at the top level. */
 export function serviceForFile(options: EmulatorOptions = {}): () => Service {
-  const clock = manualClock();
+  const clock = createManualClock();
   return emulatorForFile({ clock, ...options }, (emulator) => new Service(emulator, clock));
 }

@@ -5,33 +5,33 @@ import { operations } from "../operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, registerInput, runJobToEnd, submitJob } from "./work.ts";
 
-async function usage(service: Service, window = "ENTITLEMENT") {
+async function readUsage(service: Service, window = "ENTITLEMENT") {
   const { data } = await service.ok(operations.getMicPublicUsage, {
     query: { workspaceId: service.emulator.workspaceId, window },
   });
   return data;
 }
-const capabilities = async (service: Service) =>
+const readCapabilities = async (service: Service) =>
   (await service.ok(operations.getMicPublicCapabilities, { query: { workspaceId: service.emulator.workspaceId } }))
     .data;
 
-const usedBy = async (service: Service, window?: string) =>
-  new Map((await usage(service, window)).buckets.map(({ metric, used }) => [metric, BigInt(used)]));
+const readUsedByMetric = async (service: Service, window?: string) =>
+  new Map((await readUsage(service, window)).buckets.map(({ metric, used }) => [metric, BigInt(used)]));
 
 /** The metrics that grew, by how much. */
-async function growth(service: Service, work: () => Promise<unknown>, window?: string) {
-  const before = await usedBy(service, window);
+async function usageGrowth(service: Service, work: () => Promise<unknown>, window?: string) {
+  const before = await readUsedByMetric(service, window);
   await work();
-  return [...(await usedBy(service, window))].flatMap(([metric, used]) => {
-    const more = used - (before.get(metric) ?? 0n);
-    return more === 0n ? [] : [{ metric, more }];
+  return [...(await readUsedByMetric(service, window))].flatMap(([metric, used]) => {
+    const increase = used - (before.get(metric) ?? 0n);
+    return increase === 0n ? [] : [{ metric, more: increase }];
   });
 }
 
 covers("8/workspace-limits-as-data", "what is granted is used, reserved or remaining", async () => {
   const service = await serviceForTest();
   for (const window of ["DAY", "ENTITLEMENT"]) {
-    const { buckets, observedAt, activatedAt, expiresAt } = await usage(service, window);
+    const { buckets, observedAt, activatedAt, expiresAt } = await readUsage(service, window);
     expect(Date.parse(observedAt)).toBe(service.clock.now());
     expect(Date.parse(activatedAt)).toBeLessThan(Date.parse(expiresAt));
     expect(buckets.length).toBeGreaterThan(0);
@@ -39,50 +39,50 @@ covers("8/workspace-limits-as-data", "what is granted is used, reserved or remai
     for (const { granted, used, reserved, remaining } of buckets)
       expect(BigInt(used) + BigInt(reserved) + BigInt(remaining)).toBe(BigInt(granted));
   }
-  for (const { granted, used, reserved, remaining } of (await capabilities(service)).limits)
+  for (const { granted, used, reserved, remaining } of (await readCapabilities(service)).limits)
     expect(used + reserved + remaining).toBe(granted);
 });
 
 test("usage counts what was done, in both windows", async () => {
   const service = await serviceForTest();
   for (const window of ["DAY", "ENTITLEMENT"]) {
-    const byInput = await growth(service, () => registerInput(service, FILE.succeeds), window);
+    const byInput = await usageGrowth(service, () => registerInput(service, FILE.succeeds), window);
     expect(byInput.length).toBeGreaterThan(0);
-    const byJob = await growth(service, () => runJobToEnd(service, FILE.succeeds), window);
+    const byJob = await usageGrowth(service, () => runJobToEnd(service, FILE.succeeds), window);
     expect(byJob.length).toBeGreaterThan(byInput.length);
-    expect(byJob.every(({ more }) => more > 0n)).toBe(true);
+    expect(byJob.every(({ more: increase }) => increase > 0n)).toBe(true);
   }
 });
 
 test("reading counts nothing, and neither does a replay or a refusal", async () => {
   const service = await serviceForTest();
   const { workspaceId } = service.emulator;
-  expect(await growth(service, () => capabilities(service))).toEqual([]);
+  expect(await usageGrowth(service, () => readCapabilities(service))).toEqual([]);
   const body = { workspaceId, inputKind: "M4_FILE", referenceId: service.emulator.fileIds[0] };
   const parts = { body, key: "usage-key-1" };
-  const once = await growth(service, () => service.call(operations.createMicPublicInput, parts));
-  expect(once.length).toBeGreaterThan(0);
-  expect(await growth(service, () => service.call(operations.createMicPublicInput, parts))).toEqual([]);
+  const growthOfFirst = await usageGrowth(service, () => service.call(operations.createMicPublicInput, parts));
+  expect(growthOfFirst.length).toBeGreaterThan(0);
+  expect(await usageGrowth(service, () => service.call(operations.createMicPublicInput, parts))).toEqual([]);
   const refused = { body: { ...body, referenceId: "" } };
-  expect(await growth(service, () => service.call(operations.createMicPublicInput, refused))).toEqual([]);
+  expect(await usageGrowth(service, () => service.call(operations.createMicPublicInput, refused))).toEqual([]);
 });
 
 test("a new day starts its window anew, the entitlement goes on", async () => {
   const service = await serviceForTest();
   await submitJob(service, FILE.succeeds);
-  const [day, entitlement] = [await usedBy(service, "DAY"), await usedBy(service, "ENTITLEMENT")];
+  const [day, entitlement] = [await readUsedByMetric(service, "DAY"), await readUsedByMetric(service, "ENTITLEMENT")];
   expect([...day.values()].some((used) => used > 0n)).toBe(true);
-  const before = await usage(service, "DAY");
+  const before = await readUsage(service, "DAY");
   service.clock.advance(86_400_000);
-  const after = await usage(service, "DAY");
+  const after = await readUsage(service, "DAY");
   for (const [index, bucket] of after.buckets.entries()) {
     expect(Date.parse(bucket.windowStart)).toBe(Date.parse(before.buckets[index]?.windowEnd ?? ""));
     expect(Date.parse(bucket.windowStart)).toBeLessThanOrEqual(service.clock.now());
     expect(Date.parse(bucket.windowEnd)).toBeGreaterThan(service.clock.now());
   }
-  for (const [metric, used] of await usedBy(service, "ENTITLEMENT"))
+  for (const [metric, used] of await readUsedByMetric(service, "ENTITLEMENT"))
     expect(used).toBeGreaterThanOrEqual(entitlement.get(metric) ?? 0n);
-  expect([...(await usedBy(service, "DAY")).values()].some((used) => used > 0n)).toBe(false);
+  expect([...(await readUsedByMetric(service, "DAY")).values()].some((used) => used > 0n)).toBe(false);
 });
 
 covers(
@@ -90,7 +90,7 @@ covers(
   "capabilities are enabled or say what is missing",
   async () => {
     const service = await serviceForTest();
-    const { capabilities: list, limits, workspaceId } = await capabilities(service);
+    const { capabilities: list, limits, workspaceId } = await readCapabilities(service);
     expect(workspaceId).toBe(service.emulator.workspaceId);
     expect(list.some(({ enabled }) => enabled)).toBe(true);
     for (const { enabled, prerequisite } of list) if (!enabled) expect(prerequisite).not.toBeNull();

@@ -5,7 +5,7 @@ import type { Input } from "../../src/contract/inputs.ts";
 import type { Job } from "../../src/contract/jobs.ts";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
 import { operations } from "../operations.ts";
-import { makeValue } from "./parameters.ts";
+import { createValue } from "./parameters.ts";
 import type { Service } from "./service.ts";
 
 /** What becomes of a job, by the file its input is of. */
@@ -33,7 +33,7 @@ export async function registerInput(service: Service, index: number): Promise<z.
 }
 
 /** Fresh inputs that fit an offer's: a small file where RAW values are wanted, a dataset that the workspace has where not. */
-export async function inputsFor(service: Service, { recipe }: RecipeOffer): Promise<readonly string[]> {
+export async function createInputs(service: Service, { recipe }: RecipeOffer): Promise<readonly string[]> {
   const ids: string[] = [];
   for (const { valueState } of recipe.inputs) {
     if (valueState === "RAW") ids.push((await registerInput(service, FILE.failsRetryably)).id);
@@ -60,11 +60,11 @@ export async function listOffers(service: Service): Promise<readonly RecipeOffer
 }
 
 /** An offer with one input, so that one file decides what becomes of its jobs; of those, the one that goes through most stages. */
-export async function oneInputOffer(service: Service): Promise<RecipeOffer> {
-  const stops = ["FREEZE", "TASTE", "CHURN", "BLEND", "REFINE", "SIFT"];
+export async function findOneInputOffer(service: Service): Promise<RecipeOffer> {
+  const stopStages = ["FREEZE", "TASTE", "CHURN", "BLEND", "REFINE", "SIFT"];
   const [best] = (await listOffers(service))
     .filter(({ recipe }) => recipe.inputs.length === 1)
-    .sort((a, b) => stops.indexOf(a.recipe.stopAfterStage) - stops.indexOf(b.recipe.stopAfterStage));
+    .sort((a, b) => stopStages.indexOf(a.recipe.stopAfterStage) - stopStages.indexOf(b.recipe.stopAfterStage));
   if (best === undefined) throw new Error("no offer has exactly one input");
   return best;
 }
@@ -77,22 +77,22 @@ export interface JobBody {
 }
 
 /** A valid body: the offer's ports bound to the inputs in their order. */
-export const jobBody = (service: Service, { recipe }: RecipeOffer, ...inputIds: readonly string[]): JobBody => ({
+export const createJobBody = (service: Service, { recipe }: RecipeOffer, ...inputIds: readonly string[]): JobBody => ({
   workspaceId: service.emulator.workspaceId,
   recipeVersionId: recipe.versionId,
   inputBindings: recipe.inputs
     .slice(0, inputIds.length)
     .map(({ name }, at) => ({ port: name, inputId: inputIds[at] ?? "" })),
-  parameterValues: makeValue(recipe.parameters),
+  parameterValues: createValue(recipe.parameters),
 });
 
-export async function jobBodyFor(service: Service, index: number): Promise<JobBody> {
-  const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, index)]);
-  return jobBody(service, offer, input.id);
+export async function createJobBodyForFile(service: Service, index: number): Promise<JobBody> {
+  const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, index)]);
+  return createJobBody(service, offer, input.id);
 }
 
 export async function submitJob(service: Service, index: number): Promise<Job> {
-  const { data } = await service.ok(operations.createMicJob, { body: await jobBodyFor(service, index) });
+  const { data } = await service.ok(operations.createMicJob, { body: await createJobBodyForFile(service, index) });
   return data;
 }
 
@@ -125,7 +125,7 @@ export async function runJobToEnd(service: Service, index: number): Promise<Job>
 }
 
 /** A job that has failed retryably, and that nobody has retried yet. */
-export const retryableJob = (service: Service): Promise<Job> => runJobToEnd(service, FILE.failsRetryably);
+export const createRetryableJob = (service: Service): Promise<Job> => runJobToEnd(service, FILE.failsRetryably);
 
 export function last<T>(items: readonly T[]): T {
   const item = items.at(-1);
@@ -133,7 +133,7 @@ export function last<T>(items: readonly T[]): T {
   return item;
 }
 
-export function processingBody(service: Service, { recipe }: RecipeOffer, inputId: string) {
+export function createProcessingBody(service: Service, { recipe }: RecipeOffer, inputId: string) {
   return {
     workspaceId: service.emulator.workspaceId,
     inputId,

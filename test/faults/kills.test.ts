@@ -10,19 +10,19 @@ import type { Database } from "../../src/actions/store/database.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
-import { example, makeWorld } from "../emulator/example.ts";
+import { createExampleData, createRequest } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
 import { ACCEPT, connectLegacyClient, createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { callMessage, initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
-import { executed } from "../mcp/tasks/bench.ts";
-import { manualClock } from "../support/emulator.ts";
-import { folderForTest } from "../support/home.ts";
-import { serveHttpInside } from "../support/inside.ts";
+import { countExecutions } from "../mcp/tasks/fixtures.ts";
+import { createManualClock } from "../support/emulator.ts";
+import { serveHttpInProcess } from "../support/in-process.ts";
 import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
-import { chanceFrom } from "../support/random.ts";
+import { createSeededRandom } from "../support/random.ts";
 import { type CallResult, readResult } from "../support/results.ts";
-import { insideServer, startServer } from "../support/server.ts";
+import { inProcessServerForTest, startServer } from "../support/server.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_122);
 const KILLS = Number(process.env["FAULT_KILLS"] ?? 2);
@@ -31,7 +31,7 @@ const REPETITIONS = Math.ceil(KILLS * 0.4);
 
 const TOOL = "request_file_processing";
 const OPERATION = "requestMicSharedFileProcessing";
-const deafClient = fileURLToPath(new URL("deaf-client.mjs", import.meta.url));
+const nonReadingClient = fileURLToPath(new URL("deaf-client.mjs", import.meta.url));
 
 type Environment = Readonly<Record<string, string>>;
 type Call = (tool: string, args: object) => Promise<CallResult>;
@@ -41,10 +41,10 @@ let service: Service;
 let body: object;
 let postgres: PostgresServer | undefined;
 beforeAll(async () => {
-  const clock = manualClock();
+  const clock = createManualClock();
   emulator = await startEmulator({ clock });
   service = new Service(emulator, clock);
-  body = Object((await example(await makeWorld(service), OPERATION)).body);
+  body = Object((await createRequest(await createExampleData(service), OPERATION)).body);
   if (postgresMissing === undefined) postgres = await startPostgres();
 });
 afterAll(async () => {
@@ -63,7 +63,7 @@ const journals: readonly (readonly [string, () => Promise<{ env: Environment; da
   [
     "PostgreSQL",
     async () => {
-      const url = (await postgres?.database()) ?? "";
+      const url = (await postgres?.createDatabase()) ?? "";
       return {
         env: { MIC_STATE_DIR: await folderForTest(), MIC_JOURNAL_URL: url },
         database: await openPostgres(url, { connections: 1 }),
@@ -80,26 +80,26 @@ interface Task {
   readonly messages: readonly object[];
 }
 
-interface Way {
+interface TransportCase {
   /** A server that lives on; `taskOf`: the call by a client that never reads the answer. */
-  open(env: Environment): Promise<{ call: Call; taskOf(args: object): Promise<Task> }>;
+  open(env: Environment): Promise<{ call: Call; createTask(args: object): Promise<Task> }>;
   /** Sends the call to a server process of its own; returns what kills that. */
   sendToProcess(env: Environment, args: object): Promise<() => Promise<unknown>>;
 }
 
-const speakerOf = { legacy: connectLegacyClient, modern: async (url: string) => createModernClient(url) };
+const createSpeaker = { legacy: connectLegacyClient, modern: async (url: string) => createModernClient(url) };
 
-const over = (revision: "legacy" | "modern"): Way => ({
+const createHttpCase = (revision: "legacy" | "modern"): TransportCase => ({
   async open(env) {
-    const url = await serveHttpInside(env);
-    const speaker = await speakerOf[revision](url);
+    const url = await serveHttpInProcess(env);
+    const speaker = await createSpeaker[revision](url);
     let id = 1;
     return {
       async call(tool, args) {
         id += 1;
         return readResult(await resultOf(speaker.call(id, tool, args), id));
       },
-      async taskOf(args) {
+      async createTask(args) {
         const headers = { accept: ACCEPT, "content-type": "application/json" };
         const call = callMessage(2, TOOL, args);
         if (revision === "legacy")
@@ -120,7 +120,7 @@ const over = (revision: "legacy" | "modern"): Way => ({
   async sendToProcess(env, args) {
     const program = start(["serve", "--http"], { env });
     const { url } = z.looseObject({ url: z.url() }).parse(await program.next());
-    (await speakerOf[revision](url)).call(2, TOOL, args);
+    (await createSpeaker[revision](url)).call(2, TOOL, args);
     return () => {
       program.process.kill("SIGKILL");
       return program.exit;
@@ -128,16 +128,16 @@ const over = (revision: "legacy" | "modern"): Way => ({
   },
 });
 
-const ways: readonly (readonly [string, Way])[] = [
+const transports: readonly (readonly [string, TransportCase])[] = [
   [
     "stdio",
     {
       async open(env) {
-        const { call } = await insideServer(env);
+        const { call } = await inProcessServerForTest(env);
         const messages = [initializeMessage, initializedMessage];
         return {
           call,
-          taskOf: async (args) => ({
+          createTask: async (args) => ({
             server: [...entryArguments(), "serve"],
             messages: [...messages, callMessage(2, TOOL, args)],
           }),
@@ -150,30 +150,30 @@ const ways: readonly (readonly [string, Way])[] = [
       },
     },
   ],
-  ["HTTP, 2025-06-18", over("legacy")],
-  ["HTTP, 2026-07-28", over("modern")],
+  ["HTTP, 2025-06-18", createHttpCase("legacy")],
+  ["HTTP, 2026-07-28", createHttpCase("modern")],
 ];
 
 describe.each(journals)("%s", (journalName, openJournal) => {
   const missing = journalName === "PostgreSQL" ? postgresMissing : undefined;
   const title = `%s: ${KILLS} clients and ${KILLS} servers are killed, ${REPETITIONS} calls are repeated${missing === undefined ? "" : ` (skipped: ${missing})`}`;
 
-  test.skipIf(missing !== undefined).each(ways)(
+  test.skipIf(missing !== undefined).each(transports)(
     title,
     { timeout: 60_000 + KILLS * 10_000 },
-    async (wayName, { open, sendToProcess }) => {
+    async (transportName, { open, sendToProcess }) => {
       const journal = await openJournal();
       const { database } = journal;
       onTestFinished(() => database.close());
       const env = { ...emulatorEnv(emulator), ...journal.env };
-      const { call, taskOf } = await open(env);
-      const chance = chanceFrom(SEED);
-      const before = await executed(service, OPERATION);
+      const { call, createTask } = await open(env);
+      const random = createSeededRandom(SEED);
+      const before = await countExecutions(service, OPERATION);
       const counts = { actions: 0, replays: 0 };
 
       const newAction = () => {
         counts.actions += 1;
-        return { ...body, purpose: `${journalName}, ${wayName}: ${counts.actions}` };
+        return { ...body, purpose: `${journalName}, ${transportName}: ${counts.actions}` };
       };
       async function expectReplay(args: object, key?: string): Promise<void> {
         const replay = await call(TOOL, args);
@@ -195,7 +195,7 @@ describe.each(journals)("%s", (journalName, openJournal) => {
 
       for (let n = 0; n < KILLS; n++) {
         const args = newAction();
-        const client = spawn(process.execPath, [deafClient, JSON.stringify(await taskOf(args))], {
+        const client = spawn(process.execPath, [nonReadingClient, JSON.stringify(await createTask(args))], {
           env: { ...bareEnvironment("/nonexistent"), ...env },
           stdio: "ignore",
         });
@@ -206,9 +206,9 @@ describe.each(journals)("%s", (journalName, openJournal) => {
       }
       for (let n = 0; n < KILLS; n++) {
         const args = newAction();
-        await service.fault({ kind: "delay", delayMs: chance.below(30) }, { operationId: OPERATION });
+        await service.injectFault({ kind: "delay", delayMs: random.nextInteger(30) }, { operationId: OPERATION });
         const kill = await sendToProcess(env, args);
-        await sleep(chance.below(80));
+        await sleep(random.nextInteger(80));
         await kill();
         const first = await call(TOOL, args);
         expect(first.error, first.text).toBeUndefined();
@@ -223,10 +223,10 @@ describe.each(journals)("%s", (journalName, openJournal) => {
         await expectReplay(args, first.action?.idempotencyKey);
       }
 
-      const executions = (await executed(service, OPERATION)) - before;
+      const executions = (await countExecutions(service, OPERATION)) - before;
       const [row] = await database.query("SELECT COUNT(*) AS count FROM actions");
       console.info(
-        `${journalName}, ${wayName}: ${KILLS} clients and ${KILLS} servers killed, ${REPETITIONS} repetitions after use: ` +
+        `${journalName}, ${transportName}: ${KILLS} clients and ${KILLS} servers killed, ${REPETITIONS} repetitions after use: ` +
           `${counts.actions} actions, ${executions} executions, ${counts.replays} replays, ${executions - counts.actions} duplicates`,
       );
       expect([executions, Number(row?.["count"])]).toEqual([counts.actions, counts.actions]);

@@ -12,9 +12,18 @@ import { startEmulator } from "../../src/emulator/index.ts";
 import { registerInput } from "../../tools/register-input.ts";
 import { submitJob } from "../../tools/submit-job.ts";
 import { Service } from "../emulator/service.ts";
-import { FILE, jobBodyFor } from "../emulator/work.ts";
-import { manualClock } from "../support/emulator.ts";
-import { type Call, ENDS, type JournalStrike, Machine, makeWorld, STRIKES, type World, WRITES } from "./machine.ts";
+import { createJobBodyForFile, FILE } from "../emulator/work.ts";
+import { createManualClock } from "../support/emulator.ts";
+import {
+  type CallRecord,
+  INJECTED_FAILURES,
+  type JournalFailure,
+  makeWorld,
+  SimulatedServer,
+  type World,
+  WRITE_FAILURES,
+  WRITES,
+} from "./simulated-server.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
 const RUNS = Number(process.env["FAULT_RUNS"] ?? 40);
@@ -27,8 +36,8 @@ interface Step {
   /** Without a key, with the key that the agent read last, or with a new key of the agent's own. */
   readonly keyMode: "keyless" | "keyed" | "own";
   readonly order: number;
-  readonly strikes: readonly (typeof STRIKES)[number][];
-  readonly journal: JournalStrike | undefined;
+  readonly failures: readonly (typeof INJECTED_FAILURES)[number][];
+  readonly journal: JournalFailure | undefined;
   /** Whether the agent reads the answer. It makes no difference to what the same call does next. */
   readonly answer: "read" | "lost";
   /** The same call at the same moment, to the other process or to the same. */
@@ -45,8 +54,8 @@ const step: fc.Arbitrary<Step> = fc.record({
     { weight: 1, arbitrary: fc.constant("own" as const) },
   ),
   order: fc.nat(5),
-  strikes: fc.array(fc.constantFrom(...STRIKES), { maxLength: 4 }),
-  journal: fc.option(fc.record({ at: fc.constantFrom(...WRITES), how: fc.constantFrom(...ENDS) }), {
+  failures: fc.array(fc.constantFrom(...INJECTED_FAILURES), { maxLength: 4 }),
+  journal: fc.option(fc.record({ write: fc.constantFrom(...WRITES), mode: fc.constantFrom(...WRITE_FAILURES) }), {
     nil: undefined,
     freq: 3,
   }),
@@ -68,7 +77,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 const schedule = fc.record({
   what: fc.constantFrom("register_input" as const, "submit_job" as const),
   /** A dead process is seen at once (this machine), or its lease has to run out (another one). */
-  seesDeath: fc.boolean(),
+  detectsDeath: fc.boolean(),
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
 });
 
@@ -158,15 +167,21 @@ class Model {
   }
 
   /** `isCertain`: no failure has kept the journal from recording it. A replay shows an end that was recorded earlier. */
-  ended(intent: Intent, how: "succeeded" | "rejected", at: Span, isReplay: boolean, isCertain: boolean): void {
+  markResolved(
+    intent: Intent,
+    resolution: "succeeded" | "rejected",
+    at: Span,
+    isReplay: boolean,
+    isCertain: boolean,
+  ): void {
     if (intent.state === "succeeded") return;
-    const { fromMs } = (how === "succeeded" && (intent.resolved ?? (isReplay && intent.created))) || at;
+    const { fromMs } = (resolution === "succeeded" && (intent.resolved ?? (isReplay && intent.created))) || at;
     intent.resolved = { fromMs, toMs: at.toMs };
-    intent.state = isCertain ? how : `perhaps ${how}`;
+    intent.state = isCertain ? resolution : `perhaps ${resolution}`;
   }
 
   /** A call did not show how it ended. `isRecorded`: the journal has it, and not its end, for certain. */
-  unresolved(intent: Intent, isRecorded: boolean): void {
+  markUnresolved(intent: Intent, isRecorded: boolean): void {
     if (/succeeded/.test(intent.state)) return;
     if (isRecorded) intent.state = "unresolved";
     else if (intent.state === "unresolved") intent.state = "perhaps rejected";
@@ -175,10 +190,10 @@ class Model {
 }
 
 /** The same arguments, typed in another order at every depth. */
-function shuffled(value: unknown, order: number): unknown {
-  if (Array.isArray(value)) return value.map((part) => shuffled(part, order));
+function reorderKeys(value: unknown, order: number): unknown {
+  if (Array.isArray(value)) return value.map((part) => reorderKeys(part, order));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([name, part]) => [name, shuffled(part, order)] as const);
+  const entries = Object.entries(value).map(([name, part]) => [name, reorderKeys(part, order)] as const);
   const at = order % Math.max(1, entries.length);
   return Object.fromEntries([...entries.slice(at), ...entries.slice(0, at)]);
 }
@@ -186,66 +201,67 @@ function shuffled(value: unknown, order: number): unknown {
 const TOOLS = { register_input: registerInput, submit_job: submitJob };
 interface Schedule {
   readonly what: keyof typeof TOOLS;
-  readonly seesDeath: boolean;
+  readonly detectsDeath: boolean;
   readonly steps: readonly Step[];
 }
 type Examples = Readonly<Record<Schedule["what"], object>>;
 
 let runs = 0;
 
-async function run(world: World, examples: Examples, { what, seesDeath, steps }: Schedule): Promise<void> {
+async function run(world: World, examples: Examples, { what, detectsDeath, steps }: Schedule): Promise<void> {
   const owner = `run-${++runs}`;
   world.sent.length = 0;
-  const machines: [Machine, Machine] = [new Machine(world), new Machine(world)];
+  const machines: [SimulatedServer, SimulatedServer] = [new SimulatedServer(world), new SimulatedServer(world)];
   const model = new Model();
-  const meant = { ...examples[what], clientReference: owner };
+  const baseArguments = { ...examples[what], clientReference: owner };
   let ownKeys = 0;
 
   const replaceCrashed = (): void => {
     for (const at of [0, 1] as const) {
       if (!machines[at].crashed) continue;
-      if (seesDeath) world.gone.add(machines[at].owner);
-      machines[at] = new Machine(world);
+      if (detectsDeath) world.deadOwners.add(machines[at].owner);
+      machines[at] = new SimulatedServer(world);
     }
   };
 
-  async function play({
+  async function runStep({
     serverIndex,
     keyMode,
     order,
-    strikes,
+    failures,
     journal,
     answer,
     duplicate,
     jumpMs,
-  }: Step): Promise<readonly Call[]> {
-    await world.arrive();
+  }: Step): Promise<readonly CallRecord[]> {
+    await world.deliverDelayed();
     world.clock.advance(jumpMs);
     replaceCrashed();
     const requestedKey =
       keyMode === "own" ? `own-${owner}-${++ownKeys}` : keyMode === "keyed" ? model.lastKey : undefined;
     const fromMs = world.clock.now();
     const key = requestedKey !== undefined && { idempotencyKey: requestedKey };
-    const args = { ...Object(shuffled(meant, order)), ...key };
-    const script = { tool: TOOLS[what], arguments: args, owner, strikes, journal };
-    const plain = { ...script, arguments: { ...meant, ...key }, strikes: [], journal: undefined };
+    const args = { ...Object(reorderKeys(baseArguments, order)), ...key };
+    const script = { tool: TOOLS[what], arguments: args, owner, failures, journal };
+    const plain = { ...script, arguments: { ...baseArguments, ...key }, failures: [], journal: undefined };
     const other = machines[duplicate === "same" ? serverIndex : serverIndex === 0 ? 1 : 0];
     const calls = await Promise.all([
       machines[serverIndex].call(script),
       ...(duplicate === "none" ? [] : [other.call(plain)]),
     ]);
-    machines[serverIndex].calm();
+    machines[serverIndex].clearJournalFailure();
     const span = { fromMs, toMs: world.clock.now() };
-    for (const call of calls) await judge(call, requestedKey, answer, calls.length > 1, journal !== undefined, span);
+    for (const call of calls)
+      await checkCall(call, requestedKey, answer, calls.length > 1, journal !== undefined, span);
     return calls;
   }
 
-  async function judge(
-    { outcome, sent }: Call,
+  async function checkCall(
+    { outcome, sent }: CallRecord,
     requestedKey: string | undefined,
-    fate: Step["answer"],
+    answerFate: Step["answer"],
     hasDuplicate: boolean,
-    isStruck: boolean,
+    hasJournalFailure: boolean,
     span: Span,
   ): Promise<void> {
     const keys = new Set(sent.map(({ key }) => key));
@@ -262,11 +278,11 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
       expect(facts.retryable).toBe(true);
       expect(facts.sideEffect).not.toBe("done");
       if (facts.sideEffect === "none" && !hasDuplicate) expect(await world.executions(intent.key ?? "")).toBe(0);
-      model.unresolved(intent, false);
+      model.markUnresolved(intent, false);
       return;
     }
     if (outcome.kind === "crash" || facts?.kind === "cancelled") {
-      model.unresolved(intent, sent.length > 0 && !isStruck);
+      model.markUnresolved(intent, sent.length > 0 && !hasJournalFailure);
       return;
     }
     const executions = await world.executions(observed ?? "");
@@ -275,29 +291,29 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     if (facts?.sideEffect === "done") expect(executions).toBe(1);
     if (facts?.sideEffect === "none" && !hasDuplicate) {
       expect(executions, "an action that is reported as not done is not done").toBe(0);
-      expect(world.late, "nor is it on its way").toEqual([]);
+      expect(world.delayedRequests, "nor is it on its way").toEqual([]);
     }
     if (facts?.sideEffect === "unknown") {
       const isTooOld = facts.kind === "outcome_unknown" && !facts.retryable;
       expect(facts.next).toMatch(isTooOld ? /find out/i : /resolve_actions \{.*\}/);
       if (isTooOld) expect(sent, "too old to be sent again").toEqual([]);
-      model.unresolved(intent, true);
+      model.markUnresolved(intent, true);
     } else {
-      const how = facts?.sideEffect === "none" ? "rejected" : "succeeded";
-      model.ended(intent, how, span, sent.length === 0, !isStruck && !hasDuplicate);
+      const resolution = facts?.sideEffect === "none" ? "rejected" : "succeeded";
+      model.markResolved(intent, resolution, span, sent.length === 0, !hasJournalFailure && !hasDuplicate);
     }
-    if (fate === "read" && observed !== undefined) model.lastKey = observed;
+    if (answerFate === "read" && observed !== undefined) model.lastKey = observed;
   }
 
-  for (const each of steps) await play(each);
+  for (const each of steps) await runStep(each);
 
   // Without failures, the agent repeats the call until it has an answer, and then once more.
-  for (const machine of machines) machine.calm();
+  for (const machine of machines) machine.clearJournalFailure();
   const plain: Step = {
     serverIndex: 0,
     keyMode: "keyless",
     order: 1,
-    strikes: [],
+    failures: [],
     journal: undefined,
     answer: "read",
     duplicate: "none",
@@ -309,7 +325,7 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     { ...plain, keyMode: "keyed", serverIndex: 1 },
     { ...plain, serverIndex: 1 },
   ] satisfies readonly Step[])
-    for (const { outcome } of await play(each)) {
+    for (const { outcome } of await runStep(each)) {
       const facts = outcome.kind === "failure" ? outcome.facts : undefined;
       const key = outcome.kind === "value" ? outcome.key : facts?.sideEffect === "done" && facts.idempotencyKey;
       const isTooOld = facts !== undefined && /more than 20 h ago/.test(facts.message);
@@ -336,15 +352,15 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function check(seed: number, numRuns: number): Promise<void> {
-  const clock = manualClock();
+async function checkSchedules(seed: number, numRuns: number): Promise<void> {
+  const clock = createManualClock();
   const emulator = await startEmulator({ clock });
   const database = await openSqlite(folder);
   await migrateSchema(database);
   // What survives a power cut is no question here.
   await database.query("PRAGMA synchronous = OFF");
   const world = makeWorld(emulator, clock, database);
-  const example = await jobBodyFor(new Service(emulator, clock), FILE.succeeds);
+  const example = await createJobBodyForFile(new Service(emulator, clock), FILE.succeeds);
   const examples = {
     submit_job: example,
     register_input: {
@@ -370,5 +386,5 @@ for (let batch = 0; batch * RUNS_EACH < RUNS; batch++)
   test(
     `an action runs at most once, and each answer about it is true (seed ${SEED + batch}, ${Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)} schedules)`,
     { timeout: 120_000 },
-    () => check(SEED + batch, Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)),
+    () => checkSchedules(SEED + batch, Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)),
   );

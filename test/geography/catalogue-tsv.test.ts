@@ -2,24 +2,24 @@
 import { expect, test } from "vitest";
 import { renderCatalogTsv } from "../../src/geography/catalog-tsv.ts";
 import { createGeography } from "../../src/geography/geography.ts";
-import { type FakeState, fakePlayground, refusal, testCountry } from "./fake-service.ts";
-import { virtualTime } from "./virtual.ts";
+import { createFakePlayground, type FakeState, httpFailure, testCountry } from "./fake-service.ts";
+import { createVirtualTime } from "./virtual-time.ts";
 
-async function textOf(states: readonly FakeState[], failing: readonly string[] = []): Promise<readonly string[]> {
-  const time = virtualTime();
-  const fake = fakePlayground(states, time);
-  for (const code of failing) fake.faults.set(code, [refusal(502), refusal(502)]);
+async function catalogLines(states: readonly FakeState[], failing: readonly string[] = []): Promise<readonly string[]> {
+  const time = createVirtualTime();
+  const fake = createFakePlayground(states, time);
+  for (const code of failing) fake.faults.set(code, [httpFailure(502), httpFailure(502)]);
   fake.vintages.set("", "2026-05-25");
   const geography = createGeography({ service: fake.service, perMinute: 600, timing: time });
   const context = { signal: new AbortController().signal, deadlineAt: time.now() + 45_000 };
-  const { text, complete } = await time.during(renderCatalogTsv(geography, context));
+  const { text, complete } = await time.runUntil(renderCatalogTsv(geography, context));
   expect(complete).toBe(failing.length === 0);
   expect(text.endsWith("\n")).toBe(true);
   return text.trimEnd().split("\n");
 }
 
 test("every district is there with its state and count", async () => {
-  const [notes = "", header, ...rows] = await textOf(testCountry);
+  const [notes = "", header, ...rows] = await catalogLines(testCountry);
   expect(notes).toMatch(
     /^# Catalogue vintage "2026-05-25" \(for a part of it\); fallbackUsed not stated; 36 of 36 states read .*Z\.$/,
   );
@@ -34,7 +34,10 @@ test("what is missing and what disagrees stands on top", async () => {
   const [first, ...others] = testCountry;
   if (first === undefined) throw new Error("no states");
   const notes = (
-    await textOf([{ ...first, name: "Odd\tname", stated: { districtCount: 9, mandalCount: 1 } }, ...others], ["AC"])
+    await catalogLines(
+      [{ ...first, name: "Odd\tname", statedCounts: { districtCount: 9, mandalCount: 1 } }, ...others],
+      ["AC"],
+    )
   ).filter((line) => line.startsWith("#"));
   expect(notes).toEqual([
     expect.stringContaining("35 of 36 states read"),
@@ -44,7 +47,7 @@ test("what is missing and what disagrees stands on top", async () => {
 });
 
 test("a catalogue far beyond India's is cut between two states, and says how to have the rest", async () => {
-  const huge = testCountry.map((state, index) => ({
+  const hugeCountry = testCountry.map((state, index) => ({
     ...state,
     districts: Array.from({ length: 256 }, (_, place) => ({
       code: `${index}-${place}`,
@@ -52,7 +55,7 @@ test("a catalogue far beyond India's is cut between two states, and says how to 
       mandalCount: 1,
     })),
   }));
-  const lines = await textOf(huge);
+  const lines = await catalogLines(hugeCountry);
   const rows = lines.filter((line) => /^\d+-\d+\t/.test(line));
   expect(rows).toHaveLength(7 * 256);
   expect(lines.find((line) => line.includes("left out"))).toMatch(

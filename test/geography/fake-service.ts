@@ -12,7 +12,7 @@ export interface FakeState {
   readonly code: string;
   readonly name: string;
   /** What the states list says of it; what its districts add up to when left out. */
-  readonly stated?: { readonly districtCount: number; readonly mandalCount: number };
+  readonly statedCounts?: { readonly districtCount: number; readonly mandalCount: number };
   readonly districts: readonly District[];
 }
 
@@ -24,7 +24,7 @@ export interface Request {
 }
 
 /** Seconds to wait, or undefined: admitted. */
-export type Limit = (now: number) => number | undefined;
+export type Throttle = (now: number) => number | undefined;
 
 export interface FakePlayground {
   readonly service: Pick<ApiClient, "call">;
@@ -34,13 +34,13 @@ export interface FakePlayground {
   vintages: Map<string, string | undefined>;
   /** What the next requests for a state end with, in order. */
   readonly faults: Map<string, Failure[]>;
-  limit: Limit;
-  readonly inFlight: { now: number; most: number };
+  throttle: Throttle;
+  readonly inFlight: { now: number; peak: number };
 }
 
 export const LATENCY_MS = 200;
 
-export const refusal = (status: number, retryAfterSeconds?: number): Failure =>
+export const httpFailure = (status: number, retryAfterSeconds?: number): Failure =>
   new Failure({
     kind:
       status === 429
@@ -57,24 +57,24 @@ export const refusal = (status: number, retryAfterSeconds?: number): Failure =>
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
 
-export const mandalsOf = ({ districts }: FakeState): number =>
+export const countMandals = ({ districts }: FakeState): number =>
   districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
 
-export const statedOf = (state: FakeState): { readonly districtCount: number; readonly mandalCount: number } =>
-  state.stated ?? { districtCount: state.districts.length, mandalCount: mandalsOf(state) };
+export const statedCountsOf = (state: FakeState): { readonly districtCount: number; readonly mandalCount: number } =>
+  state.statedCounts ?? { districtCount: state.districts.length, mandalCount: countMandals(state) };
 
-export function fakePlayground(states: readonly FakeState[], timing: Timing): FakePlayground {
+export function createFakePlayground(states: readonly FakeState[], timing: Timing): FakePlayground {
   const bodyOf = (endpoint: JsonEndpoint, code: string): unknown => {
     const vintage = fake.vintages.get(code);
     const metadata = { contract: PLAYGROUND_CONTRACT, ...(vintage !== undefined && { sourceUpdatedAt: vintage }) };
     if (endpoint.id === listPlaygroundStates.id)
       return {
         ...metadata,
-        states: fake.states.map((state) => ({ code: state.code, name: state.name, ...statedOf(state) })),
+        states: fake.states.map((state) => ({ code: state.code, name: state.name, ...statedCountsOf(state) })),
       };
     if (endpoint.id !== listPlaygroundDistricts.id) return { openapi: "3.1.1", info: {}, paths: {} };
     const found = fake.states.find((state) => state.code === code);
-    if (found === undefined) throw refusal(400);
+    if (found === undefined) throw httpFailure(400);
     return { ...metadata, state: found.name, districts: found.districts };
   };
 
@@ -83,8 +83,8 @@ export function fakePlayground(states: readonly FakeState[], timing: Timing): Fa
     requests: [],
     vintages: new Map(),
     faults: new Map(),
-    limit: () => undefined,
-    inFlight: { now: 0, most: 0 },
+    throttle: () => undefined,
+    inFlight: { now: 0, peak: 0 },
     service: {
       async call(endpoint, { query = {} }, { signal, maxAttempts }) {
         if (maxAttempts !== 1) throw new Error("the reader has a policy of its own");
@@ -92,10 +92,10 @@ export function fakePlayground(states: readonly FakeState[], timing: Timing): Fa
         const request: Request = { state, at: timing.now(), status: 200 };
         fake.requests.push(request);
         fake.inFlight.now += 1;
-        fake.inFlight.most = Math.max(fake.inFlight.most, fake.inFlight.now);
+        fake.inFlight.peak = Math.max(fake.inFlight.peak, fake.inFlight.now);
         try {
-          const retryAfter = fake.limit(timing.now());
-          const failure = retryAfter === undefined ? fake.faults.get(state)?.shift() : refusal(429, retryAfter);
+          const retryAfter = fake.throttle(timing.now());
+          const failure = retryAfter === undefined ? fake.faults.get(state)?.shift() : httpFailure(429, retryAfter);
           await timing.sleep(LATENCY_MS, signal);
           if (failure) throw failure;
           const value = endpoint.success.body.parse(bodyOf(endpoint, state));
@@ -115,14 +115,14 @@ export function fakePlayground(states: readonly FakeState[], timing: Timing): Fa
 const MINUTE_MS = 60_000;
 
 /** So many requests in any minute: the strictest reading of the limit. */
-export function slidingLimit(perMinute: number): Limit {
-  let log: number[] = [];
+export function createSlidingLimit(perMinute: number): Throttle {
+  let admittedAt: number[] = [];
   return (now) => {
-    log = log.filter((at) => at > now - MINUTE_MS);
-    const [oldest] = log;
-    if (log.length >= perMinute && oldest !== undefined)
+    admittedAt = admittedAt.filter((at) => at > now - MINUTE_MS);
+    const [oldest] = admittedAt;
+    if (admittedAt.length >= perMinute && oldest !== undefined)
       return Math.max(1, Math.ceil((oldest + MINUTE_MS - now) / 1000));
-    log.push(now);
+    admittedAt.push(now);
     return undefined;
   };
 }

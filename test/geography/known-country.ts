@@ -10,13 +10,13 @@ export interface ListedDistrict {
   readonly mandalCount: number;
 }
 
-export const emulated: readonly ListedDistrict[] = readDistricts();
+export const emulatedDistricts: readonly ListedDistrict[] = readDistricts();
 
-const dated = <T>(value: T) => ({ value, drift: [], readAt: 0 });
+const withReadTime = <T>(value: T) => ({ value, drift: [], readAt: 0 });
 
 /** `names`: of the states, by code, where they are not the emulator's. */
 export function knownCountry(
-  districts: readonly ListedDistrict[] = emulated,
+  districts: readonly ListedDistrict[] = emulatedDistricts,
   names: Readonly<Record<string, string>> = {},
 ): Country {
   const listOf = (code: string) => districts.filter(({ stateCode }) => stateCode === code);
@@ -29,9 +29,9 @@ export function knownCountry(
     }),
   );
   const lists = states.map((state) => {
-    const own = listOf(state.code).map(({ code, name, mandalCount }) => ({ code, name, mandalCount }));
-    const list: DistrictsResponse = { contract: PLAYGROUND_CONTRACT, state: state.name, districts: own };
-    return [state.code, dated(list)] as const;
+    const stateDistricts = listOf(state.code).map(({ code, name, mandalCount }) => ({ code, name, mandalCount }));
+    const list: DistrictsResponse = { contract: PLAYGROUND_CONTRACT, state: state.name, districts: stateDistricts };
+    return [state.code, withReadTime(list)] as const;
   });
-  return { states: dated({ contract: PLAYGROUND_CONTRACT, states }), lists: new Map(lists) };
+  return { states: withReadTime({ contract: PLAYGROUND_CONTRACT, states }), lists: new Map(lists) };
 }

@@ -5,29 +5,29 @@ import { expect, test } from "vitest";
 import { Failure } from "../../src/core/failure.ts";
 import { CONCURRENCY, Limiter, REDUCED_RATE_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
 import { createGeographyStore } from "../../src/geography/store.ts";
-import { refusal } from "./fake-service.ts";
-import { virtualTime } from "./virtual.ts";
+import { httpFailure } from "./fake-service.ts";
+import { createVirtualTime } from "./virtual-time.ts";
 
-const NEVER = new AbortController().signal;
-setMaxListeners(0, NEVER);
+const NEVER_ABORTED = new AbortController().signal;
+setMaxListeners(0, NEVER_ABORTED);
 const NO_DEADLINE = Number.POSITIVE_INFINITY;
 
 function setUp(perMinute: number) {
-  const time = virtualTime();
+  const time = createVirtualTime();
   const limiter = new Limiter(perMinute, time, createGeographyStore(undefined, time.now));
-  const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = NO_DEADLINE, signal = NEVER) =>
+  const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = NO_DEADLINE, signal = NEVER_ABORTED) =>
     limiter.run(send, signal, untilAt, isDirect);
   /** Requests of the prefetch, one after the other. */
   const runPrefetches = async (count: number): Promise<void> => {
     for (let n = 0; n < count; n++) await run(async () => undefined);
   };
   const runRateLimited = (retryAfterSeconds: number) =>
-    run(() => Promise.reject(refusal(429, retryAfterSeconds))).catch(() => undefined);
+    run(() => Promise.reject(httpFailure(429, retryAfterSeconds))).catch(() => undefined);
   return { time, limiter, run, use: runPrefetches, refused: runRateLimited };
 }
 
 /** The most that lie within any window. */
-const mostWithin = (times: readonly number[]): number =>
+const maxWithinWindow = (times: readonly number[]): number =>
   Math.max(0, ...times.map((start) => times.filter((at) => at >= start && at < start + WINDOW_MS).length));
 
 test("never sends more than N prefetch requests, nor N+2 in all, within any 60 seconds, nor more than 4 at once", async () => {
@@ -41,19 +41,21 @@ test("never sends more than N prefetch requests, nor N+2 in all, within any 60 s
       const sent: { readonly at: number; readonly isDirect: boolean }[] = [];
       let inFlight = 0;
       const work = requests.map(async ({ afterMs, tookMs, isDirect }) => {
-        await time.sleep(afterMs, NEVER);
+        await time.sleep(afterMs, NEVER_ABORTED);
         await run(async () => {
           sent.push({ at: time.now(), isDirect });
           inFlight += 1;
           expect(inFlight).toBeLessThanOrEqual(CONCURRENCY);
-          await time.sleep(tookMs, NEVER);
+          await time.sleep(tookMs, NEVER_ABORTED);
           inFlight -= 1;
         }, isDirect);
       });
-      await time.during(Promise.all(work));
+      await time.runUntil(Promise.all(work));
       expect(sent).toHaveLength(requests.length);
-      expect(mostWithin(sent.map(({ at }) => at))).toBeLessThanOrEqual(perMinute + 2);
-      expect(mostWithin(sent.filter(({ isDirect }) => !isDirect).map(({ at }) => at))).toBeLessThanOrEqual(perMinute);
+      expect(maxWithinWindow(sent.map(({ at }) => at))).toBeLessThanOrEqual(perMinute + 2);
+      expect(maxWithinWindow(sent.filter(({ isDirect }) => !isDirect).map(({ at }) => at))).toBeLessThanOrEqual(
+        perMinute,
+      );
     }),
     { numRuns: 60 },
   );
@@ -65,7 +67,7 @@ test("sends the next request as soon as the window allows", async () => {
   const startedAt = time.now();
   expect(limiter.delayMs()).toBe(WINDOW_MS);
   expect(limiter.delayMs(3)).toBe(2 * WINDOW_MS);
-  await time.during(runPrefetches(1));
+  await time.runUntil(runPrefetches(1));
   expect(time.now() - startedAt).toBe(WINDOW_MS);
 });
 
@@ -82,9 +84,9 @@ test("sends direct requests first, in their order", async () => {
   const { time, run, use: runPrefetches } = setUp(1);
   await runPrefetches(1);
   const order: string[] = [];
-  const take = (name: string, isDirect: boolean) => run(async () => order.push(name), isDirect);
-  const all = ["ahead", "first", "second", "third"].map((name) => take(name, name !== "ahead"));
-  await time.during(Promise.all(all));
+  const record = (name: string, isDirect: boolean) => run(async () => order.push(name), isDirect);
+  const all = ["ahead", "first", "second", "third"].map((name) => record(name, name !== "ahead"));
+  await time.runUntil(Promise.all(all));
   expect(order).toEqual(["first", "second", "third", "ahead"]);
 });
 
@@ -103,9 +105,9 @@ test("sends nothing during the Retry-After of a 429, then half as much for ten m
   expect(limiter.isCoolingDown).toBe(true);
   expect(limiter.availableRequests()).toBe(0);
   expect(limiter.delayMs()).toBe(30_000);
-  await time.during(runPrefetches(4));
+  await time.runUntil(runPrefetches(4));
   expect(limiter.delayMs()).toBe(30_000);
-  await time.pass(REDUCED_RATE_MS);
+  await time.advance(REDUCED_RATE_MS);
   await runPrefetches(10);
   expect(limiter.delayMs()).toBe(WINDOW_MS);
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { MAX_DISTRICTS, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
-import { chanceFrom } from "../support/random.ts";
+import { createSeededRandom } from "../support/random.ts";
 import { startServer } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
 
@@ -19,32 +19,32 @@ const codes = Array.from(
 );
 
 /** Makes names of words of three to seven letters, each from another place of one long text. */
-function nameMaker(): (length: number) => string {
-  const { below } = chanceFrom(26);
-  const letter = (): string => "aeioubdgkmnprst".charAt(below(15));
-  const randomWord = (): string => Array.from({ length: 3 + below(5) }, letter).join("");
+function createNameGenerator(): (length: number) => string {
+  const { nextInteger } = createSeededRandom(26);
+  const randomLetter = (): string => "aeioubdgkmnprst".charAt(nextInteger(15));
+  const randomWord = (): string => Array.from({ length: 3 + nextInteger(5) }, randomLetter).join("");
   const text = Array.from({ length: 10_000 }, randomWord).join(" ");
   return (length) => {
-    const start = below(text.length - length);
+    const start = nextInteger(text.length - length);
     return text.slice(start, start + length).trim();
   };
 }
 
-const inDevanagari = (name: string): string =>
-  name.replace(/[a-z]/g, (letter) => String.fromCharCode(0x915 + letter.charCodeAt(0) - 97));
+const toDevanagari = (name: string): string =>
+  name.replace(/[a-z]/g, (randomLetter) => String.fromCharCode(0x915 + randomLetter.charCodeAt(0) - 97));
 
 /** From now on the stub lists names of these lengths, each in some of the states. Returns the beginnings of 49 of them. */
-function listLongNames(
+function serveLongNames(
   stub: Stub,
   lengths: readonly number[],
-  { count = 60, write = (name: string) => name } = {},
+  { count = 60, write: transform = (name: string) => name } = {},
 ): readonly string[] {
-  const make = nameMaker();
+  const generateName = createNameGenerator();
   const lists = new Map(
     codes.map((code, state) => {
       const districts = Array.from({ length: count }, (_, index) => ({
         code: `${code}${index}`,
-        name: index === 0 ? `Ordinary${code}` : write(make(lengths[state % lengths.length] ?? 0)),
+        name: index === 0 ? `Ordinary${code}` : transform(generateName(lengths[state % lengths.length] ?? 0)),
         mandalCount: 1,
       }));
       return [code, { contract, state: `State ${code}`, districts }] as const;
@@ -83,14 +83,14 @@ test.runIf(process.platform === "linux").each([
   {
     title: "rank_divisions sorts names in an Indian script",
     lengths: [120],
-    options: { count: MAX_DISTRICTS, write: inDevanagari },
+    options: { count: MAX_DISTRICTS, write: toDevanagari },
     call: () => ["rank_divisions", ranking] as const,
     expected: { exact: true, totalRows: STATES * MAX_DISTRICTS },
   },
 ])("answers pings while $title: the event loop is blocked for at most 250 ms", { timeout: 120_000 }, async (row) => {
   const { lengths, options, call, expected } = row;
   const stub = await stubForTest();
-  const [tool, args] = call(listLongNames(stub, lengths, options));
+  const [tool, args] = call(serveLongNames(stub, lengths, options));
   const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });
   let isAnswered = false;
   const answered = server.call(tool, { ...args, waitSeconds: 40 }).finally(() => {
@@ -110,7 +110,7 @@ test.runIf(process.platform === "linux").each([
 
 test("a list with a long name stays usable: the name is cut at a word's end, codes and counts are complete", async () => {
   const stub = await stubForTest();
-  listLongNames(stub, [20_000]);
+  serveLongNames(stub, [20_000]);
   const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl } });
   const { structured } = await server.call("list_districts", { state: "AK" });
   expect(structured).toMatchObject({ districts: { length: 60 } });
@@ -123,7 +123,7 @@ test("a list with a long name stays usable: the name is cut at a word's end, cod
 
 test("a name that repeats its state many times is answered", { timeout: 60_000 }, async () => {
   const stub = await stubForTest();
-  listLongNames(stub, [20]);
+  serveLongNames(stub, [20]);
   const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });
   const { isError } = await server.call("find_district", { name: Array(26).fill("ak").join(" ") });
   expect(isError).toBeFalsy();

@@ -12,18 +12,18 @@ import { DistrictSearch } from "../../src/geography/names/district-search.ts";
 import { fold } from "../../src/geography/names/name-forms.ts";
 import { loadRecordedDistricts } from "../../src/geography/names/record/tables.ts";
 import { resolveState } from "../../src/geography/names/resolve-state.ts";
-import { emulated, knownCountry, type ListedDistrict } from "./known-country.ts";
+import { emulatedDistricts, knownCountry, type ListedDistrict } from "./known-country.ts";
 
 const india = knownCountry();
 
 const find = (query: string, country: Country = india) =>
   findDistrict(query, new DistrictSearch(country.states.value.states, country), 5);
 
-const answer = (query: string, country?: Country) => find(query, country).answer;
+const answerTo = (query: string, country?: Country) => find(query, country).answer;
 
 /** The first match of a certain answer: what it is, and the state that the query was read to name. */
-function found(query: string, country?: Country) {
-  const { matches, ambiguous, readAs } = answer(query, country);
+function findCertain(query: string, country?: Country) {
+  const { matches, ambiguous, readAs } = answerTo(query, country);
   expect(ambiguous, query).toBe(false);
   expect(matches[0]?.match, query).not.toBe("similar");
   return { ...matches[0], read: readAs?.state };
@@ -34,14 +34,14 @@ const formatFinding = (query: string, country?: Country): string =>
   describeFinding(find(query, country), coverage, "", []);
 
 /** The emulator's country with some districts called otherwise. */
-const respelled = (names: Readonly<Record<string, string>>): Country =>
-  knownCountry(emulated.map((district) => ({ ...district, name: names[district.name] ?? district.name })));
-const without = (...names: readonly string[]): Country =>
-  knownCountry(emulated.filter(({ name }) => !names.includes(name)));
+const countryWithNames = (names: Readonly<Record<string, string>>): Country =>
+  knownCountry(emulatedDistricts.map((district) => ({ ...district, name: names[district.name] ?? district.name })));
+const countryWithoutDistricts = (...names: readonly string[]): Country =>
+  knownCountry(emulatedDistricts.filter(({ name }) => !names.includes(name)));
 
 test("case, accents, punctuation, blanks and the order of words make no difference", () => {
   for (const query of ["y.s.r kadapa", "YSR KADAPA", "Ysr-Kadapa district", "  Y.S.R.   Kādapa ", "Kadapa YSR"])
-    expect(found(query)).toMatchObject({ name: "Y.S.R. Kadapa", match: "exact" });
+    expect(findCertain(query)).toMatchObject({ name: "Y.S.R. Kadapa", match: "exact" });
   expect(fold("Dr. B.R.Ambedkar (Konasīma) & more")).toBe("dr br ambedkar konasima and more");
 });
 
@@ -58,14 +58,14 @@ describe("a query is read before it is matched", () => {
     ["DL", "North East", ["North East Delhi, Delhi"]],
     ["UK", "Almora", ["Almora (Uttaranchal)"]],
   ])("a name with its state, %s: %s", (read, name, queries) => {
-    for (const query of queries) expect(found(query)).toMatchObject({ name, stateCode: read, read });
+    for (const query of queries) expect(findCertain(query)).toMatchObject({ name, stateCode: read, read });
   });
 
   test("words for district and the country are no part of the name", () => {
     const queries = ["zila Agra", "Dist. Agra", "Agra, India", "जिला आगरा", "janpad Agra", "district of Agra"];
     for (const query of [...queries, "Agra jille", "Agra zela", "Zilla Parishad Agra", "Agra revenue district"]) {
-      expect(found(query)).toMatchObject({ name: "Agra", match: "exact", read: undefined });
-      expect(answer(query).readAs?.name).toBeDefined();
+      expect(findCertain(query)).toMatchObject({ name: "Agra", match: "exact", read: undefined });
+      expect(answerTo(query).readAs?.name).toBeDefined();
     }
   });
 
@@ -79,8 +79,8 @@ describe("a query is read before it is matched", () => {
       "Jammu",
       "Puducherry",
     ]) {
-      expect(answer(query).readAs).toBeUndefined();
-      expect(answer(query).matches[0]?.match).not.toBe("similar");
+      expect(answerTo(query).readAs).toBeUndefined();
+      expect(answerTo(query).matches[0]?.match).not.toBe("similar");
     }
   });
 
@@ -88,12 +88,15 @@ describe("a query is read before it is matched", () => {
     const queries = { Goa: "GA", "U.P.": "UP", "State of Kerala": "KL", "Pondicherry state": "PY", ਪੰਜਾਬ: "PB" };
     for (const [query, code] of Object.entries(queries)) {
       expect(find(query).matchedState?.code).toBe(code);
-      expect(answer(query)).toMatchObject({ matches: [], readAs: { state: code } });
+      expect(answerTo(query)).toMatchObject({ matches: [], readAs: { state: code } });
     }
   });
 
   test("a state that has no such district is told, and where there is one", () => {
-    expect(answer("Lucknow, Bihar")).toMatchObject({ ambiguous: true, matches: [{ stateCode: "UP", match: "exact" }] });
+    expect(answerTo("Lucknow, Bihar")).toMatchObject({
+      ambiguous: true,
+      matches: [{ stateCode: "UP", match: "exact" }],
+    });
     expect(formatFinding("Lucknow, Bihar")).toBe(
       'Bihar (BR) has no district like "Lucknow"; elsewhere there is Lucknow in Uttar Pradesh (UP): 5 mandals.',
     );
@@ -119,13 +122,13 @@ describe("names have kinds", () => {
     ["Prayagraj formerly Allahabad", "Prayagraj", "exact", undefined],
     ["Dakshin Dinajpur (Balurghat)", "Dakshin Dinajpur", "exact", undefined],
   ])("%s: %s, %s", (query, name, match, kind) => {
-    const { kind: foundKind, ...rest } = found(query);
+    const { kind: foundKind, ...rest } = findCertain(query);
     expect(rest).toMatchObject({ name, match });
     expect(foundKind).toBe(kind);
   });
 
   test("a former name says until when, a headquarters town that it is one", () => {
-    expect(found("Allahabad")).toMatchObject({ since: 2018 });
+    expect(findCertain("Allahabad")).toMatchObject({ since: 2018 });
     expect(formatFinding("Allahabad")).toBe(
       '"Allahabad" is a former name (until 2018) of Prayagraj in Uttar Pradesh (UP): 8 mandals.',
     );
@@ -133,7 +136,7 @@ describe("names have kinds", () => {
   });
 
   test("a city names its district, but nobody said that it is meant", () => {
-    expect(answer("Noida")).toMatchObject({
+    expect(answerTo("Noida")).toMatchObject({
       matches: [{ name: "Gautam Buddha Nagar", match: "headquarters", kind: "city" }],
       ambiguous: true,
     });
@@ -142,7 +145,7 @@ describe("names have kinds", () => {
 
   test("a slip in a former name is a guess, and says which name it is like", () => {
     const matches = [{ name: "Prayagraj", match: "similar", via: "Allahabad" }];
-    expect(answer("Alahabad")).toMatchObject({ ambiguous: true, matches });
+    expect(answerTo("Alahabad")).toMatchObject({ ambiguous: true, matches });
   });
 
   test.each([
@@ -150,14 +153,14 @@ describe("names have kinds", () => {
     ["Balrampur", ["Balrampur", "Balrampur-Ramanujganj"]],
     ["Bangalore", ["Bengaluru Rural", "Bengaluru Urban"]],
   ])("a name that several districts bear, in whatever way, is ambiguous: %s", (query, names) => {
-    const { matches, ambiguous } = answer(query);
+    const { matches, ambiguous } = answerTo(query);
     expect(matches.slice(0, names.length).map(({ name }) => name)).toEqual(names);
     expect(ambiguous).toBe(true);
   });
 
   test("two spellings of one name in one list are both told", () => {
     const duplicate: ListedDistrict = { stateCode: "UP", code: "9999", name: "Hatras", mandalCount: 1 };
-    expect(answer("Hathras", knownCountry([...emulated, duplicate]))).toMatchObject({
+    expect(answerTo("Hathras", knownCountry([...emulatedDistricts, duplicate]))).toMatchObject({
       ambiguous: true,
       matches: [{ match: "exact" }, { name: "Hatras" }],
     });
@@ -166,16 +169,24 @@ describe("names have kinds", () => {
 
 describe("the record is followed to names of the list alone", () => {
   test("a list that has the name before has today's as a later one", () => {
-    const older = respelled({ Prayagraj: "Allahabad" });
-    expect(found("Allahabad", older)).toMatchObject({ match: "exact" });
-    expect(found("Prayagraj", older)).toMatchObject({ name: "Allahabad", match: "alias", kind: "later" });
-    expect(formatFinding("Prayagraj", older)).toContain('"Prayagraj" is a later name (since 2018) of Allahabad');
+    const countryWithFormerName = countryWithNames({ Prayagraj: "Allahabad" });
+    expect(findCertain("Allahabad", countryWithFormerName)).toMatchObject({ match: "exact" });
+    expect(findCertain("Prayagraj", countryWithFormerName)).toMatchObject({
+      name: "Allahabad",
+      match: "alias",
+      kind: "later",
+    });
+    expect(formatFinding("Prayagraj", countryWithFormerName)).toContain(
+      '"Prayagraj" is a later name (since 2018) of Allahabad',
+    );
   });
 
   test("where the district is not listed, its other names say nothing, and its headquarters is reported", () => {
     for (const query of ["Allahabad", "Prayagraj"])
-      expect(answer(query, without("Prayagraj")).matches.every(({ match }) => match === "similar")).toBe(true);
-    expect(formatFinding("Panaji", without("North Goa"))).toBe(
+      expect(
+        answerTo(query, countryWithoutDistricts("Prayagraj")).matches.every(({ match }) => match === "similar"),
+      ).toBe(true);
+    expect(formatFinding("Panaji", countryWithoutDistricts("North Goa"))).toBe(
       '"Panaji" is the headquarters of North Goa in Goa (GA), which is not in the list.',
     );
   });
@@ -191,13 +202,13 @@ describe("the record is followed to names of the list alone", () => {
     ["Kataka", "Cuttack", "Cuttack"],
     ["Ahilyanagar", "Ahilya Nagar", "Ahmednagar"],
   ])("%s listed as %s is found by %s", (name, listed, query) => {
-    expect(found(query, respelled({ [name]: listed }))).toMatchObject({ name: listed });
+    expect(findCertain(query, countryWithNames({ [name]: listed }))).toMatchObject({ name: listed });
   });
 
   test("a state that the list calls otherwise keeps its districts' names", () => {
-    const country = knownCountry(emulated, { OD: "Orissa", UK: "Uttaranchal", TG: "Telengana" });
-    expect(found("Cuttack", country)).toMatchObject({ name: "Kataka", match: "alias" });
-    expect(found("Kataka, Odisha", country)).toMatchObject({ name: "Kataka", match: "exact" });
+    const country = knownCountry(emulatedDistricts, { OD: "Orissa", UK: "Uttaranchal", TG: "Telengana" });
+    expect(findCertain("Cuttack", country)).toMatchObject({ name: "Kataka", match: "alias" });
+    expect(findCertain("Kataka, Odisha", country)).toMatchObject({ name: "Kataka", match: "exact" });
   });
 
   // Of the whole list at once. A name of three letters that loses one may be lost: "Nuh" as "Nu".
@@ -208,20 +219,22 @@ describe("the record is followed to names of the list alone", () => {
     ["with v for w", (name) => name.replace(/w/, "v")],
     ["without a blank", (name) => name.replace(/ /, "")],
     ["with a word behind it", (name) => `${name} District`],
-  ])("the record's former names find 98 in a hundred of a list %s", (_, write) => {
-    const country = knownCountry(emulated.map((district) => ({ ...district, name: write(district.name) })));
+  ])("the record's former names find 98 in a hundred of a list %s", (_, transform) => {
+    const country = knownCountry(
+      emulatedDistricts.map((district) => ({ ...district, name: transform(district.name) })),
+    );
     const formerNames = [...loadRecordedDistricts().values()]
       .flat()
       .flatMap(({ name: district, names }) =>
-        emulated
+        emulatedDistricts
           .filter(({ name }) => name === district)
           .flatMap(({ stateCode }) =>
             names.flatMap(({ kind, name }) => (kind === "former" ? [{ name, district, stateCode }] : [])),
           ),
       );
     const missed = formerNames.filter(({ name, district, stateCode }) => {
-      const { matches } = answer(`${name}, ${stateCode}`, country);
-      return matches[0]?.match === "similar" || !matches.some((match) => match.name === write(district));
+      const { matches } = answerTo(`${name}, ${stateCode}`, country);
+      return matches[0]?.match === "similar" || !matches.some((match) => match.name === transform(district));
     });
     expect(formerNames.length).toBeGreaterThan(300);
     expect(missed.length / formerNames.length, JSON.stringify(missed)).toBeLessThanOrEqual(0.02);
@@ -237,17 +250,17 @@ test.each([
   ["Springfield, Goa", /^No district like "Springfield" in Goa \(GA\)/],
   ["لکھنؤ", /in letters that are not read.*Devanagari/],
 ])("a miss says what the name is: %s", (query, text) => {
-  const country = without("Hansi");
+  const country = countryWithoutDistricts("Hansi");
   expect(formatFinding(query, country)).toMatch(text);
-  const { matches, ambiguous } = answer(query, country);
+  const { matches, ambiguous } = answerTo(query, country);
   expect(matches.some(({ match }) => match !== "similar") && !ambiguous).toBe(false);
 });
 
 test("any text at all can be asked for, and folding what is folded changes nothing", () => {
-  const country = knownCountry(emulated.slice(0, 60));
+  const country = knownCountry(emulatedDistricts.slice(0, 60));
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 2, maxLength: 80 }), (query) => {
-      for (const { score } of answer(query, country).matches) expect(score).toBeLessThanOrEqual(1);
+      for (const { score } of answerTo(query, country).matches) expect(score).toBeLessThanOrEqual(1);
       expect(formatFinding(query, country).length).toBeGreaterThan(0);
       expect(fold(fold(query))).toBe(fold(query));
     }),
@@ -257,9 +270,9 @@ test("any text at all can be asked for, and folding what is folded changes nothi
 
 describe("a state", () => {
   const states: readonly State[] = readStates().map((state) => ({ ...state, districtCount: 1, mandalCount: 1 }));
-  const recoded = (from: string, to: string) =>
+  const recodeState = (from: string, to: string) =>
     states.map((state) => (state.code === from ? { ...state, code: to } : state));
-  const nameOf = (text: string, list = states) => resolveState(text, list).name;
+  const resolveName = (text: string, list = states) => resolveState(text, list).name;
 
   test.each([
     ["TG", "TS", "Telangana"],
@@ -268,8 +281,8 @@ describe("a state", () => {
     ["CG", "CT", "Chhattisgarh"],
   ])("%s and %s are one, whichever the list has", (code, other, name) => {
     for (const stateText of [code, other, code.toLowerCase(), other.toLowerCase(), name, name.toUpperCase()]) {
-      expect(nameOf(stateText)).toBe(name);
-      expect(nameOf(stateText, recoded(code, other))).toBe(name);
+      expect(resolveName(stateText)).toBe(name);
+      expect(resolveName(stateText, recodeState(code, other))).toBe(name);
     }
   });
 
@@ -277,11 +290,12 @@ describe("a state", () => {
   test("is known by spellings, beginnings and names in Indian scripts", () => {
     const names = { "u p": "Uttar Pradesh", "उत्तर प्रदेश": "Uttar Pradesh", Guj: "Gujarat", தமிழ்நாடு: "Tamil Nadu" };
     for (const [text, name] of Object.entries({ ...names, ಕರ್ನಾಟಕ: "Karnataka", "State of Bihar": "Bihar" }))
-      expect(nameOf(text), text).toBe(name);
+      expect(resolveName(text), text).toBe(name);
   });
 
   test("a text that means none, or not one, is refused", () => {
-    for (const text of ["ZZ", "Atlantis", "Pradesh", "Nagar", ""]) expect(() => nameOf(text), text).toThrow(Failure);
+    for (const text of ["ZZ", "Atlantis", "Pradesh", "Nagar", ""])
+      expect(() => resolveName(text), text).toThrow(Failure);
   });
 });
 

@@ -5,10 +5,10 @@ import type { State } from "../../src/contract/playground.ts";
 import { requiredListsForAll } from "../../src/geography/districts.ts";
 import { type Country, createGeography, type RequiredLists } from "../../src/geography/geography.ts";
 import { type RankingQuery, rankDistricts, rankStates, requiredListsForRanking } from "../../src/geography/rank.ts";
-import { type FakeState, fakePlayground, statedOf } from "./fake-service.ts";
-import { virtualTime } from "./virtual.ts";
+import { createFakePlayground, type FakeState, statedCountsOf } from "./fake-service.ts";
+import { createVirtualTime } from "./virtual-time.ts";
 
-const catalogues: fc.Arbitrary<readonly FakeState[]> = fc
+const catalogs: fc.Arbitrary<readonly FakeState[]> = fc
   .array(fc.array(fc.nat(20), { maxLength: 6 }), { minLength: 1, maxLength: 12 })
   .map((states) =>
     states.map((counts, index) => ({
@@ -24,21 +24,21 @@ const catalogues: fc.Arbitrary<readonly FakeState[]> = fc
 
 const order = fc.constantFrom("asc" as const, "desc" as const);
 const limit = fc.integer({ min: 1, max: 8 });
-const bound = fc.option(fc.nat(22), { nil: undefined });
+const optionalBound = fc.option(fc.nat(22), { nil: undefined });
 const queries: fc.Arbitrary<RankingQuery> = fc.oneof(
   fc.record({ by: fc.constantFrom("mandalCount" as const, "name" as const), order, limit }),
-  fc.record({ by: fc.constant("mandalCount" as const), order, limit, min: bound, max: bound }),
+  fc.record({ by: fc.constant("mandalCount" as const), order, limit, min: optionalBound, max: optionalBound }),
 );
 
-type NeedsOf = (states: readonly State[], country: Country) => RequiredLists;
+type NeedsFunction = (states: readonly State[], country: Country) => RequiredLists;
 
 /** Reads at so low a rate that a wish is answered as soon as its rows are sure, or after many calls. */
-async function read(catalogue: readonly FakeState[], needs: NeedsOf, calls: number) {
-  const time = virtualTime();
-  const fake = fakePlayground(catalogue, time);
+async function readUntilExact(catalog: readonly FakeState[], needs: NeedsFunction, calls: number) {
+  const time = createVirtualTime();
+  const fake = createFakePlayground(catalog, time);
   const geography = createGeography({ service: fake.service, perMinute: 3, timing: time });
   const gather = () =>
-    time.during(
+    time.runUntil(
       geography.gather(
         {
           selectStates: ({ states }) => states.value.states,
@@ -54,7 +54,7 @@ async function read(catalogue: readonly FakeState[], needs: NeedsOf, calls: numb
   const hasAllRows = (): boolean => needs(gathered.country.states.value.states, gathered.country).rows.length === 0;
   for (let call = 1; call < calls && !hasAllRows(); call++) {
     // As long as an answer says at most.
-    await time.pass(61_000);
+    await time.advance(61_000);
     gathered = await gather();
   }
   geography.close();
@@ -67,16 +67,16 @@ describe("a pruned reading", () => {
   test("is exact in the end, and whenever it says so, its rows, their number and its totals are those of everything", async () => {
     const someCalls = fc.constantFrom(0, 1, 2, 3, ALL_CALLS, ALL_CALLS);
     await fc.assert(
-      fc.asyncProperty(catalogues, queries, someCalls, async (catalogue, query, calls) => {
-        const pruned = await read(
-          catalogue,
+      fc.asyncProperty(catalogs, queries, someCalls, async (catalog, query, calls) => {
+        const pruned = await readUntilExact(
+          catalog,
           (states, country) => requiredListsForRanking(states, country, query),
           calls,
         );
         const ranking = await rankDistricts(pruned.states, pruned.country, query);
         if (calls === ALL_CALLS) expect(ranking.exact).toBe(true);
         if (!ranking.exact) return;
-        const all = await read(catalogue, requiredListsForAll, ALL_CALLS);
+        const all = await readUntilExact(catalog, requiredListsForAll, ALL_CALLS);
         const expected = await rankDistricts(all.states, all.country, query);
         expect(ranking.rows).toEqual(expected.rows);
         expect(ranking.totalRows).toBe(expected.totalRows);
@@ -92,12 +92,16 @@ describe("a pruned reading", () => {
       code,
       name: code,
       districts: [{ code, name: code, mandalCount }],
-      stated: { districtCount: 1, mandalCount: stated },
+      statedCounts: { districtCount: 1, mandalCount: stated },
     });
     // The total of the second is below the first row, and wrong.
-    const catalogue = [stateOf("AA", 50, 45), stateOf("AB", 70, 5)];
+    const catalog = [stateOf("AA", 50, 45), stateOf("AB", 70, 5)];
     const query: RankingQuery = { by: "mandalCount", order: "desc", limit: 1 };
-    const { states, country } = await read(catalogue, (all, known) => requiredListsForRanking(all, known, query), 5);
+    const { states, country } = await readUntilExact(
+      catalog,
+      (all, known) => requiredListsForRanking(all, known, query),
+      5,
+    );
     const rows = [{ name: "AB", mandalCount: 70 }];
     expect(await rankDistricts(states, country, query)).toMatchObject({ exact: true, rows });
   });
@@ -109,7 +113,11 @@ describe("a pruned reading", () => {
       districts: [{ code: `${index}`, name: "D", mandalCount: 100 - index }],
     }));
     const query: RankingQuery = { by: "mandalCount", order: "desc", limit: 2 };
-    const pruned = await read(states, (all, country) => requiredListsForRanking(all, country, query), ALL_CALLS);
+    const pruned = await readUntilExact(
+      states,
+      (all, country) => requiredListsForRanking(all, country, query),
+      ALL_CALLS,
+    );
     expect(await rankDistricts(pruned.states, pruned.country, query)).toMatchObject({ exact: true, totalRows: 12 });
     expect(pruned.requests).toBeLessThanOrEqual(3);
   });
@@ -136,5 +144,5 @@ test("states are ranked, bounded and totalled by their own figures", () => {
     rows: [],
     totals: { districts: 0, mandals: 0 },
   });
-  expect(statedOf({ code: "AA", name: "A", districts: [] })).toEqual({ districtCount: 0, mandalCount: 0 });
+  expect(statedCountsOf({ code: "AA", name: "A", districts: [] })).toEqual({ districtCount: 0, mandalCount: 0 });
 });

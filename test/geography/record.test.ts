@@ -28,13 +28,15 @@ const changes = readTable("new-districts.tsv", ["district", "state", "status", "
 const states = readTable("states.tsv", ["state", "other", "kind", "source"]);
 const sources = readTable("sources.tsv", ["id", "title", "publisher", "year", "address"]);
 
-const key = (...parts: readonly (string | undefined)[]): string => parts.join("\t");
+const toKey = (...parts: readonly (string | undefined)[]): string => parts.join("\t");
 const stateNames = new Map(readStates().map(({ code, name }) => [code, name]));
-const live = new Set(readDistricts().map(({ stateCode, name }) => key(stateNames.get(stateCode), name)));
-const liveFolded = new Set(readDistricts().map(({ stateCode, name }) => key(stateNames.get(stateCode), fold(name))));
+const currentNames = new Set(readDistricts().map(({ stateCode, name }) => toKey(stateNames.get(stateCode), name)));
+const foldedCurrentNames = new Set(
+  readDistricts().map(({ stateCode, name }) => toKey(stateNames.get(stateCode), fold(name))),
+);
 
-const COLONIAL = new Set(["igi-1908", "pre-hunterian"]);
-const COMMON = new Set(
+const COLONIAL_SOURCES = new Set(["igi-1908", "pre-hunterian"]);
+const COMMON_WORDS = new Set(
   "nagar pur city town rural urban central new old north south east west lower upper hills valley".split(" "),
 );
 const THIS_YEAR = 2026;
@@ -47,7 +49,7 @@ function expectYear(year: string | undefined, from: number, row: Row): void {
   expect(Number(year), textOf(row)).toBeLessThanOrEqual(THIS_YEAR);
 }
 
-const COLUMNS: readonly (readonly [string, readonly Row[], readonly string[]])[] = [
+const TABLES: readonly (readonly [string, readonly Row[], readonly string[]])[] = [
   ["names", names, ["state", "district", "name"]],
   ["headquarters", headquarters, ["state", "district", "town"]],
   ["changes", changes, ["state", "district", "year"]],
@@ -55,8 +57,8 @@ const COLUMNS: readonly (readonly [string, readonly Row[], readonly string[]])[]
   ["states' other names", states.toSorted((a, b) => ((a["other"] ?? "") < (b["other"] ?? "") ? -1 : 1)), ["other"]],
 ];
 
-test.each(COLUMNS)("%s are sorted, each once, whatever its case and accents", (title, rows, columns) => {
-  const keys = rows.map((row) => key(...columns.map((column) => row[column])));
+test.each(TABLES)("%s are sorted, each once, whatever its case and accents", (title, rows, columns) => {
+  const keys = rows.map((row) => toKey(...columns.map((column) => row[column])));
   expect(keys).toEqual([...keys].sort());
   // A district may change twice in a year.
   const folded = rows.map((row, at) =>
@@ -66,8 +68,8 @@ test.each(COLUMNS)("%s are sorted, each once, whatever its case and accents", (t
 });
 
 test("each source is cited, each cited one is there, with a title, a publisher, its years and an address", () => {
-  const cited = new Set([...names, ...headquarters, ...changes, ...states].map(({ source }) => source));
-  expect(sources.map(({ id }) => id)).toEqual([...cited].sort());
+  const citedSources = new Set([...names, ...headquarters, ...changes, ...states].map(({ source }) => source));
+  expect(sources.map(({ id }) => id)).toEqual([...citedSources].sort());
   for (const { title, publisher, year, address } of sources) {
     expect(title).not.toBe("");
     expect(publisher).not.toBe("");
@@ -84,11 +86,11 @@ test.each([
   (_, rows, column, kinds, form) => {
     for (const row of rows) {
       const { district, state, [column]: name = "", kind } = row;
-      expect(live, textOf(row)).toContain(key(state, district));
-      expect(liveFolded, textOf(row)).not.toContain(key(state, fold(name)));
+      expect(currentNames, textOf(row)).toContain(toKey(state, district));
+      expect(foldedCurrentNames, textOf(row)).not.toContain(toKey(state, fold(name)));
       expect(kinds, textOf(row)).toContain(kind);
       expect(name).toMatch(form);
-      expect(COMMON.has(fold(name)) || fold(name).length < 2, textOf(row)).toBe(false);
+      expect(COMMON_WORDS.has(fold(name)) || fold(name).length < 2, textOf(row)).toBe(false);
     }
   },
 );
@@ -97,29 +99,29 @@ test("other names have a year only if an act, not mere usage, ended them; no hea
   for (const row of names) {
     const { kind, since = "", source = "" } = row;
     if (since !== "") expectYear(since, 1947, row);
-    if (kind !== "former" || COLONIAL.has(source)) expect(since, textOf(row)).toBe("");
+    if (kind !== "former" || COLONIAL_SOURCES.has(source)) expect(since, textOf(row)).toBe("");
   }
-  const recordedNames = new Set(names.map(({ state, district, name }) => key(state, district, fold(name ?? ""))));
+  const recordedNames = new Set(names.map(({ state, district, name }) => toKey(state, district, fold(name ?? ""))));
   expect(
-    headquarters.filter(({ state, district, town }) => recordedNames.has(key(state, district, fold(town ?? "")))),
+    headquarters.filter(({ state, district, town }) => recordedNames.has(toKey(state, district, fold(town ?? "")))),
   ).toEqual([]);
 });
 
 describe("new districts", () => {
   test("the last change of each agrees with the list of today", () => {
-    const last = new Map(changes.map(({ state, district, status }) => [key(state, district), status]));
-    expect([...last].filter(([district, status]) => live.has(district) !== (status === "made"))).toEqual([]);
+    const last = new Map(changes.map(({ state, district, status }) => [toKey(state, district), status]));
+    expect([...last].filter(([district, status]) => currentNames.has(district) !== (status === "made"))).toEqual([]);
   });
 
   test("have a status, a year, and the districts that they were made of or went back to", () => {
-    const former = new Set(names.filter(({ kind }) => kind === "former").map(({ state, name }) => key(state, name)));
+    const former = new Set(names.filter(({ kind }) => kind === "former").map(({ state, name }) => toKey(state, name)));
     for (const row of changes) {
       const { district, state, status = "", year, partOf = "" } = row;
       expect(["made", "announced", "abolished"], textOf(row)).toContain(status);
       expectYear(year, 2010, row);
       const parents = partOf.split(" + ");
       expect(parents).toEqual([...new Set(parents)].sort());
-      const isKnown = (parent: string) => live.has(key(state, parent)) || former.has(key(state, parent));
+      const isKnown = (parent: string) => currentNames.has(toKey(state, parent)) || former.has(toKey(state, parent));
       const wrong = parents.filter((parent) => parent === district || !isKnown(parent));
       expect(wrong, textOf(row)).toEqual([]);
     }

@@ -18,8 +18,15 @@ import { emulatorEnv } from "../support/mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { isThorough } from "../support/thorough.ts";
-import { CALL_MS, fakePlayground, readCountry, refusal, slidingLimit, testCountry } from "./fake-service.ts";
-import { virtualTime } from "./virtual.ts";
+import {
+  CALL_MS,
+  createFakePlayground,
+  createSlidingLimit,
+  httpFailure,
+  readCountry,
+  testCountry,
+} from "./fake-service.ts";
+import { createVirtualTime } from "./virtual-time.ts";
 
 const BASE_URL = "https://service.example";
 const FILE = "geography.sqlite";
@@ -40,8 +47,8 @@ interface ProcessOptions {
 /** Processes that share a folder, a clock, and an API that allows 30 requests a minute where the test says so. */
 async function setUp(folder?: string) {
   const stateDir = folder ?? (await newStateDir());
-  const time = virtualTime();
-  const fake = fakePlayground(testCountry, time);
+  const time = createVirtualTime();
+  const fake = createFakePlayground(testCountry, time);
   // Processes that create the tables at once wait for each other in real time.
   const first = createGeographyStore(
     createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => BASE_URL),
@@ -53,13 +60,13 @@ async function setUp(folder?: string) {
   /** A connection that is open before the test lets time pass: no file is waited for in virtual time. */
   async function connect(url = BASE_URL, budget?: string): Promise<SharedStoreOptions> {
     const shared = createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => url);
-    const opened = await shared.open().then(
+    const isOpen = await shared.open().then(
       (database) => ({ database }),
       (error: unknown) => ({ error }),
     );
     const open = async () => {
-      if ("error" in opened) throw opened.error;
-      return opened.database;
+      if ("error" in isOpen) throw isOpen.error;
+      return isOpen.database;
     };
     return { open, baseUrl: shared.baseUrl, budget };
   }
@@ -75,15 +82,15 @@ async function setUp(folder?: string) {
   async function readAll(options: ProcessOptions = {}) {
     const geography = await start({ perMinute: 600, ...options });
     const before = fake.requests.length;
-    const { country } = await time.during(readCountry(geography, { now: time.now, waitMs: 40_000 }));
+    const { country } = await time.runUntil(readCountry(geography, { now: time.now, waitMs: 40_000 }));
     await geography.close();
     expect(country.lists.size).toBe(36);
     return { requests: fake.requests.length - before, vintage: summarizeVintage(country, codes), country };
   }
 
-  const entries = async (sql: string) => await (await (await connect()).open()).query(sql);
+  const queryEntries = async (sql: string) => await (await (await connect()).open()).query(sql);
   const context = (ms = CALL_MS) => ({ signal: new AbortController().signal, deadlineAt: time.now() + ms });
-  return { stateDir, time, fake, connect, start, readAll, entries, context };
+  return { stateDir, time, fake, connect, start, readAll, entries: queryEntries, context };
 }
 
 describe("the next process", () => {
@@ -91,14 +98,14 @@ describe("the next process", () => {
     const { time, readAll } = await setUp();
     const first = await readAll();
     expect(first.requests).toBe(37);
-    await time.pass(STATES_FRESH_MS - 60_000);
+    await time.advance(STATES_FRESH_MS - 60_000);
     const second = await readAll();
     expect(second).toMatchObject({ requests: 0, vintage: first.vintage });
     expect(second.country.lists.get("AA")?.value).toEqual(first.country.lists.get("AA")?.value);
-    await time.pass(60_000);
+    await time.advance(60_000);
     // The states list is old; the districts are not.
     expect((await readAll()).requests).toBe(1);
-    await time.pass(DISTRICTS_FRESH_MS);
+    await time.advance(DISTRICTS_FRESH_MS);
     expect((await readAll()).requests).toBe(37);
   });
 
@@ -112,26 +119,26 @@ describe("the next process", () => {
 
   test("does not use the lists of an older vintage than the states list", async () => {
     const { time, fake, readAll } = await setUp();
-    const all = (vintage: string) => new Map(["", ...codes].map((code) => [code, vintage] as const));
-    fake.vintages = all("A");
+    const vintagesOf = (vintage: string) => new Map(["", ...codes].map((code) => [code, vintage] as const));
+    fake.vintages = vintagesOf("A");
     await readAll();
-    fake.vintages = all("B");
-    await time.pass(STATES_FRESH_MS);
+    fake.vintages = vintagesOf("B");
+    await time.advance(STATES_FRESH_MS);
     expect(await readAll()).toMatchObject({ requests: 37, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
     expect(await readAll()).toMatchObject({ requests: 0, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
   });
 
   test("reads again what the clock puts into the future, and removes what is a day old", async () => {
-    const { time, readAll, entries } = await setUp();
+    const { time, readAll, entries: queryEntries } = await setUp();
     await readAll({ url: "https://gone.example" });
     time.setBack(3_600_000);
     expect((await readAll({ url: "https://gone.example" })).requests).toBe(37);
-    await time.pass(25 * 3_600_000);
+    await time.advance(25 * 3_600_000);
     await readAll();
-    expect(await entries("SELECT 1 AS one FROM geography_entries")).toHaveLength(37);
+    expect(await queryEntries("SELECT 1 AS one FROM geography_entries")).toHaveLength(37);
   });
 
-  const damages: Readonly<Record<string, string>> = {
+  const damagedTexts: Readonly<Record<string, string>> = {
     "cut short": "substr(text, 1, 40)",
     empty: "''",
     "no JSON": "'\u0001'",
@@ -140,15 +147,15 @@ describe("the next process", () => {
     "with an unknown field": `'{"more":true,' || substr(text, 2)`,
     "too large": "text || printf('%1048576s', '')",
   };
-  test.each(Object.entries(damages))("ignores and replaces an entry that is %s", async (_what, sql) => {
-    const { readAll, entries } = await setUp();
+  test.each(Object.entries(damagedTexts))("ignores and replaces an entry that is %s", async (_what, sql) => {
+    const { readAll, entries: queryEntries } = await setUp();
     await readAll();
-    await entries(`UPDATE geography_entries SET text = ${sql}`);
+    await queryEntries(`UPDATE geography_entries SET text = ${sql}`);
     expect((await readAll()).requests).toBe(37);
     expect((await readAll()).requests).toBe(0);
   });
 
-  const spoils: Readonly<Record<string, (path: string) => Promise<void>>> = {
+  const damageFile: Readonly<Record<string, (path: string) => Promise<void>>> = {
     garbage: (path) => writeFile(path, "x".repeat(20_000)),
     truncated: async (path) => await truncate(path, (await stat(path)).size - 4096),
     "damaged in the middle": async (path) => {
@@ -159,10 +166,10 @@ describe("the next process", () => {
     // SQLite takes 5 s to report it.
     ...(isThorough && { empty: (path: string) => writeFile(path, "") }),
   };
-  test.each(Object.entries(spoils))("replaces a file that is %s", async (_what, spoil) => {
+  test.each(Object.entries(damageFile))("replaces a file that is %s", async (_what, damage) => {
     const { stateDir, readAll } = await setUp();
     await readAll();
-    await spoil(join(stateDir, FILE));
+    await damage(join(stateDir, FILE));
     expect((await readAll()).requests).toBe(37);
     expect((await readAll()).requests).toBe(0);
   });
@@ -189,9 +196,9 @@ describe("the next process", () => {
 describe("processes that run at once", () => {
   test("read the country once between them, without a 429, and leave two requests for direct calls", async () => {
     const { time, fake, start } = await setUp();
-    fake.limit = slidingLimit(30);
+    fake.throttle = createSlidingLimit(30);
     const processes = await Promise.all([start(), start(), start()]);
-    const read = () => time.during(Promise.all(processes.map((each) => readCountry(each, { now: time.now }))));
+    const read = () => time.runUntil(Promise.all(processes.map((each) => readCountry(each, { now: time.now }))));
     const startedAt = time.now();
     for (const { country, missing } of await read()) {
       expect(country.lists.size).toBe(27);
@@ -199,7 +206,7 @@ describe("processes that run at once", () => {
     }
     expect(time.now() - startedAt).toBeLessThan(5_000);
     expect(fake.requests).toHaveLength(28);
-    await time.pass(61_000);
+    await time.advance(61_000);
     for (const { country } of await read()) expect(country.lists.size).toBe(36);
     expect(fake.requests).toHaveLength(37);
     expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
@@ -208,10 +215,10 @@ describe("processes that run at once", () => {
   test("do not hold up each other's direct calls", async () => {
     const { time, fake, start, context } = await setUp();
     const [one, two] = await Promise.all([start(), start()]);
-    await time.during(readCountry(one, { now: time.now }));
+    await time.runUntil(readCountry(one, { now: time.now }));
     const [missing = ""] = codes.filter((code) => !fake.requests.some(({ state }) => state === code)).toReversed();
     const startedAt = time.now();
-    await time.during(two.districts(missing, context()));
+    await time.runUntil(two.districts(missing, context()));
     expect(time.now() - startedAt).toBeLessThan(1_000);
     expect(fake.requests).toHaveLength(29);
   });
@@ -222,7 +229,7 @@ describe("processes that run at once", () => {
     onTestFinished(() => dead.close());
     for (const lease of ["prefetch ", "states", "BJ"]) expect(await dead.acquire(lease)).toBe(true);
     const startedAt = time.now();
-    const { country } = await time.during(readCountry(await start(), { now: time.now }));
+    const { country } = await time.runUntil(readCountry(await start(), { now: time.now }));
     expect(country.lists.size).toBe(27);
     expect(time.now() - startedAt).toBeGreaterThanOrEqual(LEASE_MS);
     expect(time.now() - startedAt).toBeLessThan(LEASE_MS + 5_000);
@@ -230,15 +237,15 @@ describe("processes that run at once", () => {
 
   test("obey a Retry-After that another one got, if they leave by the same address", async () => {
     const { time, fake, start, context } = await setUp();
-    const [one, two, west] = await Promise.all([start(), start(), start({ budget: "west" })]);
-    fake.faults.set("AA", [refusal(429, 30)]);
-    await expect(time.during(one.districts("AA", context(5_000)))).rejects.toMatchObject({
+    const [one, two, otherBudget] = await Promise.all([start(), start(), start({ budget: "west" })]);
+    fake.faults.set("AA", [httpFailure(429, 30)]);
+    await expect(time.runUntil(one.districts("AA", context(5_000)))).rejects.toMatchObject({
       facts: { kind: "rate_limited" },
     });
     const refusedAt = fake.requests.at(-1)?.at ?? 0;
-    await time.during(west.districts("AC", context()));
+    await time.runUntil(otherBudget.districts("AC", context()));
     expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeLessThan(1_000);
-    await time.during(two.districts("AB", context()));
+    await time.runUntil(two.districts("AB", context()));
     expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(30_000);
   });
 
@@ -246,7 +253,7 @@ describe("processes that run at once", () => {
     const { time, connect } = await setUp();
     const { open, baseUrl } = await connect();
     let connections = 0;
-    const counted = async () => {
+    const openCounted = async () => {
       connections += 1;
       const database = await open();
       const close = async () => {
@@ -255,7 +262,7 @@ describe("processes that run at once", () => {
       };
       return { ...database, close };
     };
-    const store = createGeographyStore({ open: counted, baseUrl }, time.now);
+    const store = createGeographyStore({ open: openCounted, baseUrl }, time.now);
     const acquired = store.acquire("states");
     await store.close();
     expect(await acquired).toBe(true);
@@ -266,13 +273,13 @@ describe("processes that run at once", () => {
   test("forget leases and cooldowns of a clock that was set back", async () => {
     const { time, fake, start, context, connect } = await setUp();
     const one = await start();
-    fake.faults.set("AA", [refusal(429, 30)]);
-    await time.during(one.districts("AA", context(5_000)).catch(() => undefined));
+    fake.faults.set("AA", [httpFailure(429, 30)]);
+    await time.runUntil(one.districts("AA", context(5_000)).catch(() => undefined));
     const other = createGeographyStore(await connect(), time.now);
     onTestFinished(() => other.close());
     for (const lease of ["prefetch ", "states"]) expect(await other.acquire(lease)).toBe(true);
     time.setBack(3_600_000);
-    const { country } = await time.during(readCountry(await start(), { now: time.now }));
+    const { country } = await time.runUntil(readCountry(await start(), { now: time.now }));
     expect(country.lists.size).toBe(27);
   });
 });
@@ -296,24 +303,24 @@ async function rankOnColdServers(shared: Readonly<Record<string, string>>): Prom
     return RequestLog.parse(await response.json()).filter(({ path }) => path.startsWith("/api/"));
   };
   if (isThorough) {
-    const mortal = await start();
-    mortal.send("rank_divisions", question, 1);
+    const killedServer = await start();
+    killedServer.send("rank_divisions", question, 1);
     while ((await apiRequests()).length < 3) await sleep(5);
-    await mortal.kill();
+    await killedServer.kill();
   }
   const startedAt = performance.now();
-  const isEnough = ({ complete, statesRead }: Coverage) => (isThorough ? complete : statesRead >= 10);
-  while (!(await Promise.all(servers.map(rank))).every(isEnough)) {
+  const hasEnough = ({ complete, statesRead }: Coverage) => (isThorough ? complete : statesRead >= 10);
+  while (!(await Promise.all(servers.map(rank))).every(hasEnough)) {
     expect(performance.now() - startedAt).toBeLessThan(150_000);
     await sleep(5_000);
   }
   const requests = await apiRequests();
   // Nobody counts the requests that the killed server had in flight.
-  const lost = isThorough ? CONCURRENCY : 0;
-  expect(requests.filter(({ status }) => status !== 200).length).toBeLessThanOrEqual(lost);
-  expect(requests.length - new Set(requests.map(({ path }) => path)).size).toBeLessThanOrEqual(2 * lost);
+  const unknownRequests = isThorough ? CONCURRENCY : 0;
+  expect(requests.filter(({ status }) => status !== 200).length).toBeLessThanOrEqual(unknownRequests);
+  expect(requests.length - new Set(requests.map(({ path }) => path)).size).toBeLessThanOrEqual(2 * unknownRequests);
   // A server that starts with the next chat knows as much.
-  expect(isEnough(await rank(await start()))).toBe(true);
+  expect(hasEnough(await rank(await start()))).toBe(true);
   if (isThorough) expect(await apiRequests()).toHaveLength(requests.length);
 }
 
@@ -330,8 +337,8 @@ describe.skipIf(postgresMissing !== undefined)(
     }, 60_000);
     afterAll(() => server.stop());
 
-    async function readBy(url: string, machines: number) {
-      const fake = fakePlayground(testCountry, systemTiming);
+    async function countRequests(url: string, machines: number) {
+      const fake = createFakePlayground(testCountry, systemTiming);
       const reads = Array.from({ length: machines }, async () => {
         const shared = createUserSharedGeography(
           { journalUrl: url, stateDir: await newStateDir() },
@@ -346,15 +353,15 @@ describe.skipIf(postgresMissing !== undefined)(
     }
 
     test("read the country once between them", async () => {
-      expect(await readBy(await server.database(), 2)).toBe(37);
+      expect(await countRequests(await server.createDatabase(), 2)).toBe(37);
     });
 
     test("read it once as servers, too", async () => {
-      await rankOnColdServers({ MIC_JOURNAL_URL: await server.database() });
+      await rankOnColdServers({ MIC_JOURNAL_URL: await server.createDatabase() });
     }, 200_000);
 
     test("answer alone without the database", async () => {
-      expect(await readBy((await server.database()).replace(/[^/]+$/, "none"), 1)).toBe(37);
+      expect(await countRequests((await server.createDatabase()).replace(/[^/]+$/, "none"), 1)).toBe(37);
     });
   },
 );

@@ -19,20 +19,20 @@ import { jobOperations, type OperationRow } from "../operations.ts";
 import { connectionForFile, connectionForTest } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
 import { answer, neverAnswer, type RecordedRequest, type Step, stubForFile } from "../support/stub.ts";
-import { runs } from "../support/thorough.ts";
+import { runCount } from "../support/thorough.ts";
 import {
   attacks,
   CANARY,
-  endpointOf,
-  file,
+  createFileAnswer,
+  createRefusal,
+  createSuccess,
+  findEndpoint,
   forbidden,
   hostileTexts,
   plainTexts,
   REFUSALS,
-  refusal,
   type Scenario,
   scenarios,
-  success,
   type Texts,
   voiceTexts,
 } from "./hostile.ts";
@@ -67,22 +67,22 @@ let scenario: Scenario;
 /** What the service answers instead; undefined: as usual. */
 let refuse: ((side: Side, request: RecordedRequest) => Step | undefined) | undefined;
 let tokens = 0;
-let meetings = 0;
+let round = 0;
 
 /** Whole texts of the API that are written like the server's own lines. */
 let serverLines = new Set<string>();
 
 /** No id comes again, and no action. Without a pool each text of the API is a line of the server. */
-function meet(pool: readonly string[] | undefined, nextScenario: Scenario): void {
-  meetings++;
+function startRound(pool: readonly string[] | undefined, nextScenario: Scenario): void {
+  round++;
   serverLines = new Set();
-  const hostile = pool === undefined ? voiceTexts(meetings, serverLines) : hostileTexts(meetings, pool);
-  texts = { plain: plainTexts(meetings), hostile };
+  const hostile = pool === undefined ? voiceTexts(round, serverLines) : hostileTexts(round, pool);
+  texts = { plain: plainTexts(round), hostile };
   scenario = nextScenario;
 }
 
 /** A retry names the job that it retries. */
-function asRetryOf(target: string, sent: unknown): unknown {
+function asRetry(target: string, sent: unknown): unknown {
   const [, jobId = ""] = /\/jobs\/([^/]+)\/retries$/.exec(target) ?? [];
   const { data, ...rest } = Object(sent);
   return { ...rest, data: { ...data, retryOfBatchId: decodeURIComponent(jobId) } };
@@ -95,30 +95,30 @@ beforeEach(() => {
   for (const side of SIDES) questions[side].length = 0;
   stubOf().respond((request) => {
     const side = sideOf(request.target);
-    const endpoint = endpointOf(request, `/${side}`);
+    const endpoint = findEndpoint(request, `/${side}`);
     const refused = refuse?.(side, request);
     if (refused) return refused;
     if (endpoint === undefined) return answer(200, { access_token: `token-${++tokens}` });
-    if (endpoint.success.body === "binary") return file(texts[side]);
-    const { sent } = success(endpoint, scenario, texts[side]);
-    return answer(endpoint.success.status, endpoint === retryMicJob ? asRetryOf(request.target, sent) : sent);
+    if (endpoint.success.body === "binary") return createFileAnswer(texts[side]);
+    const { sent } = createSuccess(endpoint, scenario, texts[side]);
+    return answer(endpoint.success.status, endpoint === retryMicJob ? asRetry(request.target, sent) : sent);
   });
 });
 
 /** Lines and the cells of each. */
 const shapeOf = (text: string): readonly number[] => text.split("\n").map((line) => line.split("\t").length);
 
-const unwanted = (text: string, allowed: string): readonly string[] => [
+const findUnwanted = (text: string, allowed: string): readonly string[] => [
   ...forbidden.filter((character) => !allowed.includes(character) && text.includes(character)),
   ...(/\p{Surrogate}/u.test(text) ? ["a lone surrogate"] : []),
 ];
 
 /** What is left when all that is quoted is taken out. */
-const ownWords = (text: string): string => text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+const removeQuoted = (text: string): string => text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
 
 function expectSentence(text: string): void {
-  expect(unwanted(text, ""), JSON.stringify(text)).toEqual([]);
-  expect(ownWords(text), text).not.toContain(CANARY);
+  expect(findUnwanted(text, ""), JSON.stringify(text)).toEqual([]);
+  expect(removeQuoted(text), text).not.toContain(CANARY);
 }
 
 /** Lines whose cells are separated by tabs: no cell is a raw text of the API, and none speaks outside of quotes. */
@@ -142,19 +142,19 @@ const Resolved = z.looseObject({
   results: z.array(z.looseObject({ outcome: z.string(), finding: z.string() })),
 });
 
-const Told = z.looseObject({
+const StructuredTexts = z.looseObject({
   summary: z.string().optional(),
   nextStep: z.looseObject({ why: z.string() }).optional(),
   consistency: z.array(z.string()).optional(),
   coverage: z.looseObject({ missing: z.array(z.looseObject({ reason: z.string() })) }).optional(),
 });
 
-function expectKept({ plain, hostile }: Both<CallResult>): void {
+function expectSameShape({ plain, hostile }: Both<CallResult>): void {
   expect(hostile.isError, hostile.text).toBe(plain.isError);
   expectOneShape({ plain: plain.text, hostile: hostile.text });
   for (const path of z.array(z.string()).parse(hostile.meta["mic-mcp/drift"] ?? []))
-    expect(unwanted(path, "")).toEqual([]);
-  const { summary, nextStep, consistency = [], coverage } = Told.parse(hostile.structured ?? {});
+    expect(findUnwanted(path, "")).toEqual([]);
+  const { summary, nextStep, consistency = [], coverage } = StructuredTexts.parse(hostile.structured ?? {});
   const reasons = coverage?.missing.map(({ reason }) => reason) ?? [];
   for (const text of [summary, nextStep?.why, ...consistency, ...reasons]) expectSentence(text ?? "");
   if (!hostile.error) return;
@@ -162,8 +162,8 @@ function expectKept({ plain, hostile }: Both<CallResult>): void {
   for (const sentence of [message, next, ...hostile.text.split("\n")]) expectSentence(sentence);
 }
 
-async function onBoth<T>(work: (side: Side) => Promise<T>): Promise<Both<T>> {
-  const [plain, hostile] = await Promise.all(SIDES.map(work));
+async function onBoth<T>(task: (side: Side) => Promise<T>): Promise<Both<T>> {
+  const [plain, hostile] = await Promise.all(SIDES.map(task));
   if (plain === undefined || hostile === undefined) throw new Error("unreachable");
   return { plain, hostile };
 }
@@ -172,7 +172,7 @@ type Args = Readonly<Record<string, unknown>>;
 
 async function callBoth(tool: string, argsOf: (side: Side) => Args): Promise<Both<CallResult>> {
   const results = await onBoth((side) => connections[side]().callTool(tool, argsOf(side)));
-  expectKept(results);
+  expectSameShape(results);
   return results;
 }
 
@@ -183,33 +183,33 @@ const { workspaceId } = samples.createJob;
 const required = ({ pathFields, queryFields, bodyFields, key }: OperationRow): Args => {
   const fields = Object.entries({ ...pathFields, ...queryFields, ...bodyFields });
   const sample = sampleOf(Object.fromEntries(fields.filter(([, { isOptional }]) => !isOptional)));
-  return { ...sample, ...(key && { idempotencyKey: `a-sample-${meetings}` }) };
+  return { ...sample, ...(key && { idempotencyKey: `a-sample-${round}` }) };
 };
 
 /** Arguments for each tool; what an agent writes is text from outside, too. */
 const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   ...Object.fromEntries(jobOperations.map((row) => [row.tool, () => required(row)])),
-  register_input: () => ({ ...samples.createInput, idempotencyKey: `key-${meetings}` }),
+  register_input: () => ({ ...samples.createInput, idempotencyKey: `key-${round}` }),
   get_input: (textFor) => ({ inputId: textFor("an input's id") }),
   download_asset: (textFor) => ({ assetId: textFor("an asset's id") }),
-  submit_job: () => ({ ...samples.createJob, idempotencyKey: `"${CANARY}" ${meetings}` }),
+  submit_job: () => ({ ...samples.createJob, idempotencyKey: `"${CANARY}" ${round}` }),
   get_job: (textFor) => ({ jobId: textFor("a job's id") }),
   cancel_job: (textFor) => ({
     jobId: textFor("a job's id"),
     reason: textFor("a reason"),
-    idempotencyKey: `the key ${meetings}`,
+    idempotencyKey: `the key ${round}`,
   }),
   retry_job: (textFor) => ({
     jobId: textFor("a job's id"),
     retryMode: "RESTART",
     reason: textFor("a reason"),
-    idempotencyKey: `another key ${meetings}`,
+    idempotencyKey: `another key ${round}`,
   }),
   get_operation: (textFor) => ({ operationId: textFor("an operation's id") }),
   request_file_processing: () => ({
     ...samples.createProcessingRequest,
     expiresAt: "2099-01-01T00:00:00Z",
-    idempotencyKey: `request-${meetings}`,
+    idempotencyKey: `request-${round}`,
   }),
   list_actions: () => ({}),
   resolve_actions: () => ({}),
@@ -219,7 +219,7 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
     inputs,
     parameterValues,
     waitSeconds: 0,
-    idempotencyKey: `"${CANARY}" run ${meetings}`,
+    idempotencyKey: `"${CANARY}" run ${round}`,
   }),
   retry_jobs: (textFor) => ({
     jobIds: [textFor("a job's id"), textFor("another job's id")],
@@ -282,14 +282,14 @@ describe("whatever the service says", () => {
   test("in the resources of jobs, the tools' answers keep their shape, and the data is exact", async () => {
     const succeeded = new Set<string>();
     const property = fc.asyncProperty(attacks, scenarios, async (pool, nextScenario) => {
-      meet(pool, nextScenario);
+      startRound(pool, nextScenario);
       for (const [tool, args] of Object.entries(jobTools)) {
         const { hostile } = await callBoth(tool, argsFor(args));
         if (!hostile.isError) succeeded.add(tool);
         const endpoint = readsOne.get(tool);
         if (!endpoint) continue;
         const full = await callBoth(tool, (side) => ({ ...argsFor(args)(side), view: "full" }));
-        expect(full.hostile.structured).toMatchObject(Object(success(endpoint, scenario, texts.hostile).body));
+        expect(full.hostile.structured).toMatchObject(Object(createSuccess(endpoint, scenario, texts.hostile).body));
       }
       for (const [tool, args] of otherLists) await callBoth(tool, () => args);
       const [plainly, hostilely] = SIDES.map((side) => questions[side].splice(0));
@@ -302,9 +302,9 @@ describe("whatever the service says", () => {
 
   test("in geography, refused and answered, and in catalogue.tsv, lines and columns stay as they are", async () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
-    meet(pool, sampleScenario());
+    startRound(pool, sampleScenario());
     for (const form of REFUSALS) {
-      refuse = (side) => refusal(form, texts[side], 422);
+      refuse = (side) => createRefusal(form, texts[side], 422);
       for (const [tool, args] of Object.entries(geographyTools)) await callBoth(tool, argsFor(args));
     }
     refuse = undefined;
@@ -329,7 +329,7 @@ describe("whatever the service says", () => {
 
   test("no row of a job tool contains an unquoted line of the server", async () => {
     for (const jobState of ["FAILED", "RUNNING", "SUCCEEDED", "WAITING_REVIEW"]) {
-      meet(undefined, { ...sampleScenario(), jobState });
+      startRound(undefined, { ...sampleScenario(), jobState });
       for (const [tool, args] of Object.entries(jobTools)) await callBoth(tool, argsFor(args));
       for (const [tool, args] of otherLists) await callBoth(tool, () => args);
     }
@@ -337,7 +337,7 @@ describe("whatever the service says", () => {
 
   test("no row of a geography tool or of catalogue.tsv contains an unquoted line of the server", async () => {
     for (let times = 0; times < 5; times++) {
-      meet(undefined, sampleScenario());
+      startRound(undefined, sampleScenario());
       const client = await connectionForTest("v2-modern", { env: environmentOf("hostile") });
       for (const [tool, args] of Object.entries(geographyTools)) {
         const { isError, text } = await client.callTool(tool, argsFor(args)("hostile"));
@@ -356,7 +356,7 @@ describe("whatever the service says", () => {
   test("no text of a view contains an unquoted line of the server", async () => {
     const env = { ...environmentOf("hostile"), MIC_APPS: "always", MIC_WORKSPACE_ID: workspaceId };
     for (let times = 0; times < 4; times++) {
-      meet(undefined, { ...sampleScenario(), jobState: "FAILED" });
+      startRound(undefined, { ...sampleScenario(), jobState: "FAILED" });
       const client = await connectionForTest("v2-modern", { env });
       await client.callTool("submit_job", samples.createJob);
       for (const [tool, args] of [
@@ -379,7 +379,9 @@ describe("whatever the service says", () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
     const outcomes = new Set<string>();
     const actions = (form: (typeof REFUSALS)[number], status: number) => (side: Side, request: RecordedRequest) =>
-      request.method === "POST" && endpointOf(request, `/${side}`) ? refusal(form, texts[side], status) : undefined;
+      request.method === "POST" && findEndpoint(request, `/${side}`)
+        ? createRefusal(form, texts[side], status)
+        : undefined;
     const resolve = async (args: Args) => {
       const { hostile } = await callBoth("resolve_actions", () => args);
       expect(hostile.isError, hostile.text).toBe(false);
@@ -391,13 +393,13 @@ describe("whatever the service says", () => {
       return results.length;
     };
     for (const isRefused of [true, false]) {
-      meet(isRefused ? pool : undefined, { ...sampleScenario(), jobState: "PAUSED" });
+      startRound(isRefused ? pool : undefined, { ...sampleScenario(), jobState: "PAUSED" });
       refuse = actions("no JSON", 200);
       const tried = journaled.map((tool) => callBoth(tool, argsFor(jobTools[tool] ?? (() => ({})))));
       for (const { hostile } of await Promise.all(tried))
         expect(hostile.error, hostile.text).toMatchObject({ sideEffect: "unknown" });
       // One of them again in vain: its row and the next step say so.
-      expect(await resolve({ idempotencyKey: `request-${meetings}` })).toBe(1);
+      expect(await resolve({ idempotencyKey: `request-${round}` })).toBe(1);
       refuse = isRefused ? actions("bare", 422) : undefined;
       expect(await resolve({})).toBe(journaled.length);
       refuse = undefined;
@@ -415,8 +417,8 @@ describe("whatever the service says", () => {
       fc.constantFrom(...REFUSALS),
       fc.constantFrom(400, 404, 409, 412, 422),
       async (pool, nextScenario, form, status) => {
-        meet(pool, nextScenario);
-        refuse = (side) => refusal(form, texts[side], status);
+        startRound(pool, nextScenario);
+        refuse = (side) => createRefusal(form, texts[side], status);
         // At once: what proves nothing is asked for again and again before it is told.
         const { list_actions, resolve_actions, ...abroad } = jobTools;
         const tried = Object.entries(abroad).map(async ([tool, args]) => {
@@ -428,7 +430,7 @@ describe("whatever the service says", () => {
         await callBoth("list_actions", argsFor(list_actions ?? (() => ({}))));
       },
     );
-    await fc.assert(refused, { seed: SEED, numRuns: runs(2, 5), endOnFailure: true });
+    await fc.assert(refused, { seed: SEED, numRuns: runCount(2, 5), endOnFailure: true });
   }, 180_000);
 
   test("in a resource, its JSON is one line, and what fails says so in one voice", async () => {
@@ -448,9 +450,9 @@ describe("whatever the service says", () => {
           (error: unknown) => ({ text: "", failed: error instanceof Error ? error.message : String(error) }),
         );
     const readable = fc.asyncProperty(attacks, scenarios, async (pool, nextScenario) => {
-      meet(pool, nextScenario);
+      startRound(pool, nextScenario);
       for (const form of [undefined, "bare", "no JSON"] as const) {
-        refuse = form && ((side) => refusal(form, texts[side], 404));
+        refuse = form && ((side) => createRefusal(form, texts[side], 404));
         for (const path of paths) {
           const { plain, hostile } = await onBoth((side) => read(side, path));
           expectOneShape({ plain: plain.text, hostile: hostile.text });
@@ -460,13 +462,13 @@ describe("whatever the service says", () => {
         }
       }
     });
-    await fc.assert(readable, { seed: SEED, numRuns: runs(2, 4) });
+    await fc.assert(readable, { seed: SEED, numRuns: runCount(2, 4) });
   }, 60_000);
 });
 
 describe("whatever a client says", () => {
-  const failing = (work: Promise<unknown>): Promise<string> =>
-    work.then(
+  const readError = (task: Promise<unknown>): Promise<string> =>
+    task.then(
       () => "",
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
@@ -476,11 +478,11 @@ describe("whatever a client says", () => {
     for (const attack of pool.map((text) => `x ${text} ${CANARY}`)) {
       const client = connections.hostile();
       const errors = [
-        await failing(client.callTool(attack)),
-        await failing(client.getPrompt(attack)),
-        await failing(client.getPrompt("diagnose_job", { jobId: "x", [attack]: "x" })),
-        await failing(client.readResource(`mic://${attack}`)),
-        await failing(client.complete({ type: "ref/resource", uri: attack }, "x", "x")),
+        await readError(client.callTool(attack)),
+        await readError(client.getPrompt(attack)),
+        await readError(client.getPrompt("diagnose_job", { jobId: "x", [attack]: "x" })),
+        await readError(client.readResource(`mic://${attack}`)),
+        await readError(client.complete({ type: "ref/resource", uri: attack }, "x", "x")),
         (await client.callTool("list_states", { [attack]: 1 })).text,
       ];
       for (const error of errors) {
@@ -499,16 +501,16 @@ describe("what a person sees at a terminal", () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
     const textFor = hostileTexts(0, pool);
     for (const form of ["bare", "no token"] as const) {
-      refuse = () => refusal(form, textFor, 422);
+      refuse = () => createRefusal(form, textFor, 422);
       const { stdout } = await run(["doctor"], { env: environmentOf("hostile") });
-      expect(unwanted(stdout, "\n"), stdout).toEqual([]);
+      expect(findUnwanted(stdout, "\n"), stdout).toEqual([]);
       for (const line of stdout.split("\n")) expectSentence(line);
     }
-    expect(unwanted(connections.hostile().stderr(), "\n")).toEqual([]);
+    expect(findUnwanted(connections.hostile().stderr(), "\n")).toEqual([]);
   });
 
   /** A command to copy, with double quotes instead of those of a shell. */
-  const inQuotes = (text: string): string => text.replace(/'[^'\n]*'/g, (quoted) => JSON.stringify(quoted));
+  const toDoubleQuoted = (text: string): string => text.replace(/'[^'\n]*'/g, (quoted) => JSON.stringify(quoted));
 
   const commands: readonly (readonly [name: string, args: (textFor: Texts) => readonly string[]])[] = [
     ["list_states", () => ["call", "list_states"]],
@@ -524,28 +526,28 @@ describe("what a person sees at a terminal", () => {
 
   test.each(commands)("%s prints no unquoted line of the server and no invisible character", async (_, args) => {
     for (const jobState of ["FAILED", "SUCCEEDED"]) {
-      meet(undefined, { ...sampleScenario(), jobState });
+      startRound(undefined, { ...sampleScenario(), jobState });
       const { stdout, stderr } = await run(args(texts.hostile), { env: environmentOf("hostile") });
       expect(stdout, stderr).not.toBe("");
       expectLines(stdout);
-      expectLines(inQuotes(stderr));
+      expectLines(toDoubleQuoted(stderr));
     }
   });
 
   test("watch prints no unquoted line of the server and no invisible character", async () => {
     for (let times = 0; times < 13; times++) {
-      meet(undefined, { ...sampleScenario(), jobState: "FAILED" });
+      startRound(undefined, { ...sampleScenario(), jobState: "FAILED" });
       const { stdout, stderr } = await run(["watch", "x"], { env: environmentOf("hostile") });
       expect(stdout, stderr).toContain("FAILED, at stage");
       expectLines(stdout);
-      expectLines(inQuotes(stderr));
+      expectLines(toDoubleQuoted(stderr));
     }
   }, 60_000);
 
   test("actions prints ids that the API chose in quotes, and lines to copy without invisible characters", async () => {
     const client = await connectionForTest("v2-modern", { env: environmentOf("hostile") });
     for (let times = 0; times < 13; times++) {
-      meet(undefined, sampleScenario());
+      startRound(undefined, sampleScenario());
       await client.callTool("submit_job", { ...samples.createJob, idempotencyKey: `submitted-${times}` });
     }
     refuse = () => neverAnswer;
@@ -557,31 +559,31 @@ describe("what a person sees at a terminal", () => {
     await expect.poll(async () => (await list()).stdout, { timeout: 10_000 }).toContain("\nmic-mcp resolve '");
     const { stdout } = await list();
     expect(stdout).toContain("submitted-12");
-    expectLines(inQuotes(stdout));
+    expectLines(toDoubleQuoted(stdout));
     await client.close();
     await unanswered;
   });
 
   test("JSON output escapes invisible characters and keeps the value", async () => {
-    meet(undefined, sampleScenario());
+    startRound(undefined, sampleScenario());
     // JSON.stringify escapes the first 32 by itself.
     const others = forbidden.slice(32);
     const pool = [0, 60, 120].map((at) => others.slice(at, at + 60).join(""));
-    texts = { ...texts, hostile: hostileTexts(meetings, pool) };
+    texts = { ...texts, hostile: hostileTexts(round, pool) };
     const env = environmentOf("hostile");
     const { stdout } = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--output", "json"], { env });
-    expect(unwanted(stdout, "\n"), stdout).toEqual([]);
-    const { body } = success(listMicJobs, scenario, texts.hostile);
+    expect(findUnwanted(stdout, "\n"), stdout).toEqual([]);
+    const { body } = createSuccess(listMicJobs, scenario, texts.hostile);
     expect(JobIds.parse(JSON.parse(stdout)).data.map(({ id }) => id)).toEqual(
       JobIds.parse(body).data.map(({ id }) => id),
     );
-    refuse = (side) => refusal("bare", texts[side], 422);
+    refuse = (side) => createRefusal("bare", texts[side], 422);
     const refused = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--output", "json"], { env });
-    expect(unwanted(refused.stdout + refused.stderr, "\n")).toEqual([]);
+    expect(findUnwanted(refused.stdout + refused.stderr, "\n")).toEqual([]);
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { status: 422 } });
     const downloadDir = "/x\u009b\u202e\u{e0041}";
     const status = await run(["status", "--json"], { env: { ...env, MIC_DOWNLOAD_DIR: downloadDir } });
-    expect(unwanted(status.stdout, "\n")).toEqual([]);
+    expect(findUnwanted(status.stdout, "\n")).toEqual([]);
     expect(JSON.parse(status.stdout)).toMatchObject({ downloadDir });
   });
 });

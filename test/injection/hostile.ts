@@ -77,7 +77,7 @@ const LONG = 80;
 const SHORT = 30;
 
 /** The same places get texts of the same likeness: each its own. */
-function numbered(textOf: (place: number) => string): Texts {
+function numberTexts(textOf: (place: number) => string): Texts {
   const places = new Map<string, number>();
   return (at, maxChars = LONG) => {
     const place = places.get(at) ?? places.size;
@@ -86,9 +86,9 @@ function numbered(textOf: (place: number) => string): Texts {
   };
 }
 
-export const plainTexts = (meeting: number): Texts => numbered((place) => `ordinary-text-${meeting}-${place}`);
-export const hostileTexts = (meeting: number, pool: readonly string[]): Texts =>
-  numbered((place) => `t${meeting}-${place} ${pool[place % pool.length]} ${pool[(place + 7) % pool.length]}`);
+export const plainTexts = (round: number): Texts => numberTexts((place) => `ordinary-text-${round}-${place}`);
+export const hostileTexts = (round: number, pool: readonly string[]): Texts =>
+  numberTexts((place) => `t${round}-${place} ${pool[place % pool.length]} ${pool[(place + 7) % pool.length]}`);
 
 /** Sentences, labels and calls as the server writes them, and texts that try to look like them; `id` makes each unique. */
 const VOICES: readonly ((id: string) => string)[] = [
@@ -108,8 +108,8 @@ const VOICES: readonly ((id: string) => string)[] = [
 ];
 
 /** Each text is one of the server's own; `said` collects them. */
-export const voiceTexts = (meeting: number, serverLines: Set<string>): Texts => {
-  const texts = numbered((place) => VOICES[(place + meeting) % VOICES.length]?.(`${meeting}-${place}`) ?? "");
+export const voiceTexts = (round: number, serverLines: Set<string>): Texts => {
+  const texts = numberTexts((place) => VOICES[(place + round) % VOICES.length]?.(`${round}-${place}`) ?? "");
   return (at, maxChars) => {
     const text = texts(at, maxChars);
     serverLines.add(text);
@@ -140,11 +140,11 @@ const maxCharsByPlace = new Map<string, number>();
 /** How much of any text at all the contract takes at a place of this body; 0 where it says what stands there. */
 function findMaxChars(endpoint: Endpoint, schema: z.ZodType, body: unknown, place: string): number {
   const name = `${endpoint.id} ${place.replace(/\d+/g, "#")}`;
-  const takes = (count: number): boolean =>
+  const isAccepted = (count: number): boolean =>
     schema.safeParse(mapTexts(body, (text, at) => (at === place ? "\u2028".repeat(count) : text))).success;
-  const known = maxCharsByPlace.get(name) ?? [LONG, SHORT, 0].find((count) => count === 0 || takes(count)) ?? 0;
-  maxCharsByPlace.set(name, known);
-  return known;
+  const maxChars = maxCharsByPlace.get(name) ?? [LONG, SHORT, 0].find((count) => count === 0 || isAccepted(count)) ?? 0;
+  maxCharsByPlace.set(name, maxChars);
+  return maxChars;
 }
 
 /** What varies between two answers of a kind beside their texts. */
@@ -166,12 +166,12 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   attemptCount: fc.integer({ min: 1, max: 4 }),
 });
 
-const times = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value);
+const repeat = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value);
 
 /** The body of an endpoint's success, by hand from samples.ts: the one that its schema accepts; every text in it is still the sample's. */
-function bodyOf({ id }: Endpoint, schema: z.ZodType, scenario: Scenario): unknown {
+function createBody({ id }: Endpoint, schema: z.ZodType, scenario: Scenario): unknown {
   const { jobState, operationState, inputState, retryable, fieldErrors, attemptCount } = scenario;
-  const problem = { ...samples.problem, retryable, fieldErrors: times(fieldErrors, samples.fieldError) };
+  const problem = { ...samples.problem, retryable, fieldErrors: repeat(fieldErrors, samples.fieldError) };
   const failureIn = (state: string) => (state === "FAILED" ? problem : null);
   const failing = { ...samples.stage, state: jobState === "FAILED" ? "FAILED" : "RUNNING", attemptCount };
   const job = {
@@ -190,13 +190,13 @@ function bodyOf({ id }: Endpoint, schema: z.ZodType, scenario: Scenario): unknow
   const { state } = samples;
   const bodies: readonly unknown[] = [
     { ...samples.statesResponse, states: [state, { ...state, code: "AP" }, { ...state, code: "KA" }] },
-    { ...samples.districtsResponse, districts: times(3, samples.district) },
+    { ...samples.districtsResponse, districts: repeat(3, samples.district) },
     { ...samples.openApiDocument, paths: { ...samples.openApiDocument.paths, [ANY_NAME]: {} } },
-    samples.enveloped({ ...samples.capabilitySet, capabilities: times(2, samples.capability) }),
+    samples.enveloped({ ...samples.capabilitySet, capabilities: repeat(2, samples.capability) }),
     samples.enveloped(input),
-    { ...samples.recipeList, data: times(2, offer) },
+    { ...samples.recipeList, data: repeat(2, offer) },
     samples.micEnveloped(offer),
-    { ...samples.jobList, data: times(3, job) },
+    { ...samples.jobList, data: repeat(3, job) },
     samples.enveloped(job),
     samples.enveloped(operation),
     samples.enveloped(samples.usageSummary),
@@ -208,14 +208,14 @@ function bodyOf({ id }: Endpoint, schema: z.ZodType, scenario: Scenario): unknow
 }
 
 /** The whole of a success: the contract's fields with these texts, and one that the contract does not know. */
-export function success(
+export function createSuccess(
   endpoint: Endpoint,
   scenario: Scenario,
   texts: Texts,
 ): { readonly body: unknown; readonly sent: unknown } {
   const { body: schema } = endpoint.success;
   if (schema === "binary") throw new Error(`${endpoint.id} answers with a file`);
-  const plain = bodyOf(endpoint, schema, scenario);
+  const plain = createBody(endpoint, schema, scenario);
   const body = mapTexts(plain, (text, at) => {
     const maxChars = findMaxChars(endpoint, schema, plain, at);
     if (maxChars === 0) return text;
@@ -231,7 +231,7 @@ export function success(
 /** Control characters of ASCII cannot be sent in a header; those beyond it can. */
 const inHeader = (text: string): string => text.replace(/[^\x20-\x7e\x80-\xff]/g, "\u0085");
 
-export const file = (texts: Texts): Step =>
+export const createFileAnswer = (texts: Texts): Step =>
   answer(200, Buffer.from("a,b\n"), {
     "content-type": inHeader(texts("content-type")),
     "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(texts("file name", SHORT).replace(/\p{Surrogate}/gu, ""))}`,
@@ -240,7 +240,7 @@ export const file = (texts: Texts): Step =>
 /** The forms that a refusal takes, each with texts wherever it has some. */
 export const REFUSALS = ["bare", "wrapped", "told by a gateway", "no token", "no JSON", "not the contract's"] as const;
 
-export function refusal(form: (typeof REFUSALS)[number], texts: Texts, status: number): Step {
+export function createRefusal(form: (typeof REFUSALS)[number], texts: Texts, status: number): Step {
   const { fieldError, problem } = samples;
   const body = {
     ...problem,
@@ -272,7 +272,7 @@ export function refusal(form: (typeof REFUSALS)[number], texts: Texts, status: n
 }
 
 /** The endpoint that a request is for. */
-export function endpointOf({ method, target }: RecordedRequest, prefix: string): Endpoint | undefined {
+export function findEndpoint({ method, target }: RecordedRequest, prefix: string): Endpoint | undefined {
   const path = target.slice(prefix.length).split("?")[0] ?? "";
   return endpoints.find((endpoint) => {
     const pattern = `${API_PREFIX[endpoint.api]}${endpoint.path}`.replace(/\{\w+\}/g, "[^/]+");

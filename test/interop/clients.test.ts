@@ -9,8 +9,8 @@ import { startHttp } from "../mcp/http/server.ts";
 import { isThorough } from "../support/thorough.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type Client, clients } from "./clients.ts";
-import { type Exchange, tappedServer } from "./wire.ts";
-import { tapHttp } from "./wire-http.ts";
+import { createTappedServer, type Exchange } from "./wire.ts";
+import { startHttpTap } from "./wire-http.ts";
 
 const Listed = z.object({ tools: z.array(z.object({ name: z.string() })) });
 
@@ -43,15 +43,15 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function expectUse({ opens, does }: Client, exchanges: readonly Exchange[]): void {
-  expect(exchanges[0]?.method).toBe(opens);
+function expectUse({ firstMethod, uses }: Client, exchanges: readonly Exchange[]): void {
+  expect(exchanges[0]?.method).toBe(firstMethod);
   expect(exchanges.filter(({ error }) => error !== undefined)).toEqual([]);
   // A client that listens is answered when it ends.
   const unanswered = exchanges.filter(({ method, result }) => result === undefined && !method.endsWith("/listen"));
   expect(unanswered).toEqual([]);
-  if (does.includes("lists")) expectListed(exchanges);
-  if (does.includes("calls")) expectCalled(exchanges);
-  if (does.includes("reads")) expectRead(exchanges);
+  if (uses.includes("lists")) expectListed(exchanges);
+  if (uses.includes("calls")) expectCalled(exchanges);
+  if (uses.includes("reads")) expectRead(exchanges);
 }
 
 async function newHome(): Promise<string> {
@@ -61,10 +61,10 @@ async function newHome(): Promise<string> {
   return home;
 }
 
-async function overHttp(client: Client, token?: string): Promise<void> {
+async function useOverHttp(client: Client, token?: string): Promise<void> {
   const home = await newHome();
   const server = await startHttp({ args: ["--emulator"], env: token === undefined ? {} : { MIC_HTTP_TOKEN: token } });
-  const tap = await tapHttp(server.url);
+  const tap = await startHttpTap(server.url);
   onTestFinished(() => tap.close());
   await client.use({ kind: "http", url: tap.url, ...(token !== undefined && { token }) }, home);
   expectUse(client, tap.exchanges());
@@ -77,31 +77,31 @@ async function overHttp(client: Client, token?: string): Promise<void> {
 const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = {
   async stdio(client) {
     const home = await newHome();
-    const server = tappedServer(home, ["serve", "--emulator"]);
+    const server = createTappedServer(home, ["serve", "--emulator"]);
     await client.use({ kind: "stdio", command: server.command, args: server.args }, home);
-    await expect.poll(() => server.wire().pids.filter(isAlive), { timeout: 5_000 }).toEqual([]);
-    const { pids, exits, exchanges, log } = server.wire();
+    await expect.poll(() => server.readCapture().pids.filter(isAlive), { timeout: 5_000 }).toEqual([]);
+    const { pids, exits, exchanges, log } = server.readCapture();
     expect(pids).not.toEqual([]);
     expect(exits.filter((code) => code !== "0")).toEqual([]);
     expect(log).toBe("");
     expectUse(client, exchanges);
   },
-  http: (client) => overHttp(client),
-  "http with MIC_HTTP_TOKEN": (client) => overHttp(client, "a-token-0123456789-._~+/="),
+  http: (client) => useOverHttp(client),
+  "http with MIC_HTTP_TOKEN": (client) => useOverHttp(client, "a-token-0123456789-._~+/="),
 };
 
 /** Each time: the SDKs' clients in every way, Codex over stdio, and the Inspector's newer era over HTTP with a token. */
-const OFTEN: Readonly<Record<string, string>> = { stdio: "Codex", "http with MIC_HTTP_TOKEN": "MCP Inspector" };
-const isLeftToCi = (transport: string, { isProgram, opens, name }: Client) =>
+const ALWAYS_RUN: Readonly<Record<string, string>> = { stdio: "Codex", "http with MIC_HTTP_TOKEN": "MCP Inspector" };
+const isLeftToCi = (transport: string, { isProgram, firstMethod, name }: Client) =>
   !isThorough &&
   isProgram &&
-  (!name.startsWith(OFTEN[transport] ?? "none") || (transport !== "stdio" && opens === "initialize"));
+  (!name.startsWith(ALWAYS_RUN[transport] ?? "none") || (transport !== "stdio" && firstMethod === "initialize"));
 
 describe.each(Object.entries(transports))("over %s", (transport, verifyClient) => {
   for (const client of clients) {
-    const { name, does } = client;
+    const { name, uses } = client;
     const missing = client.missing ?? (isLeftToCi(transport, client) ? "MIC_TEST_ALL is not 1" : undefined);
-    const title = `${name} ${["connects", ...does].join(", ")}${missing ? ` (skipped: ${missing})` : ""}`;
+    const title = `${name} ${["connects", ...uses].join(", ")}${missing ? ` (skipped: ${missing})` : ""}`;
     // Programs of others: one that stumbles is asked once more.
     test.skipIf(missing !== undefined)(title, { timeout: 30_000, retry: 1 }, () => verifyClient(client));
   }

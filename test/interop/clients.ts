@@ -9,9 +9,9 @@ import { Client as V1Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as V1Transport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as V1HttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import * as z from "zod/v4";
-import { runs } from "../support/thorough.ts";
-import { type ClientName, missing, packages, programOf } from "./packages.ts";
-import { launch, NO_NETWORK, newMachine, run, runUnproxied } from "./run.ts";
+import { runCount } from "../support/thorough.ts";
+import { type ClientName, missingReason, packages, programOf } from "./packages.ts";
+import { cleanEnvironment, launch, NO_NETWORK, run, runUnproxied } from "./run.ts";
 
 /** How a client reaches the server. */
 export type Target =
@@ -25,9 +25,9 @@ export interface Client {
   /** Why it cannot be shown to the server on this machine. */
   readonly missing: string | undefined;
   /** Its first request. */
-  readonly opens: "initialize" | "server/discover";
+  readonly firstMethod: "initialize" | "server/discover";
   /** What it goes on to do without anybody being logged in. */
-  readonly does: readonly ("lists" | "calls" | "reads")[];
+  readonly uses: readonly ("lists" | "calls" | "reads")[];
   /** Uses the server from a machine where `home` is all there is. Rejects when the client says that it could not. */
   use(target: Target, home: string): Promise<void>;
 }
@@ -35,36 +35,40 @@ export interface Client {
 const client = (name: ClientName): Pick<Client, "name" | "missing" | "isProgram"> => ({
   name: `${name} ${packages[name].version}`,
   isProgram: true,
-  missing: missing(name),
+  missing: missingReason(name),
 });
 
 /** Each client takes it in its own way. */
 const bearer = (token: string) => `Bearer ${token}`;
 
-function requireOutput(what: RegExp, { stdout, stderr }: { readonly stdout: string; readonly stderr: string }): void {
-  if (!what.test(stdout)) throw new Error(`the client said: ${stdout}${stderr}`);
+function requireOutput(
+  pattern: RegExp,
+  { stdout, stderr }: { readonly stdout: string; readonly stderr: string },
+): void {
+  if (!pattern.test(stdout)) throw new Error(`the client said: ${stdout}${stderr}`);
 }
 
 const claudeCode: Client = {
   ...client("Claude Code"),
-  opens: "server/discover",
-  does: ["lists"],
+  firstMethod: "server/discover",
+  uses: ["lists"],
   async use(target, home) {
     const program = programOf("Claude Code");
-    const how = target.kind === "http" ? ["--transport", "http", "mic", target.url] : ["mic", "--", target.command];
+    const transportArguments =
+      target.kind === "http" ? ["--transport", "http", "mic", target.url] : ["mic", "--", target.command];
     const { token } = { token: undefined, ...target };
     const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
     const args = target.kind === "http" ? header : target.args;
-    requireOutput(/^Added/m, await run(home, ...program, "mcp", "add", ...how, ...args));
+    requireOutput(/^Added/m, await run(home, ...program, "mcp", "add", ...transportArguments, ...args));
     requireOutput(/^mic: .*Connected$/m, await run(home, ...program, "mcp", "list"));
   },
 };
 
 const geminiCli: Client = {
   ...client("Gemini CLI"),
-  opens: "initialize",
+  firstMethod: "initialize",
   // It says hello and pings; lists are for after the login.
-  does: [],
+  uses: [],
   async use(target, home) {
     await mkdir(join(home, ".gemini"));
     const { kind, token, ...how } = { token: undefined, ...target };
@@ -89,8 +93,8 @@ const Status = z.object({
 
 const codex: Client = {
   ...client("Codex"),
-  opens: "initialize",
-  does: ["lists", "calls", "reads"],
+  firstMethod: "initialize",
+  uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const { kind: _, token, ...how } = { token: undefined, ...target };
     await mkdir(join(home, ".codex"));
@@ -113,9 +117,9 @@ const codex: Client = {
     let id = 0;
     const send = (message: object) => app.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
     async function request(method: string, params: object): Promise<unknown> {
-      const coming = new Promise<z.infer<typeof Answer>>((resolve) => waiting.set(++id, resolve));
+      const response = new Promise<z.infer<typeof Answer>>((resolve) => waiting.set(++id, resolve));
       send({ id, method, params });
-      const { result, error } = await coming;
+      const { result, error } = await response;
       if (!result) throw new Error(`${method}: ${JSON.stringify(error)}`);
       return result;
     }
@@ -135,14 +139,14 @@ const codex: Client = {
 };
 
 /** Requests of one client, ten at once. */
-const LOAD = runs(50, 200);
+const LOAD = runCount(50, 200);
 
 /** The inspector is three clients: two eras, and one that looks only at the schemas. */
 const inspector = (revision: "legacy" | "modern"): Client => ({
   ...client("MCP Inspector"),
   name: `${client("MCP Inspector").name} (${revision})`,
-  opens: revision === "legacy" ? "initialize" : "server/discover",
-  does: ["lists", "calls", "reads"],
+  firstMethod: revision === "legacy" ? "initialize" : "server/discover",
+  uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const { token } = { token: undefined, ...target };
     const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
@@ -174,7 +178,7 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
   },
 });
 
-const carrying = (token: string | undefined) =>
+const withToken = (token: string | undefined) =>
   token === undefined ? {} : { requestInit: { headers: { authorization: bearer(token) } } };
 
 const identity = { name: "mic-mcp-tests", version: "1.0.0" };
@@ -185,14 +189,14 @@ const v1: Client = {
   name: "SDK client 1.x",
   missing: undefined,
   isProgram: false,
-  opens: "initialize",
-  does: ["lists", "calls", "reads"],
+  firstMethod: "initialize",
+  uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const v1Client = new V1Client(identity);
     const transport =
       target.kind === "http"
-        ? new V1HttpTransport(new URL(target.url), carrying(target.token))
-        : new V1Transport({ ...target, args: [...target.args], env: newMachine(home), cwd: home });
+        ? new V1HttpTransport(new URL(target.url), withToken(target.token))
+        : new V1Transport({ ...target, args: [...target.args], env: cleanEnvironment(home), cwd: home });
     await v1Client.connect(transport);
     await v1Client.listTools();
     await v1Client.callTool(districts);
@@ -205,15 +209,15 @@ const v2 = (revision: "legacy" | "modern"): Client => ({
   name: `SDK client 2.x (${revision})`,
   missing: undefined,
   isProgram: false,
-  opens: revision === "legacy" ? "initialize" : "server/discover",
-  does: ["lists", "calls", "reads"],
+  firstMethod: revision === "legacy" ? "initialize" : "server/discover",
+  uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const mode = revision === "legacy" ? ("legacy" as const) : { pin: "2026-07-28" };
     const v2Client = new V2Client(identity, { versionNegotiation: { mode } });
     const transport =
       target.kind === "http"
-        ? new V2HttpTransport(new URL(target.url), carrying(target.token))
-        : new V2Transport({ ...target, args: [...target.args], env: newMachine(home), cwd: home });
+        ? new V2HttpTransport(new URL(target.url), withToken(target.token))
+        : new V2Transport({ ...target, args: [...target.args], env: cleanEnvironment(home), cwd: home });
     await v2Client.connect(transport);
     await v2Client.listTools();
     await v2Client.callTool(districts);

@@ -48,12 +48,12 @@ export const folderOf = (what: ClientName | NodeName): string => {
 
 export const isInstalled = (what: ClientName | NodeName): boolean => existsSync(folderOf(what));
 
-export const missing = (what: ClientName | NodeName): string | undefined =>
+export const missingReason = (what: ClientName | NodeName): string | undefined =>
   isInstalled(what) ? undefined : "not installed by npm run interop:install";
 
 /** Why a client is not shown a thing. Of those that are shown all of it, Codex is there each time, the others in the thorough run. */
-export const leftOut = (client: ClientName): string | undefined =>
-  missing(client) ?? (isThorough || client === "Codex" ? undefined : "MIC_TEST_ALL is not 1");
+export const skipReasonFor = (client: ClientName): string | undefined =>
+  missingReason(client) ?? (isThorough || client === "Codex" ? undefined : "MIC_TEST_ALL is not 1");
 
 /** The node itself. */
 export const nodeOf = (which: NodeName): string => {

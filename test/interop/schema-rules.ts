@@ -29,49 +29,49 @@ const KEYWORDS = [
 
 type Schema = Readonly<Record<string, unknown>>;
 
-interface Place {
+interface SchemaLocation {
   readonly path: string;
   readonly depth: number;
   readonly schema: Schema;
 }
 
-const objectOf = (value: unknown): Schema => (isJsonObject(value) ? value : {});
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const toObject = (value: unknown): Schema => (isJsonObject(value) ? value : {});
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The schema and all schemas within it. */
-function places(schema: Schema, path: string, depth: number): readonly Place[] {
-  const within = Object.entries(objectOf(schema["properties"])).flatMap(([name, each]) =>
-    places(objectOf(each), `${path}/${name}`, depth + 1),
+function collectSchemas(schema: Schema, path: string, depth: number): readonly SchemaLocation[] {
+  const nestedSchemas = Object.entries(toObject(schema["properties"])).flatMap(([name, each]) =>
+    collectSchemas(toObject(each), `${path}/${name}`, depth + 1),
   );
-  const items = "items" in schema ? places(objectOf(schema["items"]), `${path}/[]`, depth) : [];
-  return [{ path, depth, schema }, ...within, ...items];
+  const items = "items" in schema ? collectSchemas(toObject(schema["items"]), `${path}/[]`, depth) : [];
+  return [{ path, depth, schema }, ...nestedSchemas, ...items];
 }
 
-const typeIsIn = (known: readonly string[], value: unknown): boolean =>
+const isOneOf = (known: readonly string[], value: unknown): boolean =>
   typeof value === "string" && known.includes(value);
 
-function schemaProblems({ path, schema, depth }: Place): readonly string[] {
+function schemaProblems({ path, schema, depth }: SchemaLocation): readonly string[] {
   const { type, format, required, additionalProperties, items } = schema;
-  const names = Object.keys(objectOf(schema["properties"]));
+  const names = Object.keys(toObject(schema["properties"]));
   const rules: readonly (readonly [ok: boolean, problem: string])[] = [
     ...Object.keys(schema).map((keyword) => [KEYWORDS.includes(keyword), `${keyword} is not known`] as const),
-    [typeIsIn(TYPES, type), `type ${JSON.stringify(type)} is not known`],
+    [isOneOf(TYPES, type), `type ${JSON.stringify(type)} is not known`],
     [depth > 1 || type === "object", "is not an object"],
-    [format === undefined || typeIsIn(FORMATS, format), `format ${format} is not known`],
+    [format === undefined || isOneOf(FORMATS, format), `format ${format} is not known`],
     [type !== "array" || isJsonObject(items), "has no schema for its items"],
-    [listOf(schema["enum"]).every((value) => typeof value === "string"), "has an enum of other values than texts"],
+    [toList(schema["enum"]).every((value) => typeof value === "string"), "has an enum of other values than texts"],
     ...names.map((name) => [ARGUMENT_NAME.test(name), `${name} is not a name for an argument`] as const),
-    ...listOf(required).map((name) => [typeIsIn(names, name), `${name} is required and not there`] as const),
+    ...toList(required).map((name) => [isOneOf(names, name), `${name} is required and not there`] as const),
     [type !== "object" || additionalProperties === false, "is open to any field"],
   ];
   return rules.flatMap(([ok, problem]) => (ok ? [] : [`${path}: ${problem}`]));
 }
 
 /** What an API would refuse, as `tool/argument: problem`. */
-export function problemsOf({ name, description = "", inputSchema }: ListedTool): readonly string[] {
-  const all = places(inputSchema, name, 1);
-  const enums = all.flatMap(({ schema }) => listOf(schema["enum"]));
-  const names = all.flatMap(({ schema }) => Object.keys(objectOf(schema["properties"])));
+export function findProblems({ name, description = "", inputSchema }: ListedTool): readonly string[] {
+  const all = collectSchemas(inputSchema, name, 1);
+  const enums = all.flatMap(({ schema }) => toList(schema["enum"]));
+  const names = all.flatMap(({ schema }) => Object.keys(toObject(schema["properties"])));
   const limits: readonly (readonly [ok: boolean, problem: string])[] = [
     [TOOL_NAME.test(name), "is not a name for a tool"],
     [description.length > 0, "has no description"],

@@ -2,7 +2,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { connectionForFile, type ListedTool } from "../support/mcp.ts";
-import { MAX_TOOLS, problemsOf } from "./schema-rules.ts";
+import { findProblems, MAX_TOOLS } from "./schema-rules.ts";
 
 const connections = {
   "with a default workspace": connectionForFile("v2-modern", () => ({ args: ["serve", "--emulator"] })),
@@ -10,14 +10,14 @@ const connections = {
 };
 
 /** Each recipe has its own parameters: their schema is what get_recipe answers. Hosts that want strict mode close the object themselves. */
-const KNOWN = ["submit_job", "run_job"].map((tool) => `${tool}/parameterValues: is open to any field`);
+const KNOWN_PROBLEMS = ["submit_job", "run_job"].map((tool) => `${tool}/parameterValues: is open to any field`);
 
 describe.each(Object.entries(connections))("tools/list %s", (_, connection) => {
   test("is what model APIs accept", async () => {
     const tools = await connection().listTools();
     expect(tools).toHaveLength(25);
     expect(tools.length).toBeLessThanOrEqual(MAX_TOOLS);
-    expect(tools.flatMap(problemsOf)).toEqual(KNOWN);
+    expect(tools.flatMap(findProblems)).toEqual(KNOWN_PROBLEMS);
   });
 
   test("has schemas that a strict reader of JSON Schema 2020-12 takes", async () => {
@@ -31,7 +31,7 @@ describe.each(Object.entries(connections))("tools/list %s", (_, connection) => {
   });
 });
 
-const good: ListedTool = {
+const validTool: ListedTool = {
   name: "get_thing",
   description: "Gets a thing.",
   inputSchema: {
@@ -41,27 +41,30 @@ const good: ListedTool = {
     additionalProperties: false,
   },
 };
-const withRoot = (changed: object): ListedTool => ({ ...good, inputSchema: { ...good.inputSchema, ...changed } });
+const withRoot = (changed: object): ListedTool => ({
+  ...validTool,
+  inputSchema: { ...validTool.inputSchema, ...changed },
+});
 const withArgument = (argument: object): ListedTool => withRoot({ properties: { id: argument } });
-const nested = (levels: number): object =>
+const nestedSchema = (levels: number): object =>
   levels === 0
     ? { type: "string" }
-    : { type: "object", properties: { a: nested(levels - 1) }, required: ["a"], additionalProperties: false };
+    : { type: "object", properties: { a: nestedSchema(levels - 1) }, required: ["a"], additionalProperties: false };
 
 describe("the rules", () => {
   test("accept what is right", () => {
-    expect(problemsOf(good)).toEqual([]);
-    expect(problemsOf(withArgument(nested(8)))).toEqual([]);
+    expect(findProblems(validTool)).toEqual([]);
+    expect(findProblems(withArgument(nestedSchema(8)))).toEqual([]);
   });
 
   test.each<readonly [string, ListedTool]>([
-    ["a name with a blank", { ...good, name: "get thing" }],
-    ["a name of 65 letters", { ...good, name: "x".repeat(65) }],
-    ["a name that begins with a digit", { ...good, name: "1_thing" }],
-    ["no description", { ...good, description: "" }],
-    ["a description of a page", { ...good, description: "x".repeat(1_025) }],
+    ["a name with a blank", { ...validTool, name: "get thing" }],
+    ["a name of 65 letters", { ...validTool, name: "x".repeat(65) }],
+    ["a name that begins with a digit", { ...validTool, name: "1_thing" }],
+    ["no description", { ...validTool, description: "" }],
+    ["a description of a page", { ...validTool, description: "x".repeat(1_025) }],
     ["a choice at the top", withRoot({ anyOf: [{ type: "object" }] })],
-    ["no object at the top", { ...good, inputSchema: { type: "string" } }],
+    ["no object at the top", { ...validTool, inputSchema: { type: "string" } }],
     ["an argument that may be null", withArgument({ type: ["string", "null"] })],
     ["an argument of any type", withArgument({})],
     ["a reference", withArgument({ type: "string", $ref: "#/properties/id" })],
@@ -71,10 +74,10 @@ describe("the rules", () => {
     ["a constant", withArgument({ type: "string", const: "A" })],
     ["an open object", withArgument({ type: "object", properties: {} })],
     ["a list of 1,001 values", withArgument({ type: "string", enum: Array.from({ length: 1_001 }, (_, n) => `${n}`) })],
-    ["eleven levels", withArgument(nested(11))],
+    ["eleven levels", withArgument(nestedSchema(11))],
     ["a required argument that is not there", withRoot({ required: ["no"] })],
     ["an argument's name with a dash", withRoot({ properties: { "a-b": { type: "string" } }, required: [] })],
   ])("refuse %s", (_, tool) => {
-    expect(problemsOf(tool)).toHaveLength(1);
+    expect(findProblems(tool)).toHaveLength(1);
   });
 });

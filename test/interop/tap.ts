@@ -6,14 +6,15 @@ import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 
-const [notes = "", command = "", ...args] = process.argv.slice(2);
-const note = (entry: object): void => appendFileSync(notes, `${JSON.stringify({ session: process.pid, ...entry })}\n`);
+const [recordFile = "", command = "", ...args] = process.argv.slice(2);
+const record = (entry: object): void =>
+  appendFileSync(recordFile, `${JSON.stringify({ session: process.pid, ...entry })}\n`);
 
 const server = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
 
-note({ from: "start", line: String(server.pid) });
+record({ from: "start", line: String(server.pid) });
 const listen = (from: string, stream: Readable): void => {
-  createInterface(stream).on("line", (line) => note({ from, line }));
+  createInterface(stream).on("line", (line) => record({ from, line }));
 };
 listen("client", process.stdin);
 listen("server", server.stdout);
@@ -25,6 +26,6 @@ for (const stream of [server.stdin, process.stdout, process.stderr]) stream.on("
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => server.kill(signal));
 server.once("close", (code) => {
   // One that a client killed before it could listen to signals has no code.
-  if (code !== null) note({ from: "exit", line: String(code) });
+  if (code !== null) record({ from: "exit", line: String(code) });
   process.exit(code ?? 1);
 });

@@ -1,6 +1,6 @@
 // The same of HTTP: a proxy between a client and the server that passes everything on, and notes what each exchange said.
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
-import { type Exchange, Message, pair } from "./wire.ts";
+import { type Exchange, Message, pairExchanges } from "./wire.ts";
 
 export interface HttpTap {
   /** Where clients find the server. */
@@ -10,7 +10,7 @@ export interface HttpTap {
 }
 
 /** A body as messages: one as JSON, or a stream of events with one each. Whatever else it is says nothing. */
-function messagesIn(body: string, type = ""): readonly Message[] {
+function parseMessages(body: string, type = ""): readonly Message[] {
   const texts = type.startsWith("text/event-stream")
     ? [...body.matchAll(/^data: ?(.+)$/gm)].flatMap(([, data = ""]) => data)
     : type.startsWith("application/json")
@@ -19,34 +19,36 @@ function messagesIn(body: string, type = ""): readonly Message[] {
   return texts.map((text) => Message.parse(JSON.parse(text)));
 }
 
-export async function tapHttp(upstream: string): Promise<HttpTap> {
-  const noted: { readonly requestMessages: readonly Message[]; readonly responseMessages: () => readonly Message[] }[] =
-    [];
+export async function startHttpTap(upstream: string): Promise<HttpTap> {
+  const recorded: {
+    readonly requestMessages: readonly Message[];
+    readonly responseMessages: () => readonly Message[];
+  }[] = [];
 
-  function pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  function forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const url = new URL(incoming.url ?? "/", upstream);
     const requestChunks: Buffer[] = [];
     const responseChunks: Buffer[] = [];
     const headers = { ...incoming.headers, host: url.host };
-    const onward = request(url, { method: incoming.method, headers }, (answer) => {
-      noted.push({
-        requestMessages: messagesIn(Buffer.concat(requestChunks).toString(), incoming.headers["content-type"]),
+    const upstreamRequest = request(url, { method: incoming.method, headers }, (answer) => {
+      recorded.push({
+        requestMessages: parseMessages(Buffer.concat(requestChunks).toString(), incoming.headers["content-type"]),
         // A stream may still be going on.
-        responseMessages: () => messagesIn(Buffer.concat(responseChunks).toString(), answer.headers["content-type"]),
+        responseMessages: () => parseMessages(Buffer.concat(responseChunks).toString(), answer.headers["content-type"]),
       });
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.on("data", (chunk: Buffer) => responseChunks.push(chunk));
       answer.on("error", () => outgoing.destroy());
       answer.pipe(outgoing);
     });
-    onward.on("error", () => outgoing.destroy());
+    upstreamRequest.on("error", () => outgoing.destroy());
     // A client that goes away is seen by the server.
-    outgoing.on("close", () => onward.destroy());
+    outgoing.on("close", () => upstreamRequest.destroy());
     incoming.on("data", (chunk: Buffer) => requestChunks.push(chunk));
-    incoming.pipe(onward);
+    incoming.pipe(upstreamRequest);
   }
 
-  const server = createServer(pass);
+  const server = createServer(forward);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("the tap listens on no TCP port");
@@ -54,8 +56,8 @@ export async function tapHttp(upstream: string): Promise<HttpTap> {
   return {
     url: `http://127.0.0.1:${address.port}${pathname}`,
     exchanges: () =>
-      noted.flatMap(({ requestMessages, responseMessages }) =>
-        pair([
+      recorded.flatMap(({ requestMessages, responseMessages }) =>
+        pairExchanges([
           ...requestMessages.map((message) => ({ from: "client", ...message })),
           ...responseMessages().map((message) => ({ from: "server", ...message })),
         ]),

@@ -32,7 +32,7 @@ export interface Exchange {
   readonly error: Message["error"];
 }
 
-export interface Wire {
+export interface WireCapture {
   readonly exchanges: readonly Exchange[];
   /** What the server wrote to stderr. */
   readonly log: string;
@@ -43,14 +43,14 @@ export interface Wire {
 }
 
 /** How a client reaches the server. */
-export interface Tapped {
+export interface TappedServer {
   readonly command: string;
   readonly args: readonly string[];
-  wire(): Wire;
+  readCapture(): WireCapture;
 }
 
 /** Compiled, since it starts with every session that a client begins. */
-function tapIn(folder: string): string {
+function buildTap(folder: string): string {
   const outfile = join(folder, "tap.mjs");
   buildSync({
     entryPoints: [fileURLToPath(new URL("./tap.ts", import.meta.url))],
@@ -62,7 +62,7 @@ function tapIn(folder: string): string {
 }
 
 /** An id may come again after it was answered: answers belong to the requests before them. */
-export function pair(messages: readonly ({ readonly from: string } & Message)[]): readonly Exchange[] {
+export function pairExchanges(messages: readonly ({ readonly from: string } & Message)[]): readonly Exchange[] {
   return messages.flatMap(({ from, id, method, params = {} }, at) => {
     if (from !== "client" || method === undefined || id == null) return [];
     const isAnswer = (later: (typeof messages)[number]) =>
@@ -73,28 +73,28 @@ export function pair(messages: readonly ({ readonly from: string } & Message)[])
 }
 
 /** The server as a command that a client starts, its notes in this folder. */
-export function tappedServer(folder: string, args: readonly string[]): Tapped {
-  const notes = join(folder, "wire.jsonl");
+export function createTappedServer(folder: string, args: readonly string[]): TappedServer {
+  const recordFile = join(folder, "wire.jsonl");
   return {
     command: process.execPath,
-    args: [tapIn(folder), notes, process.execPath, ...entryArguments(), ...args],
-    wire() {
-      const lines = existsSync(notes) ? readFileSync(notes, "utf8").trim().split("\n") : [];
-      const noted = lines.map((line) => Note.parse(JSON.parse(line)));
-      const of = (from: string) => noted.filter((note) => note.from === from).map(({ line }) => line);
-      const sessions = [...new Set(noted.map(({ session }) => session))];
-      const messages = noted.filter(({ from }) => from === "client" || from === "server");
+    args: [buildTap(folder), recordFile, process.execPath, ...entryArguments(), ...args],
+    readCapture() {
+      const lines = existsSync(recordFile) ? readFileSync(recordFile, "utf8").trim().split("\n") : [];
+      const records = lines.map((line) => Note.parse(JSON.parse(line)));
+      const linesFrom = (from: string) => records.filter((note) => note.from === from).map(({ line }) => line);
+      const sessions = [...new Set(records.map(({ session }) => session))];
+      const messages = records.filter(({ from }) => from === "client" || from === "server");
       return {
         exchanges: sessions.flatMap((each) =>
-          pair(
+          pairExchanges(
             messages
               .filter(({ session }) => session === each)
               .map(({ from, line }) => ({ from, ...Message.parse(JSON.parse(line)) })),
           ),
         ),
-        log: of("log").join("\n"),
-        pids: of("start").map(Number),
-        exits: of("exit"),
+        log: linesFrom("log").join("\n"),
+        pids: linesFrom("start").map(Number),
+        exits: linesFrom("exit"),
       };
     },
   };

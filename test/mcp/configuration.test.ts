@@ -4,21 +4,27 @@ import * as z from "zod/v4";
 import { covers } from "../covers.ts";
 import { serviceForFile } from "../emulator/service.ts";
 import { operations } from "../operations.ts";
-import { type ClientFace, type ClientRevision, connectionForTest, emulatorEnv, insideForTest } from "../support/mcp.ts";
+import {
+  type ClientRevision,
+  connectionForTest,
+  emulatorEnv,
+  inProcessClientForTest,
+  type TestClient,
+} from "../support/mcp.ts";
 import { POST_TOOLS, TOOL_NAMES } from "../tools/catalogue.ts";
 
 const GEOGRAPHY = ["list_states", "list_districts", "get_geography_openapi", "find_district", "rank_divisions"];
 const service = serviceForFile();
 const testedRevisions: readonly ClientRevision[] = ["v1-client", "v2-modern"];
 
-const serve = (revision: ClientRevision, env: Readonly<Record<string, string>> = {}): Promise<ClientFace> =>
-  insideForTest(revision, { ...emulatorEnv(service().emulator), ...env });
+const serve = (revision: ClientRevision, env: Readonly<Record<string, string>> = {}): Promise<TestClient> =>
+  inProcessClientForTest(revision, { ...emulatorEnv(service().emulator), ...env });
 
-const namesOf = async (connection: ClientFace): Promise<readonly string[]> =>
+const namesOf = async (connection: TestClient): Promise<readonly string[]> =>
   (await connection.listTools()).map(({ name }) => name);
 
 /** A protocol error, not a result: what a client tells when a tool does not exist. */
-async function refusal(connection: ClientFace, name: string): Promise<string> {
+async function callError(connection: TestClient, name: string): Promise<string> {
   const before = z.array(z.unknown()).parse(await service().admin("GET", "requests")).length;
   const error: unknown = await connection.callTool(name, {}).then(
     () => undefined,
@@ -40,7 +46,7 @@ describe.each(testedRevisions)("%s", (revision) => {
           .looseObject({ properties: z.record(z.string(), z.unknown()), required: z.array(z.string()).optional() })
           .parse(inputSchema);
         expect(required, name).not.toContain("workspaceId");
-        const takesIt = [
+        const workspaceTools = [
           "get_capabilities",
           "register_input",
           "list_recipes",
@@ -50,7 +56,7 @@ describe.each(testedRevisions)("%s", (revision) => {
           "request_file_processing",
           "run_job",
         ];
-        expect("workspaceId" in properties, name).toBe(takesIt.includes(name));
+        expect("workspaceId" in properties, name).toBe(workspaceTools.includes(name));
       }
       expect(connection.instructions()).toContain(workspaceId);
       const jobs = await connection.callTool("list_jobs", { limit: 1 });
@@ -77,27 +83,27 @@ describe.each(testedRevisions)("%s", (revision) => {
   });
 
   test("read-only mode offers what changes nothing at the service, downloads included", async () => {
-    const reading = TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name));
+    const readTools = TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name));
     const args = ["serve", "--read-only"];
     const connection = await connectionForTest(revision, { env: emulatorEnv(service().emulator), args });
-    expect(await namesOf(connection)).toEqual(reading);
-    for (const name of POST_TOOLS) expect(await refusal(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
+    expect(await namesOf(connection)).toEqual(readTools);
+    for (const name of POST_TOOLS) expect(await callError(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
     const assetId = service().emulator.assetIds[0];
     const { structured } = await connection.callTool("download_asset", { assetId });
     // Without MIC_DOWNLOAD_DIR the platform's downloads folder is used.
     expect(structured).toMatchObject({ path: expect.stringContaining(`${connection.home}/Downloads/`) });
-    expect(await namesOf(await serve(revision, { MIC_READ_ONLY: "1" }))).toEqual(reading);
+    expect(await namesOf(await serve(revision, { MIC_READ_ONLY: "1" }))).toEqual(readTools);
     expect(await namesOf(await serve(revision, { MIC_READ_ONLY: "0" }))).toEqual(TOOL_NAMES);
   });
 
   test("toolsets choose, and say so when asked for more", async () => {
     const jobs = await serve(revision, { MIC_TOOLSETS: "jobs" });
     expect(await namesOf(jobs)).toEqual(TOOL_NAMES.filter((name) => !GEOGRAPHY.includes(name)));
-    expect(await refusal(jobs, "list_states")).toMatch(/geography.*MIC_TOOLSETS/);
+    expect(await callError(jobs, "list_states")).toMatch(/geography.*MIC_TOOLSETS/);
     expect(jobs.instructions()).not.toContain("list_states");
     const geography = await serve(revision, { MIC_TOOLSETS: "geography" });
     expect(await namesOf(geography)).toEqual(GEOGRAPHY);
-    expect(await refusal(geography, "submit_job")).toMatch(/jobs.*MIC_TOOLSETS/);
+    expect(await callError(geography, "submit_job")).toMatch(/jobs.*MIC_TOOLSETS/);
     expect(geography.instructions()).not.toContain("submit_job");
     expect(await namesOf(await serve(revision, { MIC_TOOLSETS: " jobs , geography,jobs" }))).toEqual(TOOL_NAMES);
   });
@@ -105,20 +111,20 @@ describe.each(testedRevisions)("%s", (revision) => {
   test("an unknown tool is named together with those that there are", async () => {
     const connection = await serve(revision);
     for (const unknown of ["nope", "listStates", "constructor", "__proto__", ""]) {
-      const message = await refusal(connection, unknown);
+      const message = await callError(connection, unknown);
       for (const name of [unknown, ...TOOL_NAMES]) expect(message).toContain(name);
     }
   });
 
   covers("5/playground-anonymous", "without a service or without credentials the tools say what to set", async () => {
-    const none = await insideForTest(revision, {});
-    expect(await namesOf(none)).toEqual(TOOL_NAMES);
+    const unconfigured = await inProcessClientForTest(revision, {});
+    expect(await namesOf(unconfigured)).toEqual(TOOL_NAMES);
     for (const name of ["list_states", "get_job"]) {
-      const { error } = await none.callTool(name, name === "get_job" ? { jobId: "j" } : {});
+      const { error } = await unconfigured.callTool(name, name === "get_job" ? { jobId: "j" } : {});
       expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
       expect(error?.next).toMatch(/MIC_BASE_URL.*--emulator/);
     }
-    const anonymous = await insideForTest(revision, { MIC_BASE_URL: `${service().emulator.baseUrl}/` });
+    const anonymous = await inProcessClientForTest(revision, { MIC_BASE_URL: `${service().emulator.baseUrl}/` });
     expect((await anonymous.callTool("list_states")).isError).toBe(false);
     const { error } = await anonymous.callTool("get_job", { jobId: "j" });
     expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
@@ -135,21 +141,24 @@ describe.each(testedRevisions)("%s", (revision) => {
   });
 
   test("every tool reports a missing configuration before it checks arguments", async () => {
-    const none = await insideForTest(revision, { MIC_KEYCHAIN: "off" });
-    const anonymous = await insideForTest(revision, { MIC_KEYCHAIN: "off", MIC_BASE_URL: service().emulator.baseUrl });
+    const unconfigured = await inProcessClientForTest(revision, { MIC_KEYCHAIN: "off" });
+    const anonymous = await inProcessClientForTest(revision, {
+      MIC_KEYCHAIN: "off",
+      MIC_BASE_URL: service().emulator.baseUrl,
+    });
     // It reads only the journal.
-    const needing = TOOL_NAMES.filter((name) => name !== "list_actions");
+    const apiTools = TOOL_NAMES.filter((name) => name !== "list_actions");
     for (const args of [{}, { no: "such argument" }])
-      for (const name of needing) {
-        const { error } = await none.callTool(name, args);
+      for (const name of apiTools) {
+        const { error } = await unconfigured.callTool(name, args);
         expect(error, name).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
         expect(error?.next, name).toMatch(/^Ask the user to /);
         const ofAnonymous = await anonymous.callTool(name, args);
         if (GEOGRAPHY.includes(name)) expect(ofAnonymous.error?.kind, name).not.toBe("not_configured");
         else expect(ofAnonymous.error, name).toMatchObject({ kind: "not_configured" });
       }
-    expect((await none.callTool("list_actions")).isError).toBe(false);
-    expect((await none.callTool("list_actions", { no: "such argument" })).error).toMatchObject({
+    expect((await unconfigured.callTool("list_actions")).isError).toBe(false);
+    expect((await unconfigured.callTool("list_actions", { no: "such argument" })).error).toMatchObject({
       kind: "invalid_arguments",
     });
   });

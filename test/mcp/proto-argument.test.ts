@@ -2,27 +2,27 @@
 import { expect, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, job, micEnveloped } from "../contract/samples.ts";
-import { serveHttpInside } from "../support/inside.ts";
-import { insideServer } from "../support/server.ts";
+import { serveHttpInProcess } from "../support/in-process.ts";
+import { inProcessServerForTest } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
 import { clientFactories, type McpTestClient, resultOf } from "./http/raw-client.ts";
 
 type Call = (id: number, tool: string, args: object) => Promise<unknown>;
 
-async function overStdio(stub: Stub): Promise<Call> {
-  const { request } = await insideServer(stubEnv(stub));
+async function callerOverStdio(stub: Stub): Promise<Call> {
+  const { request } = await inProcessServerForTest(stubEnv(stub));
   return async (_id, name, args) => (await request("tools/call", { name, arguments: args })).result;
 }
 
 const overHttp =
   (revision: keyof typeof clientFactories) =>
   async (stub: Stub): Promise<Call> => {
-    const client: McpTestClient = await clientFactories[revision](await serveHttpInside(stubEnv(stub)));
+    const client: McpTestClient = await clientFactories[revision](await serveHttpInProcess(stubEnv(stub)));
     return (id, tool, args) => resultOf(client.call(id, tool, args), id);
   };
 
-const ways: readonly (readonly [string, (stub: Stub) => Promise<Call>])[] = [
-  ["stdio", overStdio],
+const transports: readonly (readonly [string, (stub: Stub) => Promise<Call>])[] = [
+  ["stdio", callerOverStdio],
   ["HTTP with sessions", overHttp("legacy")],
   ["HTTP of 2026-07-28", overHttp("modern")],
 ];
@@ -30,7 +30,7 @@ const ways: readonly (readonly [string, (stub: Stub) => Promise<Call>])[] = [
 /** As it comes from a client: a key like any other. */
 const polluting: object = JSON.parse('{"__proto__":{"jobId":"job-2"}}');
 
-test.each(ways)("over %s it is refused by name, and nothing is sent", async (_, connect) => {
+test.each(transports)("over %s it is refused by name, and nothing is sent", async (_, connect) => {
   const stub = await stubForTest();
   const call = await connect(stub);
   const calls = [
@@ -52,18 +52,18 @@ test.each(ways)("over %s it is refused by name, and nothing is sent", async (_, 
       _meta: { "mic-mcp/error": facts },
     });
   }
-  const bound = {
+  const withPollutedBindings = {
     ...createJob,
     inputBindings: createJob.inputBindings.map((binding) => ({ ...binding, ...polluting })),
   };
-  expect(await call(20, "submit_job", bound)).toMatchObject({
+  expect(await call(20, "submit_job", withPollutedBindings)).toMatchObject({
     isError: true,
     _meta: { "mic-mcp/error": { fieldErrors: [{ pointer: "/inputBindings/0/__proto__" }] } },
   });
   expect(stub.requests).toHaveLength(0);
 });
 
-test.each(ways)("over %s it is data in free-form values, and travels as it is", async (_, connect) => {
+test.each(transports)("over %s it is data in free-form values, and travels as it is", async (_, connect) => {
   const stub = await stubForTest();
   const call = await connect(stub);
   stub.expect(answer(202, micEnveloped(job)));

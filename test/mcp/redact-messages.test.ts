@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createRedactor } from "../../src/credentials/redaction.ts";
 import { createRedact, redactEvents } from "../../src/mcp/messages/redact.ts";
 
-const exitFor = (...secrets: readonly string[]) => {
+const redactorFor = (...secrets: readonly string[]) => {
   const redactor = createRedactor();
   for (const secret of secrets) redactor.add(secret);
   return createRedact(redactor);
@@ -16,23 +16,23 @@ describe("a message", () => {
   test("without a secret leaves byte for byte", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
-        expect(exitFor("s3cr3t-0123456789")(json)).toBe(json);
+        expect(redactorFor("s3cr3t-0123456789")(json)).toBe(json);
       }),
     );
   });
 
   test("has a secret taken out of names and values, at any depth, quoted or not", () => {
     fc.assert(
-      fc.property(secret, fc.nat(3), (text, quotings) => {
+      fc.property(secret, fc.nat(3), (text, nesting) => {
         let quoted = `<${text}>`;
-        for (let n = 0; n < quotings; n++) quoted = JSON.stringify({ inner: quoted });
+        for (let n = 0; n < nesting; n++) quoted = JSON.stringify({ inner: quoted });
         const message = { jsonrpc: "2.0", id: 7, result: { [quoted]: [[{ deep: quoted }]], plain: "plain" } };
-        const clean = exitFor(text)(JSON.stringify(message));
-        expect(clean).toContain("[redacted]");
-        expect(JSON.parse(clean)).toMatchObject({ jsonrpc: "2.0", id: 7 });
+        const redactedJson = redactorFor(text)(JSON.stringify(message));
+        expect(redactedJson).toContain("[redacted]");
+        expect(JSON.parse(redactedJson)).toMatchObject({ jsonrpc: "2.0", id: 7 });
         // What is left, read as deep as it was quoted, does not hold it.
-        let strings = JSON.stringify(JSON.parse(clean));
-        for (let n = 0; n <= quotings; n++) {
+        let strings = JSON.stringify(JSON.parse(redactedJson));
+        for (let n = 0; n <= nesting; n++) {
           expect(strings.includes(`<${text}>`)).toBe(false);
           strings = strings.replaceAll(/\\(.)/g, "$1");
         }
@@ -41,8 +41,10 @@ describe("a message", () => {
   });
 
   test("keeps its numbers where a secret has digits only", () => {
-    const clean = exitFor("123456")('{"jsonrpc":"2.0","id":1234567,"result":{"bytes":91234569,"text":"at 123456."}}');
-    expect(JSON.parse(clean)).toEqual({
+    const redactedJson = redactorFor("123456")(
+      '{"jsonrpc":"2.0","id":1234567,"result":{"bytes":91234569,"text":"at 123456."}}',
+    );
+    expect(JSON.parse(redactedJson)).toEqual({
       jsonrpc: "2.0",
       id: 1_234_567,
       result: { bytes: 91_234_569, text: "at [redacted]." },
@@ -50,7 +52,7 @@ describe("a message", () => {
   });
 
   test("keeps the id that its client gave it, in a batch too", () => {
-    const exit = exitFor("s3cr3t");
+    const exit = redactorFor("s3cr3t");
     const one = { jsonrpc: "2.0", id: "my-s3cr3t-id", error: { code: -32_000, message: "s3cr3t" } };
     const cleaned = { ...one, error: { code: -32_000, message: "[redacted]" } };
     expect(JSON.parse(exit(JSON.stringify(one)))).toEqual(cleaned);
@@ -60,7 +62,7 @@ describe("a message", () => {
 
 test("a secret that is a word of the protocol leaves the protocol whole", () => {
   for (const word of ["jsonrpc", "result", "notifications", "method"]) {
-    const exit = exitFor(word);
+    const exit = redactorFor(word);
     const answer = exit(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { text: `a ${word} b` } }));
     expect(JSON.parse(answer)).toEqual({ jsonrpc: "2.0", id: 1, result: { text: "a [redacted] b" } });
     const notification = { jsonrpc: "2.0", method: "notifications/progress", params: { progress: 1, message: word } };
@@ -73,7 +75,7 @@ test("a secret that is a word of the protocol leaves the protocol whole", () => 
 
 test("each event of a piece of an event stream is cleaned, and stays an event", () => {
   const event = (text: string) => `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", params: { text } })}\n\n`;
-  const exit = exitFor('odd"s3cr3t\\');
+  const exit = redactorFor('odd"s3cr3t\\');
   expect(redactEvents(`${event('a odd"s3cr3t\\ b')}${event("plain")}: ping\n\n`, exit)).toBe(
     `${event("a [redacted] b")}${event("plain")}: ping\n\n`,
   );

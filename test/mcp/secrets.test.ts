@@ -12,26 +12,27 @@ const TOKEN = "tok-3n_of.the~echo+service/==";
 const testedRevisions: readonly ClientRevision[] = ["v1-client", "v2-modern"];
 
 /** The secrets as they stand and as other writings carry them. */
-function formsOf(secret: string): readonly string[] {
+function encodingsOf(secret: string): readonly string[] {
   const quoted = JSON.stringify(secret).slice(1, -1);
   const form = new URLSearchParams({ a: secret }).toString().slice(2);
   return [secret, quoted, JSON.stringify(quoted).slice(1, -1), encodeURIComponent(secret), form];
 }
 
 const basic = (pair: string): string => Buffer.from(pair).toString("base64");
-const FORBIDDEN = [
-  ...formsOf(SECRET),
-  ...formsOf(TOKEN),
+const SECRET_FORMS = [
+  ...encodingsOf(SECRET),
+  ...encodingsOf(TOKEN),
   basic(`${CLIENT_ID}:${SECRET}`),
   basic(`${CLIENT_ID}:${encodeURIComponent(SECRET)}`),
 ];
 
-function expectClean(what: string, text: string): void {
-  for (const secret of FORBIDDEN) expect(text.includes(secret), `${what} gives ${secret} away in ${text}`).toBe(false);
+function expectNoSecrets(what: string, text: string): void {
+  for (const secret of SECRET_FORMS)
+    expect(text.includes(secret), `${what} gives ${secret} away in ${text}`).toBe(false);
 }
 
 /** All that a request brought, and the secrets themselves. */
-const echoOf = (request: RecordedRequest): string =>
+const secretsOf = (request: RecordedRequest): string =>
   [request.headers.authorization, request.body.toString(), SECRET, encodeURIComponent(SECRET), TOKEN].join(" ");
 
 const problem = (echo: string) => ({
@@ -70,7 +71,7 @@ async function serve(revision: ClientRevision, baseUrl: string): Promise<Connect
 }
 
 /** How the service says what it was told: a job's id has the number of the way. */
-const echoing: readonly ((echo: string, status: number) => Step)[] = [
+const echoingSteps: readonly ((echo: string, status: number) => Step)[] = [
   (echo, status) => answer(status, { data: job(echo), meta: { requestId: TOKEN } }),
   (echo) => answer(422, problem(echo), { "content-type": "application/problem+json" }),
   (echo) => answer(404, echo),
@@ -85,43 +86,43 @@ covers("5/secret-stays-in-server", "whatever the service says of a secret is tak
   stub.respondToToken(() => answer(200, { access_token: TOKEN, token_type: "Bearer" }));
   stub.respond((request) => {
     const [, number = ""] = /\/jobs\/j(\d)/.exec(request.target) ?? [];
-    const respond = echoing[Number(number)] ?? (() => answer(400, "the test expected no such request"));
-    return respond(echoOf(request), request.method === "POST" ? 202 : 200);
+    const respond = echoingSteps[Number(number)] ?? (() => answer(400, "the test expected no such request"));
+    return respond(secretsOf(request), request.method === "POST" ? 202 : 200);
   });
   const connections = await Promise.all(testedRevisions.map((revision) => serve(revision, stub.baseUrl)));
   // All at once: what proves nothing of an action is asked for again and again.
   const reads = connections.flatMap(({ callTool }) =>
-    echoing.map(async (_, number) => {
+    echoingSteps.map(async (_, number) => {
       const jobId = `j${number}`;
       const read = await callTool("get_job", { jobId });
-      expectClean("get_job", read.raw);
+      expectNoSecrets("get_job", read.raw);
       // The agent gets the rest of what was said.
       expect(read.text.length).toBeGreaterThan(20);
-      expectClean("retry_job", (await callTool("retry_job", { jobId, retryMode: "RESTART", reason: "again" })).raw);
+      expectNoSecrets("retry_job", (await callTool("retry_job", { jobId, retryMode: "RESTART", reason: "again" })).raw);
     }),
   );
   await Promise.all(reads);
   expect(stub.tokenRequests.length).toBeGreaterThan(0);
-  for (const { stderr } of connections) expectClean("stderr", stderr());
+  for (const { stderr } of connections) expectNoSecrets("stderr", stderr());
 });
 
 // What leaves, leaves by one door in every era.
 covers("5/secret-stays-in-server", "a token endpoint that echoes its request gives nothing away", async () => {
   const stub = await stubForTest();
   stub.respondToToken((request) =>
-    answer(401, { error: "invalid_client", error_description: echoOf(request), extra: SECRET }),
+    answer(401, { error: "invalid_client", error_description: secretsOf(request), extra: SECRET }),
   );
   const connection = await serve("v2-modern", stub.baseUrl);
   const { raw, error } = await connection.callTool("get_job", { jobId: "j" });
   expect(error?.kind).toBe("unauthorized");
-  expectClean("get_job", raw);
-  stub.respondToToken((request) => answer(200, { access_token: 5, echo: echoOf(request) }));
+  expectNoSecrets("get_job", raw);
+  stub.respondToToken((request) => answer(200, { access_token: 5, echo: secretsOf(request) }));
   const broken = await connection.callTool("get_job", { jobId: "j" });
   expect(broken.error?.kind).toBe("contract_violation");
-  expectClean("get_job", broken.raw);
-  stub.respondToToken((request) => answer(400, echoOf(request)));
-  expectClean("get_job", (await connection.callTool("get_job", { jobId: "j" })).raw);
-  expectClean("stderr", connection.stderr());
+  expectNoSecrets("get_job", broken.raw);
+  stub.respondToToken((request) => answer(400, secretsOf(request)));
+  expectNoSecrets("get_job", (await connection.callTool("get_job", { jobId: "j" })).raw);
+  expectNoSecrets("stderr", connection.stderr());
 });
 
 test("an agent that passes a secret itself does not get it into the log", async () => {
@@ -129,6 +130,6 @@ test("an agent that passes a secret itself does not get it into the log", async 
   const connection = await serve("v1-client", stub.baseUrl);
   await connection.callTool("get_job", { jobId: "j", [SECRET]: SECRET });
   await connection.callTool("get_job", { jobId: SECRET.repeat(9) });
-  expectClean("stderr", connection.stderr());
-  expectClean("the listing", JSON.stringify(await connection.listTools()) + connection.instructions());
+  expectNoSecrets("stderr", connection.stderr());
+  expectNoSecrets("the listing", JSON.stringify(await connection.listTools()) + connection.instructions());
 });

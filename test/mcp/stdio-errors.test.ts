@@ -4,9 +4,9 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { StdioTransport } from "../../src/transports/stdio/transport.ts";
 
-const line = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
+const toLine = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
 
-async function server() {
+async function startTransport() {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const transport = new StdioTransport(stdin, stdout, (json) => json, {
     inbound(message, pass) {
@@ -37,17 +37,17 @@ async function server() {
 }
 
 test("a request is refused under its id, which is then free again", async () => {
-  const { stdin, heard: received, errors, answers } = await server();
-  stdin.write(line({ id: 1, method: "tools/call", params: { bad: true } }));
-  stdin.write(line({ id: 1, method: "tools/call", params: {} }));
+  const { stdin, heard: received, errors, answers } = await startTransport();
+  stdin.write(toLine({ id: 1, method: "tools/call", params: { bad: true } }));
+  stdin.write(toLine({ id: 1, method: "tools/call", params: {} }));
   await expect.poll(() => received).toHaveLength(1);
   await expect.poll(answers).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.any(String) } }]);
   expect(errors).toHaveLength(1);
 });
 
 test("a notification is dropped, and a batch loses only what was at fault", async () => {
-  const { stdin, heard: received, answers } = await server();
-  stdin.write(line({ method: "notifications/message", params: { bad: true } }));
+  const { stdin, heard: received, answers } = await startTransport();
+  stdin.write(toLine({ method: "notifications/message", params: { bad: true } }));
   const batch = [
     { jsonrpc: "2.0", id: 1, method: "ping" },
     { jsonrpc: "2.0", id: 2, method: "ping", params: { bad: true } },

@@ -13,7 +13,7 @@ import { isThorough } from "../support/thorough.ts";
 
 const execute = promisify(execFile);
 const root = process.cwd();
-const MOST_FILES = 5;
+const MAX_FILES = 5;
 
 let copy = "";
 const node = async (...args: readonly string[]): Promise<string> =>
@@ -21,31 +21,32 @@ const node = async (...args: readonly string[]): Promise<string> =>
 const tsx = (...args: readonly string[]) => node("node_modules/tsx/dist/cli.mjs", ...args);
 
 /** The files of the list, with the new tool's name. */
-async function listed(): Promise<readonly string[]> {
+async function listFiles(): Promise<readonly string[]> {
   const guide = await readFile(join(root, "docs/add-a-tool.md"), "utf8");
   return [...guide.matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(([, file = ""]) => file.replace("<name>", "star-job"));
 }
 
 /** Puts `added` before the one place where `anchor` stands. */
-const before = (anchor: string, added: string) => (text: string) => place(text, anchor, `${added}${anchor}`);
+const insertBefore = (anchor: string, added: string) => (text: string) =>
+  replaceAnchor(text, anchor, `${added}${anchor}`);
 
-function place(text: string, anchor: string, together: string): string {
+function replaceAnchor(text: string, anchor: string, replacement: string): string {
   expect(text.split(anchor), anchor).toHaveLength(2);
-  return text.replace(anchor, () => together);
+  return text.replace(anchor, () => replacement);
 }
 
-const all =
+const applyAll =
   (...edits: readonly ((text: string) => string)[]) =>
   (text: string) =>
     edits.reduce((changed, edit) => edit(changed), text);
 
 const EDITS: Readonly<Record<string, (text: string) => string>> = {
-  "docs/contract.md": before(
+  "docs/contract.md": insertBefore(
     "| retryMicJob |",
     "| starMicJob | POST `/v1/mic/jobs/{jobId}/stars` | mic.jobs:run | 202 Envelope of Job | `4.2/retry-job` |\n",
   ),
-  "src/contract/endpoints/job-processing.ts": all(
-    before(
+  "src/contract/endpoints/job-processing.ts": applyAll(
+    insertBefore(
       "export const retryMicJob =",
       `export const starMicJob = define({
   id: "starMicJob",
@@ -60,15 +61,15 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
 
 `,
     ),
-    before("  retryMicJob,\n", "  starMicJob,\n"),
+    insertBefore("  retryMicJob,\n", "  starMicJob,\n"),
   ),
-  "src/emulator/api/jobs.ts": all(
-    before("  retryMicJob,\n", "  starMicJob,\n"),
-    before(
+  "src/emulator/api/jobs.ts": applyAll(
+    insertBefore("  retryMicJob,\n", "  starMicJob,\n"),
+    insertBefore(
       "const retryJob = act(",
       "const starJob = act(starMicJob, ({ path }, context) => enveloped(202, findJob(path.jobId, context.world).job, context));\n\n",
     ),
-    before("  retryJob,\n];", "  starJob,\n"),
+    insertBefore("  retryJob,\n];", "  starJob,\n"),
   ),
   "tools/star-job.ts": () => `import * as z from "zod/v4";
 import { starMicJob } from "../src/contract/endpoints/job-processing.ts";
@@ -100,7 +101,7 @@ export const starJob = defineTool({
     }),
 });
 `,
-  "test/operations.ts": before(
+  "test/operations.ts": insertBefore(
     "  retryMicJob: {\n",
     `  starMicJob: {
     id: "starMicJob",
@@ -123,8 +124,8 @@ export const starJob = defineTool({
 
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), "mic-mcp-house-"));
-  const left = ["node_modules", "dist", "release", ".git"].map((name) => join(root, name));
-  await cp(root, copy, { recursive: true, filter: (path) => !left.includes(path) });
+  const excluded = ["node_modules", "dist", "release", ".git"].map((name) => join(root, name));
+  await cp(root, copy, { recursive: true, filter: (path) => !excluded.includes(path) });
   await symlink(join(root, "node_modules"), join(copy, "node_modules"));
   for (const [file, edit] of Object.entries(EDITS)) {
     const text = file === "tools/star-job.ts" ? "" : await readFile(join(copy, file), "utf8");
@@ -136,9 +137,9 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rm(copy, { recursive: true, force: true }));
 
-test(`takes the files of the list, at most ${MOST_FILES}, and no others`, async () => {
-  const files = await listed();
-  expect(files.length).toBeLessThanOrEqual(MOST_FILES);
+test(`takes the files of the list, at most ${MAX_FILES}, and no others`, async () => {
+  const files = await listFiles();
+  expect(files.length).toBeLessThanOrEqual(MAX_FILES);
   expect([...files].sort()).toEqual(Object.keys(EDITS).sort());
 });
 

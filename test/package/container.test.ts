@@ -3,16 +3,16 @@ import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { containerMissing, runContainer } from "./container.ts";
 import { driveJob } from "./drive.ts";
-import { releaseForFile } from "./made-release.ts";
+import { releaseForFile } from "./release-fixture.ts";
 
-const { made, siblingPath } = releaseForFile();
+const { releasePath, siblingPath } = releaseForFile();
 
-const why = containerMissing === undefined ? "" : ` (skipped: ${containerMissing})`;
+const skipNote = containerMissing === undefined ? "" : ` (skipped: ${containerMissing})`;
 
 test.skipIf(containerMissing !== undefined)(
-  `runs a job with its root read-only, as its own user, and has nothing of one person's that teams would refuse${why}`,
+  `runs a job with its root read-only, as its own user, and has nothing of one person's that teams would refuse${skipNote}`,
   async () => {
-    const { args, ...image } = await runContainer(made("container"), siblingPath("image"));
+    const { args, ...image } = await runContainer(releasePath("container"), siblingPath("image"));
     await driveJob({ ...image, args: [...args, "serve", "--emulator"] }, "/");
     const { env, command } = image;
     const path = { PATH: process.env["PATH"] ?? "" };

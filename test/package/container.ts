@@ -9,7 +9,7 @@ import type { Command } from "./drive.ts";
 /** The uid of the user `node` in node's images. */
 const NODE_USER = 1000;
 
-function whyMissing(): string | undefined {
+function missingReason(): string | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "needs root on Linux";
   if (!isInstalled("Node 22")) return "Node 22 was not installed by npm run interop:install";
   try {
@@ -20,7 +20,7 @@ function whyMissing(): string | undefined {
   }
 }
 
-export const containerMissing = whyMissing();
+export const containerMissing = missingReason();
 
 /** node and what it is linked to, where the base image has them. */
 function copyNode(image: string): void {
@@ -33,7 +33,7 @@ function copyNode(image: string): void {
 }
 
 /** Instructions with their continued lines joined. */
-const instructionsOf = (dockerfile: string): readonly (readonly [string, string])[] =>
+const parseInstructions = (dockerfile: string): readonly (readonly [string, string])[] =>
   dockerfile
     .replaceAll(/^#.*$/gm, "")
     .replaceAll(/\\\n\s*/g, "")
@@ -51,7 +51,7 @@ export async function runContainer(context: string, image: string): Promise<Comm
   let entry: readonly string[] = [];
   let user = "root";
   const volumes: string[] = [];
-  for (const [name, rest] of instructionsOf(readFileSync(join(context, "Dockerfile"), "utf8")))
+  for (const [name, rest] of parseInstructions(readFileSync(join(context, "Dockerfile"), "utf8")))
     switch (name) {
       case "COPY": {
         const [from = "", to = ""] = rest.split(" ");

@@ -24,8 +24,8 @@ export async function driveJob({ command, args, env = {}, cwd }: Command, home: 
   );
   try {
     const fileId = /devfile_[0-9a-f]{32}/.exec(client.getInstructions() ?? "")?.[0];
-    const call = async (name: string, given: Record<string, unknown>) => {
-      const result = await client.callTool({ name, arguments: given });
+    const call = async (name: string, toolArguments: Record<string, unknown>) => {
+      const result = await client.callTool({ name, arguments: toolArguments });
       expect(result.isError, JSON.stringify(result.content)).not.toBe(true);
       return result.structuredContent;
     };

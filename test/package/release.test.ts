@@ -7,17 +7,18 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { version } from "../../src/cli/version.ts";
 import { serverInfo } from "../../src/mcp/server-info.ts";
-import { missing, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
+import { missingReason, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
 import { isThorough } from "../support/thorough.ts";
 import { type Command, driveJob } from "./drive.ts";
-import { bin, execute, releaseForFile } from "./made-release.ts";
+import { bin, execute, releaseForFile } from "./release-fixture.ts";
 
-const { made, siblingPath } = releaseForFile();
-const textOf = (...path: readonly string[]): Promise<string> => readFile(made(...path), "utf8");
-const jsonOf = async (...path: readonly string[]): Promise<unknown> => JSON.parse(await textOf(...path));
+const { releasePath, siblingPath } = releaseForFile();
+const readReleaseText = (...path: readonly string[]): Promise<string> => readFile(releasePath(...path), "utf8");
+const readReleaseJson = async (...path: readonly string[]): Promise<unknown> =>
+  JSON.parse(await readReleaseText(...path));
 
 /** A folder of its own, as if on another machine. */
-async function elsewhere(name: string): Promise<string> {
+async function createFolder(name: string): Promise<string> {
   const place = siblingPath(name);
   await mkdir(place);
   return place;
@@ -29,15 +30,15 @@ interface Node {
   readonly missing: string | undefined;
 }
 
-const here: Node = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
-const other = (name: NodeName): Node => ({
+const currentNode: Node = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
+const toNode = (name: NodeName): Node => ({
   name,
   path: nodeOf(name),
-  missing: missing(name),
+  missing: missingReason(name),
 });
-const nodes: readonly Node[] = [here, ...nodeNames.map(other)];
+const nodes: readonly Node[] = [currentNode, ...nodeNames.map(toNode)];
 /** The one here and the newest are tried each time. */
-const isLeftToCi = (node: Node): boolean => !isThorough && node !== here && node !== nodes.at(-1);
+const isLeftToCi = (node: Node): boolean => !isThorough && node !== currentNode && node !== nodes.at(-1);
 /** Node 22.16 has SQLite inside; only npm's package brings an addon for older ones. */
 function hasSqlite({ path }: Node): boolean {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -51,21 +52,21 @@ const placeholder = (name: string): string => `$\{${name}}`;
 const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
   async "the npm tarball"(place) {
     await writeFile(join(place, "package.json"), JSON.stringify({ name: "user", private: true }));
-    const [tarball = ""] = await readdir(made("npm"));
+    const [tarball = ""] = await readdir(releasePath("npm"));
     const install = [
       "install",
       "--ignore-scripts",
       "--prefer-offline",
       "--no-audit",
       "--no-fund",
-      made("npm", tarball),
+      releasePath("npm", tarball),
     ];
     await execute("npm", install, { cwd: place });
     return { command: "node", args: [join(place, "node_modules", "mic-mcp", "dist", "cli.js"), "serve", "--emulator"] };
   },
   async "the MCP bundle"(place) {
     const mcpb = bin("@anthropic-ai", "mcpb", "dist", "cli", "cli.js");
-    await execute(process.execPath, [mcpb, "unpack", made("mic-mcp.mcpb"), place]);
+    await execute(process.execPath, [mcpb, "unpack", releasePath("mic-mcp.mcpb"), place]);
     const manifest = VERSIONED_MANIFEST_SCHEMAS["0.3"].parse(
       JSON.parse(await readFile(join(place, "manifest.json"), "utf8")),
     );
@@ -79,13 +80,13 @@ const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
     return { command: "node", args: config?.args ?? [], env: config?.env ?? {} };
   },
   async "the plugin"(place) {
-    await cp(made("plugin", "mic"), place, { recursive: true });
+    await cp(releasePath("plugin", "mic"), place, { recursive: true });
     const { args } = McpJson.parse(JSON.parse(await readFile(join(place, ".mcp.json"), "utf8"))).mcpServers.mic;
     const at = args.map((arg) => arg.replace(placeholder("CLAUDE_PLUGIN_ROOT"), place));
     return { command: "node", args: at, env: { MIC_EMULATOR: "1" } };
   },
   async "the Gemini extension"(place) {
-    await cp(made("gemini-extension"), place, { recursive: true });
+    await cp(releasePath("gemini-extension"), place, { recursive: true });
     const { args } = McpJson.parse(JSON.parse(await readFile(join(place, "gemini-extension.json"), "utf8"))).mcpServers
       .mic;
     const at = args.map((arg) => arg.replaceAll(placeholder("extensionPath"), place).replaceAll(placeholder("/"), "/"));
@@ -99,11 +100,11 @@ describe.concurrent("runs a job from", () => {
   for (const [part, install] of Object.entries(parts))
     for (const node of nodes) {
       if (part !== "the npm tarball" && !hasSqlite(node)) continue;
-      const why = node.missing ?? (isLeftToCi(node) ? "MIC_TEST_ALL is not 1" : undefined);
-      const skipped = why === undefined ? "" : ` (skipped: ${why})`;
-      test.skipIf(why !== undefined)(`${part}, on ${node.name}${skipped}`, async () => {
-        const place = await elsewhere(`${part} on ${node.name}`.replaceAll(" ", "-"));
-        const home = await elsewhere(`home of ${part} on ${node.name}`.replaceAll(" ", "-"));
+      const skipReason = node.missing ?? (isLeftToCi(node) ? "MIC_TEST_ALL is not 1" : undefined);
+      const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
+      test.skipIf(skipReason !== undefined)(`${part}, on ${node.name}${skipped}`, async () => {
+        const place = await createFolder(`${part} on ${node.name}`.replaceAll(" ", "-"));
+        const home = await createFolder(`home of ${part} on ${node.name}`.replaceAll(" ", "-"));
         await driveJob({ ...(await install(place)), command: node.path }, home);
       });
     }
@@ -147,10 +148,10 @@ const ServerJson = z.strictObject({
 });
 
 test("server.json has the form of the registry and names what there is", async () => {
-  const serverJson = ServerJson.parse(await jsonOf("server.json"));
+  const serverJson = ServerJson.parse(await readReleaseJson("server.json"));
   const packageJson = JSON.parse(await readFile("package.json", "utf8"));
   const sha256 = createHash("sha256")
-    .update(await readFile(made("mic-mcp.mcpb")))
+    .update(await readFile(releasePath("mic-mcp.mcpb")))
     .digest("hex");
   expect(serverJson).toMatchObject({
     name: packageJson.mcpName,
@@ -168,10 +169,10 @@ test("every part says the same version", async () => {
       ["plugin", "mic", ".cursor-plugin", "plugin.json"],
       ["gemini-extension", "gemini-extension.json"],
       ["server.json"],
-    ].map((path) => jsonOf(...path)),
+    ].map((path) => readReleaseJson(...path)),
   );
   for (const each of reportedServerInfo) expect(each).toMatchObject({ version });
-  expect(await readdir(made("npm"))).toEqual([`mic-mcp-${version}.tgz`]);
+  expect(await readdir(releasePath("npm"))).toEqual([`mic-mcp-${version}.tgz`]);
   expect(await readFile("CHANGELOG.md", "utf8")).toContain(version);
 });
 
@@ -181,10 +182,10 @@ test("the server says of itself what the package says", async () => {
 });
 
 test("the client secret is marked as one wherever a host asks for it", async () => {
-  expect(await jsonOf("gemini-extension", "gemini-extension.json")).toMatchObject({
+  expect(await readReleaseJson("gemini-extension", "gemini-extension.json")).toMatchObject({
     settings: expect.arrayContaining([expect.objectContaining({ envVar: "MIC_CLIENT_SECRET", sensitive: true })]),
   });
-  expect(await jsonOf("server.json")).toMatchObject({
+  expect(await readReleaseJson("server.json")).toMatchObject({
     packages: expect.arrayContaining([
       expect.objectContaining({
         environmentVariables: expect.arrayContaining([
@@ -193,15 +194,17 @@ test("the client secret is marked as one wherever a host asks for it", async () 
       }),
     ]),
   });
-  expect(await textOf("container", "server.yaml")).toMatch(/secrets:\n +- name: [^\n]+\n +env: MIC_CLIENT_SECRET/);
+  expect(await readReleaseText("container", "server.yaml")).toMatch(
+    /secrets:\n +- name: [^\n]+\n +env: MIC_CLIENT_SECRET/,
+  );
 });
 
 test("SHA256SUMS lists every file of the release with its sum", async () => {
-  const lines = (await textOf("SHA256SUMS")).trimEnd().split("\n");
-  const entries = await readdir(made(), { recursive: true, withFileTypes: true });
+  const lines = (await readReleaseText("SHA256SUMS")).trimEnd().split("\n");
+  const entries = await readdir(releasePath(), { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
-    .map((entry) => relative(made(), join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
+    .map((entry) => relative(releasePath(), join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
   expect(files).toContain("container/Dockerfile");
   const listed = lines.map((line) => line.split("  ")[1]);
   expect(listed.sort()).toEqual(files.filter((path) => path !== "SHA256SUMS").sort());
@@ -209,7 +212,7 @@ test("SHA256SUMS lists every file of the release with its sum", async () => {
     const [sum, path = ""] = line.split("  ");
     expect(
       createHash("sha256")
-        .update(await readFile(made(path)))
+        .update(await readFile(releasePath(path)))
         .digest("hex"),
       path,
     ).toBe(sum);
@@ -218,8 +221,8 @@ test("SHA256SUMS lists every file of the release with its sum", async () => {
 
 test("the bill of materials names every package whose license is carried", async () => {
   const Bill = z.object({ bomFormat: z.literal("CycloneDX"), components: z.array(z.object({ purl: z.string() })) });
-  const { components } = Bill.parse(await jsonOf("sbom.cdx.json"));
-  const licenses = await textOf("licenses.txt");
+  const { components } = Bill.parse(await readReleaseJson("sbom.cdx.json"));
+  const licenses = await readReleaseText("licenses.txt");
   const heads = [...licenses.matchAll(/^(@?[\w./-]+) (\d+\.\d+\.\d+\S*) \(.+\)$/gm)];
   expect(heads.length).toBeGreaterThan(20);
   const listed = components.map(({ purl }) => decodeURIComponent(purl));
@@ -227,7 +230,7 @@ test("the bill of materials names every package whose license is carried", async
 });
 
 test("each link carries the command that npm's package answers to", async () => {
-  const text = await textOf("links.md");
+  const text = await readReleaseText("links.md");
   const [, config = ""] = /config=([^`&]+)/.exec(text) ?? [];
   expect(JSON.parse(Buffer.from(decodeURIComponent(config), "base64").toString())).toEqual({
     command: "npx",

@@ -77,27 +77,30 @@ test("brings along the addons of keychain and journal alone", async () => {
 });
 
 test("reads the keychain with the addon, and does without where it is missing", async () => {
-  const stateOf = async (): Promise<unknown> => {
+  const readKeychainState = async (): Promise<unknown> => {
     const env = { PATH: process.env["PATH"], HOME: folder, XDG_RUNTIME_DIR: folder };
     const { stdout } = await execute(command(), ["status", "--json"], { cwd: folder, env });
     return JSON.parse(stdout).keychain;
   };
   // No bus is there: the addon finds that out, as far as there is an addon.
   if (process.platform === "linux")
-    expect(await stateOf()).toMatchObject({
+    expect(await readKeychainState()).toMatchObject({
       state: "absent",
       detail: expect.stringContaining("DBUS_SESSION_BUS_ADDRESS"),
     });
   await rm(join(installed, "@napi-rs"), { recursive: true });
-  expect(await stateOf()).toMatchObject({ state: "unusable", detail: expect.stringContaining("@napi-rs/keyring") });
+  expect(await readKeychainState()).toMatchObject({
+    state: "unusable",
+    detail: expect.stringContaining("@napi-rs/keyring"),
+  });
 });
 
 test("says what is missing where the addons are: doctor finds both, with what mends it", async () => {
   const sqlite = join(installed, "@photostructure");
-  const aside = join(folder, "set aside");
-  await rename(sqlite, aside);
+  const movedAside = join(folder, "set aside");
+  await rename(sqlite, movedAside);
   const env = { PATH: process.env["PATH"], HOME: folder, XDG_RUNTIME_DIR: folder };
-  const doctor = async (...args: readonly string[]): Promise<string> =>
+  const runDoctor = async (...args: readonly string[]): Promise<string> =>
     await execute(command(), ["doctor", ...args], { cwd: folder, env }).then(
       ({ stdout }) => stdout,
       (error: unknown) =>
@@ -105,12 +108,12 @@ test("says what is missing where the addons are: doctor finds both, with what me
     );
   const hasOwn = process.getBuiltinModule("node:sqlite") !== undefined;
   if (!hasOwn) {
-    expect(await doctor("--emulator")).toMatch(/WRONG journal .*has no SQLite inside.*\n +-> Run Node 22\.16/);
-    expect(await doctor("--emulator")).not.toContain("Require stack");
+    expect(await runDoctor("--emulator")).toMatch(/WRONG journal .*has no SQLite inside.*\n +-> Run Node 22\.16/);
+    expect(await runDoctor("--emulator")).not.toContain("Require stack");
   }
-  expect(await doctor()).toMatch(/WRONG keychain .*@napi-rs\/keyring is not installed.*\n +-> .*--include=optional/);
-  await rename(aside, sqlite);
-  expect(await doctor("--emulator")).toMatch(/ok +journal +SQLite/);
+  expect(await runDoctor()).toMatch(/WRONG keychain .*@napi-rs\/keyring is not installed.*\n +-> .*--include=optional/);
+  await rename(movedAside, sqlite);
+  expect(await runDoctor("--emulator")).toMatch(/ok +journal +SQLite/);
 });
 
 test("installs a command that anyone may run", async () => {

@@ -1,6 +1,6 @@
 // Writes one tool's page, for people who review what agents read.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { wideJson } from "../support/wide-json.ts";
+import { formatWideJson } from "../support/wide-json.ts";
 
 export interface RecordedResult {
   readonly state: string;
@@ -87,7 +87,7 @@ export function renderPage(tool: string, results: readonly RecordedResult[]): st
     ...results.map(renderSection),
     ...(example
       ? [
-          `## structuredContent of "${example.state}"\n${codeBlock("json", wideJson(truncateLists(example.structured), MAX_DEPTH))}`,
+          `## structuredContent of "${example.state}"\n${codeBlock("json", formatWideJson(truncateLists(example.structured), MAX_DEPTH))}`,
         ]
       : []),
   ].join("\n\n")}\n`;

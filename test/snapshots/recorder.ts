@@ -5,8 +5,8 @@ import { join } from "node:path";
 import * as z from "zod/v4";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
-import { manualClock } from "../support/emulator.ts";
-import { type ClientFace, connectInside, emulatorEnv } from "../support/mcp.ts";
+import { createManualClock } from "../support/emulator.ts";
+import { connectInProcess, emulatorEnv, type TestClient } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
 import { normalizer } from "./normalize.ts";
 import type { RecordedResult } from "./page.ts";
@@ -30,9 +30,9 @@ export class Recorder {
   readonly #tool: string;
   readonly #env: Readonly<Record<string, string>>;
   readonly #normalize: (text: string) => string;
-  readonly #connections: ClientFace[];
+  readonly #connections: TestClient[];
 
-  constructor(tool: string, service: Service, env: Readonly<Record<string, string>>, connection: ClientFace) {
+  constructor(tool: string, service: Service, env: Readonly<Record<string, string>>, connection: TestClient) {
     this.#tool = tool;
     this.service = service;
     this.#env = env;
@@ -45,7 +45,7 @@ export class Recorder {
   }
 
   /** The server's client. */
-  get connection(): ClientFace {
+  get connection(): TestClient {
     const connection = this.#connections.at(-1);
     if (connection === undefined) throw new Error("the stage is empty");
     return connection;
@@ -53,7 +53,7 @@ export class Recorder {
 
   /** A server that has read nothing yet and knows nothing, on from here. */
   async restart(env: Readonly<Record<string, string>> = {}): Promise<void> {
-    this.#connections.push(await connectInside("v1-client", { env: { ...this.#env, ...env } }));
+    this.#connections.push(await connectInProcess("v1-client", { env: { ...this.#env, ...env } }));
   }
 
   /** A call that no page shows. */
@@ -83,7 +83,7 @@ export class Recorder {
 
   /** What a server without any configuration answers. */
   async recordUnconfigured(args: Args): Promise<void> {
-    this.#connections.push(await connectInside("v1-client"));
+    this.#connections.push(await connectInProcess("v1-client"));
     await this.record("Not configured", args);
     this.#connections.unshift(...this.#connections.splice(-1));
   }
@@ -95,7 +95,7 @@ export class Recorder {
 
 /** Plays the scene from an empty stage. */
 export async function recordScenario(tool: string, scenario: Scenario): Promise<readonly RecordedResult[]> {
-  const clock = manualClock();
+  const clock = createManualClock();
   const emulator = await startEmulator({ clock, seed: "golden" });
   const downloads = await mkdtemp(join(tmpdir(), "mic-mcp-golden-"));
   const env = {
@@ -104,7 +104,12 @@ export async function recordScenario(tool: string, scenario: Scenario): Promise<
     MIC_GEOGRAPHY_RATE: "600",
   };
   try {
-    const recorder = new Recorder(tool, new Service(emulator, clock), env, await connectInside("v1-client", { env }));
+    const recorder = new Recorder(
+      tool,
+      new Service(emulator, clock),
+      env,
+      await connectInProcess("v1-client", { env }),
+    );
     try {
       await scenario(recorder);
       return recorder.results;

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../src/contract/json.ts";
 import { tools } from "../../tools/index.ts";
-import { makeWorld } from "../emulator/example.ts";
+import { createExampleData } from "../emulator/example.ts";
 import { validCall } from "../tools/catalogue.ts";
 import { type RecordedResult, renderPage } from "./page.ts";
 import { recordScenario, type Scenario } from "./recorder.ts";
@@ -22,7 +22,7 @@ import { workspaceScenarios } from "./scenarios/workspace.ts";
 const sampleScenario =
   (tool: string): Scenario =>
   async (recorder) => {
-    await recorder.record("A call", await validCall(tool, await makeWorld(recorder.service)));
+    await recorder.record("A call", await validCall(tool, await createExampleData(recorder.service)));
   };
 
 const scenarios: Readonly<Record<string, Scenario>> = {

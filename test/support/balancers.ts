@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
-import { isInstalled, launchProcess, listening, type Running } from "./process.ts";
+import { isInstalled, launchProcess, type RunningProcess, waitForPort } from "./process.ts";
 
-const missing = (program: string): string | undefined =>
+const reasonMissing = (program: string): string | undefined =>
   isInstalled(program) ? undefined : `${program} is not installed`;
 
 /** Why there is none here; undefined where there is. */
-export const haproxyMissing = missing("haproxy");
-export const nginxMissing = missing("nginx");
+export const haproxyMissing = reasonMissing("haproxy");
+export const nginxMissing = reasonMissing("nginx");
 
 export interface Balancer {
   readonly url: string;
@@ -23,7 +23,7 @@ export interface Balancer {
 }
 
 /** The one place of a file that a test needs otherwise. */
-function replaced(text: string, pattern: RegExp, by: string): string {
+function replaceOnce(text: string, pattern: RegExp, by: string): string {
   const places = text.match(new RegExp(pattern, `${pattern.flags}g`))?.length ?? 0;
   if (places !== 1) throw new Error(`${pattern} is there ${places} times`);
   return text.replace(pattern, (found) => by.replace("$&", () => found));
@@ -32,40 +32,40 @@ function replaced(text: string, pattern: RegExp, by: string): string {
 const hostOf = (url: string): string => new URL(url).host;
 
 /** deploy/haproxy/haproxy.cfg before these instances. */
-export function haproxyFile(port: number, instances: readonly string[]): string {
+export function renderHaproxyConfig(port: number, instances: readonly string[]): string {
   const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
   const servers = instances.map((url, index) => `    server instance${index + 1} ${hostOf(url)}\n`).join("");
-  const bound = replaced(file, /^ {4}bind :443 .*$/m, `    bind 127.0.0.1:${port}`);
-  const plain = replaced(bound, /X-Forwarded-Proto https$/m, "X-Forwarded-Proto http");
-  return replaced(plain, /(?:^ {4}server .*\n)+/m, servers);
+  const bound = replaceOnce(file, /^ {4}bind :443 .*$/m, `    bind 127.0.0.1:${port}`);
+  const plain = replaceOnce(bound, /X-Forwarded-Proto https$/m, "X-Forwarded-Proto http");
+  return replaceOnce(plain, /(?:^ {4}server .*\n)+/m, servers);
 }
 
 /** deploy/nginx/mic-mcp.conf before these instances, as a whole configuration in a folder. */
-export function nginxFile(port: number, instances: readonly string[], folder: string): string {
+export function renderNginxConfig(port: number, instances: readonly string[], folder: string): string {
   const file = readFileSync("deploy/nginx/mic-mcp.conf", "utf8");
   const servers = instances.map((url) => `    server ${hostOf(url)} max_fails=1 fail_timeout=2s;\n`).join("");
-  const bound = replaced(file, /listen 443 ssl;/, `listen 127.0.0.1:${port};`);
-  const bare = replaced(bound, /(?:^ {4}ssl_certificate.*\n)+/m, "");
-  const plain = replaced(bare, /X-Forwarded-Proto https;/, "X-Forwarded-Proto http;");
-  const logged = replaced(plain, /\/var\/log\/nginx\/mic-mcp\.log/, join(folder, "access.log"));
-  const site = replaced(logged, /(?:^ {4}server 10\..*\n)+/m, servers);
+  const bound = replaceOnce(file, /listen 443 ssl;/, `listen 127.0.0.1:${port};`);
+  const bare = replaceOnce(bound, /(?:^ {4}ssl_certificate.*\n)+/m, "");
+  const plain = replaceOnce(bare, /X-Forwarded-Proto https;/, "X-Forwarded-Proto http;");
+  const logged = replaceOnce(plain, /\/var\/log\/nginx\/mic-mcp\.log/, join(folder, "access.log"));
+  const site = replaceOnce(logged, /(?:^ {4}server 10\..*\n)+/m, servers);
   const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${join(folder, name)};`)
     .join("\n");
   return `daemon off;\nmaster_process off;\npid ${join(folder, "pid")};\nerror_log stderr warn;\nevents {}\nhttp {\n${folders}\n${site}}\n`;
 }
 
-async function balance(
+async function startBalancer(
   command: readonly string[],
   port: number,
   folder: string,
   log: () => string = () => "",
 ): Promise<Balancer> {
-  let running: Running | undefined;
+  let running: RunningProcess | undefined;
   let previousOutput = "";
   const start = async (): Promise<void> => {
     running = launchProcess(command, { cwd: folder });
-    await listening(port, running);
+    await waitForPort(port, running);
   };
   const kill = async (): Promise<void> => {
     await running?.kill();
@@ -101,9 +101,12 @@ export async function startHaproxy(
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-haproxy-"));
   const path = join(folder, "haproxy.cfg");
   const added = `    http-request set-header Authorization "${authorization}" if !{ req.hdr(Authorization) -m found }\n`;
-  const file = haproxyFile(at, instances);
-  writeFileSync(path, authorization === undefined ? file : replaced(file, /^ {4}default_backend .*\n/m, `${added}$&`));
-  return balance(["haproxy", "-db", "-f", path], at, folder);
+  const file = renderHaproxyConfig(at, instances);
+  writeFileSync(
+    path,
+    authorization === undefined ? file : replaceOnce(file, /^ {4}default_backend .*\n/m, `${added}$&`),
+  );
+  return startBalancer(["haproxy", "-db", "-f", path], at, folder);
 }
 
 export async function startNginx(instances: readonly string[], port?: number): Promise<Balancer> {
@@ -112,8 +115,8 @@ export async function startNginx(instances: readonly string[], port?: number): P
   const path = join(folder, "nginx.conf");
   // As another user than root its workers could not write where it starts.
   const user = process.getuid?.() === 0 ? "user root;\n" : "";
-  writeFileSync(path, user + nginxFile(at, instances, folder));
-  return balance(["nginx", "-p", folder, "-c", path], at, folder, () =>
+  writeFileSync(path, user + renderNginxConfig(at, instances, folder));
+  return startBalancer(["nginx", "-p", folder, "-c", path], at, folder, () =>
     readFileSync(join(folder, "access.log"), "utf8"),
   );
 }

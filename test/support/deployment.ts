@@ -36,11 +36,11 @@ export interface Deployment {
   readonly balancer: Balancer;
   /** Of every instance and command. */
   readonly env: Readonly<Record<string, string>>;
-  token(subject: string, teams: readonly Team[], scope?: string): Promise<string>;
+  issueToken(subject: string, teams: readonly Team[], scope?: string): Promise<string>;
   /** So many, in turn in each team, era and way of naming actions. */
-  callers(count: number, revisions?: readonly ClientRevision[]): Promise<readonly Caller[]>;
+  createCallers(count: number, revisions?: readonly ClientRevision[]): Promise<readonly Caller[]>;
   /** `mic-mcp` on this deployment; what it said on stdout. Rejects where it fails. */
-  command(args: readonly string[], input?: string): Promise<string>;
+  runCommand(args: readonly string[], input?: string): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -62,8 +62,8 @@ export interface DeploymentOptions {
 }
 
 /** No test here is about what a power cut leaves on disk; what a commit means stays. */
-const ON_ANY_DISK = ["fsync=off", "full_page_writes=off", "autovacuum=off", "max_connections=300"];
-const DATABASE_ALONE = { MIC_DATABASE_DURABILITY: "local" };
+const FAST_SETTINGS = ["fsync=off", "full_page_writes=off", "autovacuum=off", "max_connections=300"];
+const LOCAL_DURABILITY = { MIC_DATABASE_DURABILITY: "local" };
 
 /** More than any trial has: what the oracle forgets would look like something lost. */
 const EXECUTIONS = 1_000_000;
@@ -75,26 +75,26 @@ const revisionAt = (index: number, revisions: readonly ClientRevision[]): Client
   revisions[index % revisions.length] ?? "v2-modern";
 
 export async function startDeployment(options: DeploymentOptions): Promise<Deployment> {
-  const undo: (() => Promise<unknown> | unknown)[] = [];
+  const cleanups: (() => Promise<unknown> | unknown)[] = [];
   const stop = async (): Promise<void> => {
-    for (const each of undo.splice(0).reverse()) await each();
+    for (const each of cleanups.splice(0).reverse()) await each();
   };
-  const undone = <T>(value: T, how: (value: T) => Promise<unknown> | unknown): T => {
-    undo.push(() => how(value));
+  const withCleanup = <T>(value: T, cleanUp: (value: T) => Promise<unknown> | unknown): T => {
+    cleanups.push(() => cleanUp(value));
     return value;
   };
   try {
     const postgres: PostgresServer | undefined =
       options.databaseUrl === undefined
-        ? undone(await startPostgres(ON_ANY_DISK), (server) => server.stop())
+        ? withCleanup(await startPostgres(FAST_SETTINGS), (server) => server.stop())
         : undefined;
-    const databaseUrl = options.databaseUrl ?? (await postgres?.database()) ?? "";
-    const emulator = undone(
+    const databaseUrl = options.databaseUrl ?? (await postgres?.createDatabase()) ?? "";
+    const emulator = withCleanup(
       await startEmulator({ clients: options.teams, maxExecutionRecords: EXECUTIONS, ...options.emulator }),
       (it) => it.close(),
     );
-    const provider = undone(await startIdentityProvider(options.provider), (it) => it.stop());
-    const home = undone(mkdtempSync(join(tmpdir(), "mic-mcp-deployment-")), (it) =>
+    const provider = withCleanup(await startIdentityProvider(options.provider), (it) => it.stop());
+    const home = withCleanup(mkdtempSync(join(tmpdir(), "mic-mcp-deployment-")), (it) =>
       rmSync(it, { recursive: true, force: true }),
     );
     const port = options.port ?? (await freePort());
@@ -109,10 +109,10 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       MIC_CALLER_RATE: "100000",
       MIC_CALLER_CALLS: "100",
       MIC_LOG_LEVEL: "error",
-      ...(postgres && DATABASE_ALONE),
+      ...(postgres && LOCAL_DURABILITY),
       ...options.env,
     };
-    const command: Deployment["command"] = (args, input = "") =>
+    const runCommand: Deployment["runCommand"] = (args, input = "") =>
       new Promise((resolve, reject) => {
         const commandArguments = [...(options.entry ?? entryArguments()), ...args];
         const child = execFile(
@@ -130,26 +130,28 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     }));
     for (const { name, claim, client } of teams) {
       const flags = ["--client-id", client.clientId, "--workspace-id", client.workspaceId, "--claim", claim];
-      await command(
+      await runCommand(
         ["teams", "add", name, "--base-url", options.service ?? emulator.baseUrl, ...flags, "--secret-stdin"],
         client.clientSecret,
       );
     }
     const { instances, isolated = false, entry } = options;
-    const fleet = undone(await startFleet({ instances, env, isolated, ...(entry && { entry }) }), (it) => it.stop());
+    const fleet = withCleanup(await startFleet({ instances, env, isolated, ...(entry && { entry }) }), (it) =>
+      it.stop(),
+    );
     const urls = fleet.instances.map(({ url }) => url);
-    const balancer = undone(await startHaproxy(urls, { port }), (it) => it.stop());
+    const balancer = withCleanup(await startHaproxy(urls, { port }), (it) => it.stop());
     const url = `${origin}/mcp`;
-    const token: Deployment["token"] = (subject, members, scope) =>
-      provider.token(url, {
+    const issueToken: Deployment["issueToken"] = (subject, members, scope) =>
+      provider.issueToken(url, {
         subject,
         groups: members.map(({ claim }) => claim),
         seconds: TOKEN_SECONDS,
         ...(scope && { scope }),
       });
     return {
-      ...{ url, emulator, provider, databaseUrl, teams, fleet, balancer, env, token, command, stop },
-      callers: (count, revisions = ["v2-modern", "v1-client", "v2-legacy"]) =>
+      ...{ url, emulator, provider, databaseUrl, teams, fleet, balancer, env, issueToken, runCommand, stop },
+      createCallers: (count, revisions = ["v2-modern", "v1-client", "v2-legacy"]) =>
         Promise.all(
           Array.from({ length: count }, async (_, index): Promise<Caller> => {
             const team = teams[index % teams.length];
@@ -157,7 +159,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
             const name = `caller-${index + 1}`;
             return {
               ...{ name, url },
-              token: await token(name, [team]),
+              token: await issueToken(name, [team]),
               revision: revisionAt(Math.floor(index / teams.length), revisions),
               isKeyed: Math.floor(index / teams.length / revisions.length) % 2 === 1,
               fileIds: team.client.assetIds,

@@ -9,7 +9,7 @@ export interface Home {
   remove(): void;
 }
 
-export function emptyHome(): Home {
+export function createEmptyHome(): Home {
   const path = mkdtempSync(join(tmpdir(), "mic-mcp-home-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
 }

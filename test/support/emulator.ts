@@ -9,7 +9,7 @@ export interface ManualClock {
 }
 
 /** Later than any run of the tests: what is in the future here is so for a server on the machine's clock, too. */
-export function manualClock(startAt = "2100-01-15T10:00:00.000Z"): ManualClock {
+export function createManualClock(startAt = "2100-01-15T10:00:00.000Z"): ManualClock {
   let nowMs = Date.parse(startAt);
   return {
     now: () => nowMs,

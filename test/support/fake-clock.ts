@@ -14,7 +14,7 @@ const library = existsSync(LIBRARIES)
 export const fakeClockMissing = library === undefined ? "libfaketime is not installed" : undefined;
 
 /** A command that runs its last arguments with a clock that differs by so many seconds. Timers are not affected. */
-export const underClock = (seconds: number): readonly string[] => [
+export const fakeClockCommand = (seconds: number): readonly string[] => [
   "env",
   `LD_PRELOAD=${library}`,
   "FAKETIME_DONT_FAKE_MONOTONIC=1",

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 import { bareEnvironment, entryArguments } from "./mcp.ts";
-import { launchProcess, type Running } from "./process.ts";
+import { launchProcess, type RunningProcess } from "./process.ts";
 
-function whyNoNamespaces(): string | undefined {
+function reasonNamespacesMissing(): string | undefined {
   if (process.getuid?.() !== 0) return "needs root";
   try {
     execFileSync("unshare", ["--pid", "--fork", "--kill-child", "true"], { stdio: "ignore" });
@@ -19,7 +19,7 @@ function whyNoNamespaces(): string | undefined {
 }
 
 /** Why instances cannot have PID namespaces of their own here, as containers have: then one of them knows at once that another has died. */
-export const namespacesMissing = whyNoNamespaces();
+export const namespacesMissing = reasonNamespacesMissing();
 
 export interface Instance {
   readonly name: string;
@@ -27,7 +27,7 @@ export interface Instance {
   /** kill -9. */
   kill(): Promise<void>;
   /** SIGTERM; resolves when it has gone. */
-  end(): Promise<void>;
+  terminate(): Promise<void>;
   /** Resolves when it is ready; `entry`: of another version, as in FleetOptions. */
   start(entry?: readonly string[]): Promise<void>;
   signal(name: NodeJS.Signals): void;
@@ -53,11 +53,11 @@ export interface FleetOptions {
   readonly entry?: readonly string[];
 }
 
-const WRAP = ["unshare", "--pid", "--fork", "--kill-child"];
+const PID_NAMESPACE_COMMAND = ["unshare", "--pid", "--fork", "--kill-child"];
 
-const LOOK_EVERY_MS = 50;
+const READINESS_INTERVAL_MS = 50;
 /** A minute or more: what never comes is no start. */
-const MAX_LOOKS = 1200;
+const MAX_READINESS_CHECKS = 1200;
 
 const describeReadiness = (url: string): Promise<string> =>
   fetch(`${url}/readyz`).then(
@@ -65,7 +65,7 @@ const describeReadiness = (url: string): Promise<string> =>
     (error: unknown) => String(error),
   );
 
-async function answers(url: string): Promise<boolean> {
+async function isReadyAt(url: string): Promise<boolean> {
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
     await answer.arrayBuffer();
@@ -75,13 +75,13 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function instanceOn(port: number, index: number, home: string, options: FleetOptions): Instance {
+function createInstance(port: number, index: number, home: string, options: FleetOptions): Instance {
   const { env, args = ["serve", "--teams"], entry = entryArguments() } = options;
   const isWrapped = options.isolated === true && namespacesMissing === undefined;
   const url = `http://127.0.0.1:${port}`;
-  let running: Running | undefined;
+  let running: RunningProcess | undefined;
   let previousOutput = "";
-  const gone = (): void => {
+  const recordExit = (): void => {
     previousOutput = running?.output() ?? previousOutput;
     running = undefined;
   };
@@ -90,29 +90,29 @@ function instanceOn(port: number, index: number, home: string, options: FleetOpt
     url,
     async kill() {
       await running?.kill("SIGKILL");
-      gone();
+      recordExit();
     },
-    async end() {
+    async terminate() {
       await running?.kill("SIGTERM");
-      gone();
+      recordExit();
     },
     async start(another) {
       const command = [process.execPath, ...(another ?? entry), ...args, "--port", String(port)];
-      const started = launchProcess(isWrapped ? [...WRAP, ...command] : command, {
+      const started = launchProcess(isWrapped ? [...PID_NAMESPACE_COMMAND, ...command] : command, {
         env: { ...bareEnvironment(home), ...env },
         isWrapped,
       });
       running = started;
-      for (let looks = 1; !(await answers(url)); looks++) {
+      for (let checks = 1; !(await isReadyAt(url)); checks++) {
         if (!started.isRunning()) throw new Error(`an instance has ended: ${started.output()}`);
-        if (looks > MAX_LOOKS)
+        if (checks > MAX_READINESS_CHECKS)
           throw new Error(`an instance is not ready: ${await describeReadiness(url)}; ${started.output()}`);
-        await sleep(LOOK_EVERY_MS);
+        await sleep(READINESS_INTERVAL_MS);
       }
     },
     signal: (name) => running?.signal(name),
-    isReady: () => answers(url),
-    pid: () => running?.target() ?? 0,
+    isReady: () => isReadyAt(url),
+    pid: () => running?.targetPid() ?? 0,
     output: () => running?.output() ?? previousOutput,
   };
 }
@@ -121,7 +121,7 @@ function instanceOn(port: number, index: number, home: string, options: FleetOpt
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const home = mkdtempSync(join(tmpdir(), "mic-mcp-fleet-"));
   const ports = await Promise.all(Array.from({ length: options.instances }, freePort));
-  const instances = ports.map((port, index) => instanceOn(port, index, home, options));
+  const instances = ports.map((port, index) => createInstance(port, index, home, options));
   const stop = async (): Promise<void> => {
     await Promise.all(instances.map((each) => each.kill()));
     rmSync(home, { recursive: true, force: true });

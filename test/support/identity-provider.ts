@@ -43,13 +43,13 @@ export interface TokenOptions {
 export interface IdentityProvider {
   readonly issuer: string;
   /** A token as the provider issues them to people, for this audience. */
-  token(audience: string, options?: TokenOptions): Promise<string>;
+  issueToken(audience: string, options?: TokenOptions): Promise<string>;
   /** What ROBOT gets for itself at the token endpoint. */
-  robotToken(resource: string, scope?: string): Promise<string>;
+  fetchRobotToken(resource: string, scope?: string): Promise<string>;
   /** In PEM. */
-  publicKey(): Promise<string>;
+  exportPublicKey(): Promise<string>;
   /** From now on it signs with another key, and publishes no other. */
-  rotate(): Promise<void>;
+  rotateKeys(): Promise<void>;
   /** From now on it answers 500 at this path. */
   failAt(path: string): void;
   /** "GET /jwks", as they came. */
@@ -71,17 +71,20 @@ export interface IdentityProviderOptions {
   groupsOf?(subject: string): readonly string[];
 }
 
-async function newKey(kid: string) {
+async function generateKey(kid: string) {
   const { privateKey, publicKey } = await generateKeyPair("RS256", { extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" };
   return { kid, privateKey, publicKey, jwk };
 }
-type Key = Awaited<ReturnType<typeof newKey>>;
+type Key = Awaited<ReturnType<typeof generateKey>>;
 
 /** Making one takes long: all providers of a run begin with the same. */
-const firstKey = memoizeUntilFailure(() => newKey("key-1"));
+const firstKey = memoizeUntilFailure(() => generateKey("key-1"));
 
-const configuration = (key: Key, { format = "jwt", accessTokenSeconds = 600, groupsOf }: IdentityProviderOptions) => ({
+const createConfiguration = (
+  key: Key,
+  { format = "jwt", accessTokenSeconds = 600, groupsOf }: IdentityProviderOptions,
+) => ({
   // The one that it takes by itself, without its warning.
   adapter: createMemoryAdapter(0),
   jwks: { keys: [key.jwk] },
@@ -157,21 +160,21 @@ const configuration = (key: Key, { format = "jwt", accessTokenSeconds = 600, gro
   },
 });
 
-const Asked = z.looseObject({
+const InteractionParameters = z.looseObject({
   client_id: z.string(),
   scope: z.string().default(""),
   resource: z.union([z.string(), z.array(z.string())]).default([]),
 });
 
 /** Logs in whoever the browser says it is, and grants what is asked for. */
-function serving(provider: Provider): RequestListener {
+function createListener(provider: Provider): RequestListener {
   const serve = provider.callback();
   return (request, response) => {
     if (!request.url?.startsWith("/interaction/")) return serve(request, response);
     const accountId = /\bwho=([^;]+)/.exec(request.headers.cookie ?? "")?.[1] ?? "nobody";
     (async () => {
       const { params } = await provider.interactionDetails(request, response);
-      const { client_id: clientId, scope, resource } = Asked.parse(params);
+      const { client_id: clientId, scope, resource } = InteractionParameters.parse(params);
       const grant = new provider.Grant({ accountId, clientId });
       grant.addOIDCScope(scope);
       for (const each of [resource].flat()) grant.addResourceScope(each, scope);
@@ -194,21 +197,21 @@ function listenOn(server: Server, port: number): Promise<number> {
 export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
   const requests: string[] = [];
   let handle: RequestListener = (_request, response) => response.writeHead(503).end();
-  let failing: string | undefined;
-  const open = () =>
+  let failingPath: string | undefined;
+  const createHttpServer = () =>
     createServer((request, response) => {
       const path = request.url?.split("?")[0];
       requests.push(`${request.method} ${path}`);
-      if (path === failing) response.writeHead(500).end();
+      if (path === failingPath) response.writeHead(500).end();
       else handle(request, response);
     });
-  let server = open();
+  let server = createHttpServer();
   const port = await listenOn(server, options.port ?? 0);
   const issuer = `http://127.0.0.1:${port}`;
   let keys = 1;
   let key = await firstKey.get();
   const publish = () => {
-    handle = serving(new Provider(issuer, configuration(key, options)));
+    handle = createListener(new Provider(issuer, createConfiguration(key, options)));
   };
   publish();
 
@@ -216,16 +219,16 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     issuer,
     requests,
     failAt(path) {
-      failing = path;
+      failingPath = path;
     },
-    async rotate() {
+    async rotateKeys() {
       keys += 1;
-      key = await newKey(`key-${keys}`);
+      key = await generateKey(`key-${keys}`);
       publish();
     },
-    publicKey: () => exportSPKI(key.publicKey),
+    exportPublicKey: () => exportSPKI(key.publicKey),
 
-    async token(audience, { subject = "alice", scope, groups, seconds = 600, claims = {}, header = {} } = {}) {
+    async issueToken(audience, { subject = "alice", scope, groups, seconds = 600, claims = {}, header = {} } = {}) {
       const now = Math.floor(Date.now() / 1_000);
       const payload: JWTPayload = {
         iss: issuer,
@@ -243,7 +246,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
         .sign(key.privateKey);
     },
 
-    async robotToken(resource, scope = SCOPES.read) {
+    async fetchRobotToken(resource, scope = SCOPES.read) {
       const response = await fetch(`${issuer}/token`, {
         method: "POST",
         headers: { authorization: `Basic ${Buffer.from(`${ROBOT.id}:${ROBOT.secret}`).toString("base64")}` },
@@ -259,7 +262,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     },
 
     async start() {
-      server = open();
+      server = createHttpServer();
       await listenOn(server, port);
     },
 

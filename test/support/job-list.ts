@@ -5,13 +5,13 @@ import { answer, type Step, type Stub } from "./stub.ts";
 export type ListedJob = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /** `count` jobs, each an hour older than the one before. */
-export const hourlyJobs = (count: number, of: (index: number) => object = () => ({})): readonly ListedJob[] =>
+export const hourlyJobs = (count: number, overrides: (index: number) => object = () => ({})): readonly ListedJob[] =>
   Array.from({ length: count }, (_, index) => ({
     ...job,
     retryOfBatchId: null,
     id: `job-${index}`,
     createdAt: new Date(Date.parse("2026-11-20T12:00:00.000Z") - index * 3_600_000).toISOString(),
-    ...of(index),
+    ...overrides(index),
   }));
 
 export interface RequestedPage {
@@ -23,7 +23,7 @@ export interface RequestedPage {
 export function serveJobs(
   stub: Stub,
   jobs: () => readonly ListedJob[],
-  instead: (request: number) => Step | undefined = () => undefined,
+  answerInstead: (request: number) => Step | undefined = () => undefined,
 ): readonly RequestedPage[] {
   const requestedPages: RequestedPage[] = [];
   stub.respond(({ target }) => {
@@ -32,11 +32,12 @@ export function serveJobs(
     const limit = query.has("limit") ? Number(query.get("limit")) : undefined;
     requestedPages.push({ limit, cursor });
     const from = cursor === undefined ? 0 : Number(cursor.slice("at ".length));
-    const until = from + (limit ?? 25);
-    const hasMore = until < jobs().length;
-    const page = { nextCursor: hasMore ? `at ${until}` : null, hasMore };
+    const end = from + (limit ?? 25);
+    const hasMore = end < jobs().length;
+    const page = { nextCursor: hasMore ? `at ${end}` : null, hasMore };
     return (
-      instead(requestedPages.length) ?? answer(200, { data: jobs().slice(from, until), meta: { requestId: "r" }, page })
+      answerInstead(requestedPages.length) ??
+      answer(200, { data: jobs().slice(from, end), meta: { requestId: "r" }, page })
     );
   });
   return requestedPages;

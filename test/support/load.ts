@@ -2,8 +2,8 @@
 // often each thing was done.
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
-import { type ClientFace, type ClientRevision, connectHttp } from "./mcp.ts";
-import { type Chance, chanceFrom } from "./random.ts";
+import { type ClientRevision, connectHttp, type TestClient } from "./mcp.ts";
+import { createSeededRandom, type SeededRandom } from "./random.ts";
 import type { CallResult } from "./results.ts";
 
 /** One who calls. */
@@ -26,49 +26,49 @@ export interface LoadCounts {
   /** Requests that agents made. */
   calls: number;
   /** Those that got no answer of the protocol. */
-  broken: number;
+  protocolErrors: number;
   /** Those that got a tool's failure. */
-  refused: number;
+  toolFailures: number;
   /** Told as done by an earlier call. */
   replayed: number;
   /** Told something that was told to another, or for another wish. */
-  crossed: number;
+  mismatched: number;
   reads: number;
   /** Sentences of what was broken or refused, each once. */
-  readonly why: Set<string>;
+  readonly reasons: Set<string>;
 }
 
 export interface Load {
   readonly counts: LoadCounts;
   /** Milliseconds of each call that was answered, the latest 100,000. */
-  readonly spans: { readonly actions: number[]; readonly reads: number[] };
+  readonly durationsMs: { readonly actions: number[]; readonly reads: number[] };
   /** Nobody wants anything new; everybody is told of what is under way, or has run out of patience. */
-  finish(patienceMs?: number): Promise<LoadCounts>;
+  finish(timeoutMs?: number): Promise<LoadCounts>;
 }
 
 export interface LoadOptions {
   readonly callers: readonly Caller[];
   readonly seed: number;
   /** Of all steps, how many are reads; default 0.3. */
-  readonly reading?: number;
+  readonly readShare?: number;
   /** How many things one caller wants; default: until `finish`. */
-  readonly wishes?: number;
+  readonly actionsPerCaller?: number;
 }
 
 /** Longer than an instance's wait for the lease of one that was killed. */
 const CALL_MS = 50_000;
-const PATIENCE_MS = 120_000;
-const SPANS = 100_000;
+const DRAIN_TIMEOUT_MS = 120_000;
+const MAX_DURATIONS = 100_000;
 
-const Made = z.looseObject({ data: z.looseObject({ id: z.string() }) });
+const RegisterInputResult = z.looseObject({ data: z.looseObject({ id: z.string() }) });
 
-const sentence = (error: unknown): string =>
+const normalizeMessage = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll(/[0-9a-f]{8,}|\d+/g, "…").slice(0, 160);
 
 class Agent {
   readonly #caller: Caller;
   readonly #counts: LoadCounts;
-  #client: ClientFace | undefined;
+  #client: TestClient | undefined;
   #failures = 0;
 
   constructor(caller: Caller, counts: LoadCounts) {
@@ -85,12 +85,12 @@ class Agent {
       const result = await this.#client.callTool(tool, args, { signal: AbortSignal.timeout(CALL_MS) });
       this.#failures = 0;
       if (!result.isError) return result;
-      this.#counts.refused += 1;
-      this.#counts.why.add(`${result.error?.kind}: ${sentence(result.text)}`);
+      this.#counts.toolFailures += 1;
+      this.#counts.reasons.add(`${result.error?.kind}: ${normalizeMessage(result.text)}`);
       return result;
     } catch (error) {
-      this.#counts.broken += 1;
-      this.#counts.why.add(`${revision}: ${sentence(error)}`);
+      this.#counts.protocolErrors += 1;
+      this.#counts.reasons.add(`${revision}: ${normalizeMessage(error)}`);
       this.#failures += 1;
       // As hosts do: the same connection first.
       if (this.#failures % 3 === 0 || this.#client === undefined) await this.close();
@@ -105,59 +105,63 @@ class Agent {
   }
 }
 
-interface Work {
-  readonly chance: Chance;
+interface LoadState {
+  readonly random: SeededRandom;
   readonly counts: LoadCounts;
-  readonly spans: Load["spans"];
+  readonly durationsMs: Load["durationsMs"];
   /** Ids told so far, and for which wish of whom. */
   readonly wishById: Map<string, string>;
-  readonly reading: number;
+  readonly readShare: number;
   readonly isOver: () => boolean;
-  readonly patienceEndsAt: () => number;
+  readonly deadlineAt: () => number;
 }
 
-function note(list: number[], startedAt: number): void {
-  if (list.length < SPANS) list.push(performance.now() - startedAt);
+function recordDuration(list: number[], startedAt: number): void {
+  if (list.length < MAX_DURATIONS) list.push(performance.now() - startedAt);
 }
 
-async function readSomething(agent: Agent, id: string | undefined, { chance, counts, spans }: Work): Promise<void> {
+async function performRead(
+  agent: Agent,
+  id: string | undefined,
+  { random, counts, durationsMs }: LoadState,
+): Promise<void> {
   const startedAt = performance.now();
-  const inputs = id === undefined || chance.below(2) === 0 ? undefined : { inputId: id };
+  const inputs = id === undefined || random.nextInteger(2) === 0 ? undefined : { inputId: id };
   const result = inputs ? await agent.call("get_input", inputs) : await agent.call("list_actions", { limit: 5 });
   counts.reads += 1;
-  if (result && !result.isError) note(spans.reads, startedAt);
+  if (result && !result.isError) recordDuration(durationsMs.reads, startedAt);
 }
 
 /** What was made, once somebody says so. */
-async function fulfil(agent: Agent, wish: string, args: Readonly<Record<string, unknown>>, work: Work) {
-  const { counts, spans, wishById, chance } = work;
+async function performWish(agent: Agent, wish: string, args: Readonly<Record<string, unknown>>, state: LoadState) {
+  const { counts, durationsMs, wishById, random } = state;
   for (;;) {
     const startedAt = performance.now();
     const result = await agent.call("register_input", args);
-    const made = result && !result.isError ? Made.parse(result.structured).data.id : undefined;
-    if (made === undefined) {
-      if (Date.now() > work.patienceEndsAt()) {
+    const resourceId = result && !result.isError ? RegisterInputResult.parse(result.structured).data.id : undefined;
+    if (resourceId === undefined) {
+      if (Date.now() > state.deadlineAt()) {
         counts.timedOut += 1;
         return undefined;
       }
-      await sleep(50 + chance.below(150));
+      await sleep(50 + random.nextInteger(150));
       continue;
     }
-    note(spans.actions, startedAt);
+    recordDuration(durationsMs.actions, startedAt);
     counts.succeeded += 1;
     if (result?.action?.replayed) counts.replayed += 1;
-    if ((wishById.get(made) ?? wish) !== wish) counts.crossed += 1;
-    wishById.set(made, wish);
-    return made;
+    if ((wishById.get(resourceId) ?? wish) !== wish) counts.mismatched += 1;
+    wishById.set(resourceId, wish);
+    return resourceId;
   }
 }
 
-async function live(caller: Caller, wishes: number, work: Work): Promise<void> {
-  const agent = new Agent(caller, work.counts);
+async function runCaller(caller: Caller, actionsPerCaller: number, state: LoadState): Promise<void> {
+  const agent = new Agent(caller, state.counts);
   let latest: string | undefined;
-  for (let n = 1; n <= wishes && !work.isOver(); n++) {
-    while (work.chance.next() < work.reading && !work.isOver()) await readSomething(agent, latest, work);
-    if (work.isOver()) break;
+  for (let n = 1; n <= actionsPerCaller && !state.isOver(); n++) {
+    while (state.random.next() < state.readShare && !state.isOver()) await performRead(agent, latest, state);
+    if (state.isOver()) break;
     // The first time for a file without a key; again only under a key of its own.
     const isNamed = n > caller.fileIds.length;
     const args = {
@@ -168,42 +172,49 @@ async function live(caller: Caller, wishes: number, work: Work): Promise<void> {
       // The same for all who give keys.
       ...(caller.isKeyed && { idempotencyKey: `wish-number-${n}` }),
     };
-    latest = await fulfil(agent, `${caller.name} ${n}`, args, work);
+    latest = await performWish(agent, `${caller.name} ${n}`, args, state);
   }
   await agent.close();
 }
 
-export function startLoad({ callers, seed, reading = 0.3, wishes = Number.POSITIVE_INFINITY }: LoadOptions): Load {
+export function startLoad({
+  callers,
+  seed,
+  readShare = 0.3,
+  actionsPerCaller = Number.POSITIVE_INFINITY,
+}: LoadOptions): Load {
   const counts: LoadCounts = {
     succeeded: 0,
     timedOut: 0,
     calls: 0,
-    broken: 0,
-    refused: 0,
+    protocolErrors: 0,
+    toolFailures: 0,
     replayed: 0,
-    crossed: 0,
+    mismatched: 0,
     reads: 0,
-    why: new Set(),
+    reasons: new Set(),
   };
-  const spans: Load["spans"] = { actions: [], reads: [] };
+  const durationsMs: Load["durationsMs"] = { actions: [], reads: [] };
   const wishById = new Map<string, string>();
-  let over = false;
-  let patienceEndsAt = Number.POSITIVE_INFINITY;
-  const work = {
-    ...{ counts, spans, wishById, reading },
-    isOver: () => over,
-    patienceEndsAt: () => patienceEndsAt,
+  let isFinishing = false;
+  let deadlineAt = Number.POSITIVE_INFINITY;
+  const state = {
+    ...{ counts, durationsMs, wishById, readShare },
+    isOver: () => isFinishing,
+    deadlineAt: () => deadlineAt,
   };
-  const lives = callers.map((caller, index) => live(caller, wishes, { ...work, chance: chanceFrom(seed + index) }));
-  const all = Promise.all(lives);
+  const runs = callers.map((caller, index) =>
+    runCaller(caller, actionsPerCaller, { ...state, random: createSeededRandom(seed + index) }),
+  );
+  const all = Promise.all(runs);
   // Whoever finishes hears of it.
   all.catch(() => undefined);
   return {
     counts,
-    spans,
-    async finish(patienceMs = PATIENCE_MS) {
-      over = wishes === Number.POSITIVE_INFINITY;
-      patienceEndsAt = Date.now() + patienceMs;
+    durationsMs,
+    async finish(timeoutMs = DRAIN_TIMEOUT_MS) {
+      isFinishing = actionsPerCaller === Number.POSITIVE_INFINITY;
+      deadlineAt = Date.now() + timeoutMs;
       await all;
       return counts;
     },
@@ -215,7 +226,7 @@ const Executions = z.array(
 );
 
 /** How often the service did this, by its own count. */
-export async function executionsAt(baseUrl: string, operationId: string): Promise<number> {
+export async function countExecutions(baseUrl: string, operationId: string): Promise<number> {
   const answer = await fetch(`${baseUrl}/__emulator/executions`);
   return Executions.parse(await answer.json())
     .filter((each) => each.operationId === operationId)
@@ -223,4 +234,4 @@ export async function executionsAt(baseUrl: string, operationId: string): Promis
 }
 
 /** What callers of `startLoad` do. */
-export const OF_THE_LOAD = "createMicPublicInput";
+export const LOAD_OPERATION_ID = "createMicPublicInput";

@@ -13,14 +13,14 @@ const LONGEST = [
   "test/credentials/keychain/doctor.test.ts",
   "test/actions/postgres.test.ts",
   "test/credentials/keychain/serve.test.ts",
-  "test/interop/lines.test.ts",
+  "test/interop/documented-commands.test.ts",
   "test/package/release.test.ts",
   "test/cli/watch.test.ts",
   "test/mcp/resources/updates.test.ts",
   "test/package/add-a-tool.test.ts",
   "test/faults/processes.test.ts",
   "test/credentials/keychain/sharing.test.ts",
-  "test/credentials/keychain/trouble.test.ts",
+  "test/credentials/keychain/unavailable.test.ts",
   "test/credentials/keychain/status.test.ts",
   "test/apps/divisions.test.ts",
   "test/interop/plugins.test.ts",
@@ -30,12 +30,12 @@ const LONGEST = [
 
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const gone = LONGEST.filter((file) => !existsSync(file));
-    if (gone.length > 0) throw new Error(`${import.meta.url} names what is not there: ${gone.join(", ")}`);
-    const placeOf = ({ moduleId }: TestSpecification): number => {
+    const missing = LONGEST.filter((file) => !existsSync(file));
+    if (missing.length > 0) throw new Error(`${import.meta.url} names what is not there: ${missing.join(", ")}`);
+    const priorityOf = ({ moduleId }: TestSpecification): number => {
       const place = LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`));
       return place < 0 ? LONGEST.length : place;
     };
-    return (await super.sort(files)).sort((one, other) => placeOf(one) - placeOf(other));
+    return (await super.sort(files)).sort((one, other) => priorityOf(one) - priorityOf(other));
   }
 }

@@ -20,7 +20,7 @@ import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelco
 import { StdioServerTransport as ModernStreams } from "@modelcontextprotocol/server/stdio";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { serveInside } from "./inside.ts";
+import { serveInProcess } from "./in-process.ts";
 import { type CallResult, readResult } from "./results.ts";
 
 /** @modelcontextprotocol/sdk 1.x; @modelcontextprotocol/client 2.x as a 2025 client; the same pinned to 2026-07-28. */
@@ -43,12 +43,12 @@ const ReadResource = z.looseObject({
   ttlMs: z.number().optional(),
   cacheScope: z.string().optional(),
 });
-const GotPrompt = z.looseObject({
+const PromptResult = z.looseObject({
   messages: z.array(
     z.object({ role: z.literal("user"), content: z.object({ type: z.literal("text"), text: z.string() }) }),
   ),
 });
-const Completed = z.object({
+const CompletionResult = z.object({
   completion: z.object({ values: z.array(z.string()), total: z.number(), hasMore: z.boolean() }),
 });
 
@@ -104,7 +104,7 @@ export interface Features {
 }
 
 /** A client and what it can do, whatever it is connected by. */
-export interface ClientFace extends Features {
+export interface TestClient extends Features {
   /** Listens to these resources; gives those that the server says it watches. Rejects on a refusal. */
   listen(...uris: readonly string[]): Promise<readonly string[]>;
   /** Ends what `listen` of these began. */
@@ -121,7 +121,7 @@ export interface ClientFace extends Features {
 }
 
 /** A client whose server is its child. */
-export interface Connection extends ClientFace {
+export interface Connection extends TestClient {
   /** What the server wrote to stderr so far. */
   stderr(): string;
   readonly pid: number;
@@ -148,7 +148,7 @@ export function entryArguments(): readonly string[] {
   return ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href, entry];
 }
 
-const identity = { name: "mic-mcp-tests", version: "1.0.0" };
+const clientInfo = { name: "mic-mcp-tests", version: "1.0.0" };
 
 /** Node's compile cache, shared by all tests: without it each program that a test starts would compile the build again. */
 export const CODE_CACHE = join(root, "node_modules", ".cache", "mic-mcp-tests");
@@ -164,7 +164,7 @@ export const bareEnvironment = (home: string) => ({
 /** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */
 export async function connect(
   revision: ClientRevision,
-  { env = {}, args = ["serve"], ...abilities }: ConnectOptions = {},
+  { env = {}, args = ["serve"], ...capabilityOptions }: ConnectOptions = {},
 ): Promise<Connection> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-test-"));
   const variables = { ...bareEnvironment(home), ...env };
@@ -181,7 +181,7 @@ export async function connect(
     cwd: home,
     stderr: "pipe" as const,
   };
-  const opened = await (isOverHttp(args) ? openByUrl : openByPipe)(revision, parameters, abilities);
+  const opened = await (isOverHttp(args) ? startHttpServer : startStdioServer)(revision, parameters, capabilityOptions);
   return {
     ...opened,
     home,
@@ -193,15 +193,15 @@ export async function connect(
 }
 
 /** A client of a server inside this process. */
-export async function connectInside(
+export async function connectInProcess(
   revision: ClientRevision,
-  { env = {}, ...abilities }: Omit<ConnectOptions, "args"> = {},
-): Promise<ClientFace> {
-  const { stdin, stdout, close } = serveInside(env);
+  { env = {}, ...capabilityOptions }: Omit<ConnectOptions, "args"> = {},
+): Promise<TestClient> {
+  const { stdin, stdout, close } = serveInProcess(env);
   // To these classes a stream to read comes first, whoever is at its other end.
   const opened = await (revision === "v1-client"
-    ? openOlder(new OlderStreams(stdout, stdin), abilities)
-    : openModern(new ModernStreams(stdout, stdin), revision === "v2-legacy", abilities));
+    ? connectV1Client(new OlderStreams(stdout, stdin), capabilityOptions)
+    : connectV2Client(new ModernStreams(stdout, stdin), revision === "v2-legacy", capabilityOptions));
   return {
     ...opened,
     async close() {
@@ -220,30 +220,42 @@ interface Parameters {
   readonly cwd: string;
   readonly stderr: "pipe";
 }
-type Opened = Omit<Connection, "home">;
+type OpenedConnection = Omit<Connection, "home">;
 
-async function openByPipe(revision: ClientRevision, parameters: Parameters, abilities: Abilities): Promise<Opened> {
-  const transport = revision === "v1-client" ? new OlderTransport(parameters) : new InPlaceTransport(parameters);
-  const stderr = collect(transport);
+async function startStdioServer(
+  revision: ClientRevision,
+  parameters: Parameters,
+  capabilityOptions: CapabilityOptions,
+): Promise<OpenedConnection> {
+  const transport = revision === "v1-client" ? new OlderTransport(parameters) : new SameProcessTransport(parameters);
+  const stderr = collectStderr(transport);
   const opened = await (transport instanceof OlderTransport
-    ? openOlder(transport, abilities)
-    : openModern(transport, revision === "v2-legacy", abilities)
+    ? connectV1Client(transport, capabilityOptions)
+    : connectV2Client(transport, revision === "v2-legacy", capabilityOptions)
   ).catch((error: unknown) => {
     throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
   });
   return { ...opened, stderr, pid: transport.pid ?? 0 };
 }
 
-async function openByUrl(revision: ClientRevision, parameters: Parameters, abilities: Abilities): Promise<Opened> {
+async function startHttpServer(
+  revision: ClientRevision,
+  parameters: Parameters,
+  capabilityOptions: CapabilityOptions,
+): Promise<OpenedConnection> {
   const { command, args, cwd } = parameters;
   const child = spawn(command, [...args, "--http"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
-  const stderr = collect(child);
-  const gone = once(child, "exit");
+  const stderr = collectStderr(child);
+  const exited = once(child, "exit");
   const [line] = await Promise.race([
     once(child.stdout, "data"),
-    gone.then(() => Promise.reject(new Error(`the server did not start; on stderr: ${stderr()}`))),
+    exited.then(() => Promise.reject(new Error(`the server did not start; on stderr: ${stderr()}`))),
   ]);
-  const opened = await connectHttp(revision, z.object({ url: z.url() }).parse(JSON.parse(String(line))).url, abilities);
+  const opened = await connectHttp(
+    revision,
+    z.object({ url: z.url() }).parse(JSON.parse(String(line))).url,
+    capabilityOptions,
+  );
   return {
     ...opened,
     stderr,
@@ -251,12 +263,12 @@ async function openByUrl(revision: ClientRevision, parameters: Parameters, abili
     async close() {
       await opened.close().catch(() => undefined);
       child.kill();
-      await gone;
+      await exited;
     },
   };
 }
 
-interface HttpOptions extends Abilities {
+interface HttpOptions extends CapabilityOptions {
   /** The bearer token that its requests carry. */
   readonly token?: string;
 }
@@ -265,14 +277,14 @@ interface HttpOptions extends Abilities {
 export async function connectHttp(
   revision: ClientRevision,
   url: string,
-  { token, ...abilities }: HttpOptions = {},
-): Promise<ClientFace & { readonly sessionId: () => string | undefined }> {
+  { token, ...capabilityOptions }: HttpOptions = {},
+): Promise<TestClient & { readonly sessionId: () => string | undefined }> {
   const requestInit = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
   const Transport = revision === "v1-client" ? OlderHttpTransport : ModernHttpTransport;
   const transport = new Transport(new URL(url), { requestInit });
   const opened = await (transport instanceof OlderHttpTransport
-    ? openOlder(transport, abilities)
-    : openModern(transport, revision === "v2-legacy", abilities));
+    ? connectV1Client(transport, capabilityOptions)
+    : connectV2Client(transport, revision === "v2-legacy", capabilityOptions));
   return {
     ...opened,
     sessionId: () => transport.sessionId,
@@ -284,9 +296,9 @@ export async function connectHttp(
 }
 
 /** The SDK's own class asks a process of its own for the era first; a subclass asks the one that stays. */
-class InPlaceTransport extends ModernTransport {}
+class SameProcessTransport extends ModernTransport {}
 
-function collect({ stderr }: Pick<OlderTransport | ChildProcess, "stderr">): () => string {
+function collectStderr({ stderr }: Pick<OlderTransport | ChildProcess, "stderr">): () => string {
   const chunks: Buffer[] = [];
   stderr?.on("data", (chunk: Buffer) => chunks.push(chunk));
   return () => Buffer.concat(chunks).toString();
@@ -313,28 +325,28 @@ const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
   },
   listPrompts: async () => z.object({ prompts: z.array(Prompt) }).parse(await client.listPrompts()).prompts,
   async getPrompt(name, args) {
-    const { messages } = GotPrompt.parse(await client.getPrompt({ name, ...(args && { arguments: args }) }));
+    const { messages } = PromptResult.parse(await client.getPrompt({ name, ...(args && { arguments: args }) }));
     return messages.map(({ content }) => content.text).join("\n");
   },
   complete: async (ref, name, value) =>
-    Completed.parse(await client.complete({ ref, argument: { name, value } })).completion.values,
+    CompletionResult.parse(await client.complete({ ref, argument: { name, value } })).completion.values,
 });
 
-type Abilities = Pick<ConnectOptions, "onElicitation" | "showsViews">;
+type CapabilityOptions = Pick<ConnectOptions, "onElicitation" | "showsViews">;
 
-const capabilitiesOf = ({ onElicitation, showsViews = false }: Abilities) => ({
+const capabilitiesOf = ({ onElicitation, showsViews = false }: CapabilityOptions) => ({
   capabilities: {
     ...(onElicitation && { elicitation: { form: {} } }),
     ...(showsViews && { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } } }),
   },
 });
 
-async function openOlder(
+async function connectV1Client(
   transport: OlderTransport | OlderHttpTransport | OlderStreams,
-  abilities: Abilities,
-): Promise<ClientFace> {
-  const { onElicitation } = abilities;
-  const client = new OlderClient(identity, capabilitiesOf(abilities));
+  capabilityOptions: CapabilityOptions,
+): Promise<TestClient> {
+  const { onElicitation } = capabilityOptions;
+  const client = new OlderClient(clientInfo, capabilitiesOf(capabilityOptions));
   if (onElicitation)
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await onElicitation(params.message)) }));
   const updates: string[] = [];
@@ -362,14 +374,14 @@ async function openOlder(
   };
 }
 
-async function openModern(
+async function connectV2Client(
   transport: ModernTransport | ModernHttpTransport | ModernStreams,
   isLegacy: boolean,
-  abilities: Abilities,
-): Promise<ClientFace> {
-  const { onElicitation } = abilities;
+  capabilityOptions: CapabilityOptions,
+): Promise<TestClient> {
+  const { onElicitation } = capabilityOptions;
   const mode = isLegacy ? ("legacy" as const) : { pin: "2026-07-28" };
-  const client = new ModernClient(identity, { versionNegotiation: { mode }, ...capabilitiesOf(abilities) });
+  const client = new ModernClient(clientInfo, { versionNegotiation: { mode }, ...capabilitiesOf(capabilityOptions) });
   if (onElicitation)
     client.setRequestHandler("elicitation/create", async ({ params }) => ({
       ...(await onElicitation(params.message)),
@@ -416,7 +428,7 @@ export async function connectionForTest(revision: ClientRevision, options: Conne
   return connection;
 }
 
-function openForFile<C extends ClientFace>(open: () => Promise<C>): () => C {
+function openForFile<C extends TestClient>(open: () => Promise<C>): () => C {
   let opened: C | undefined;
   beforeAll(async () => {
     opened = await open();
@@ -435,19 +447,19 @@ export const connectionForFile = (
 ): (() => Connection) => openForFile(async () => await connect(revision, await options()));
 
 /** The same two inside this process. */
-export async function insideForTest(
+export async function inProcessClientForTest(
   revision: ClientRevision,
   env: Readonly<Record<string, string>>,
-): Promise<ClientFace> {
-  const connection = await connectInside(revision, { env });
+): Promise<TestClient> {
+  const connection = await connectInProcess(revision, { env });
   onTestFinished(() => connection.close());
   return connection;
 }
 
-export const insideForFile = (
+export const inProcessClientForFile = (
   revision: ClientRevision,
   env: () => Readonly<Record<string, string>>,
-): (() => ClientFace) => openForFile(() => connectInside(revision, { env: env() }));
+): (() => TestClient) => openForFile(() => connectInProcess(revision, { env: env() }));
 
 /** The variables that connect a server to an emulator. */
 export const emulatorEnv = (emulator: { baseUrl: string; clientId: string; clientSecret: string }) => ({

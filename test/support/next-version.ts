@@ -16,20 +16,21 @@ const CHANGES = /(const CHANGES: readonly \(readonly string\[\]\)\[\] = \[)([^\]
 const COMPATIBLE_WITH = /(const COMPATIBLE_WITH: Readonly<Record<number, number>> = \{)([^}]*)\}/;
 
 /** Adds to the source of the schema a table that no statement uses, and marks the change as compatible with the version before. */
-function withOneMore(source: string): string {
+function addJournalVersion(source: string): string {
   if (!CHANGES.test(source) || !COMPATIBLE_WITH.test(source))
     throw new Error(`${SCHEMA} has changed its form: adapt this file`);
-  const and = (known: string): string => (known.trim() === "" ? "" : `${known.trimEnd().replace(/,$/, "")},`);
+  const withComma = (existing: string): string =>
+    existing.trim() === "" ? "" : `${existing.trimEnd().replace(/,$/, "")},`;
   return source
     .replace(
       CHANGES,
-      (_, start: string, known: string) =>
-        `${start}${and(known)}["CREATE TABLE of_the_next_version (nothing INTEGER)"]];`,
+      (_, start: string, existing: string) =>
+        `${start}${withComma(existing)}["CREATE TABLE of_the_next_version (nothing INTEGER)"]];`,
     )
     .replace(
       COMPATIBLE_WITH,
-      (_, start: string, known: string) =>
-        `${start}${and(known)} [BASELINE + CHANGES.length]: BASELINE + CHANGES.length - 1 }`,
+      (_, start: string, existing: string) =>
+        `${start}${withComma(existing)} [BASELINE + CHANGES.length]: BASELINE + CHANGES.length - 1 }`,
     );
 }
 
@@ -44,7 +45,7 @@ export async function buildNextVersion(): Promise<NextVersion> {
       await cp(name, join(folder, name), { recursive: true });
     await symlink(join(process.cwd(), "node_modules"), join(folder, "node_modules"), "junction");
     const path = join(folder, SCHEMA);
-    await writeFile(path, withOneMore(await readFile(path, "utf8")));
+    await writeFile(path, addJournalVersion(await readFile(path, "utf8")));
     execFileSync(process.execPath, ["--import", "tsx", "scripts/build.ts"], { cwd: folder, stdio: "pipe" });
     return { entry: [join(folder, "dist", "cli.js")], remove };
   } catch (error) {

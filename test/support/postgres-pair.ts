@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
-import { endServer, postgresHere, queryPostgres, signalAll, whenReady } from "./postgres.ts";
+import { createPostgresInstallation, queryPostgres, signalAll, stopServer, waitUntilReady } from "./postgres.ts";
 
 /** What the disk does is not what failovers are about. */
 const SETTINGS = [
@@ -27,11 +27,11 @@ interface PostgresNode {
 
 export interface PostgresPair {
   /** A new, empty database: its URLs on all servers, comma-separated. */
-  database(): Promise<string>;
+  createDatabase(): Promise<string>;
   /** A statement on the primary, in the database `postgres`. */
   run(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Whether commits wait for a replica (`ANY 1`), as they do from the start. */
-  setSynchronous(is: boolean): Promise<void>;
+  setSynchronous(isEnabled: boolean): Promise<void>;
   /** Sends the primary and all its processes a signal. */
   signal(name: NodeJS.Signals): void;
   /** No replica gets anything any more, until one is promoted or they join again. */
@@ -44,17 +44,17 @@ export interface PostgresPair {
    */
   promote(): Promise<void>;
   /** The former primary starts again as what it was: its data as they were, a primary by its own account. */
-  reviveFormer(): Promise<void>;
+  restartFormerPrimary(): Promise<void>;
   /** All but the primary begin anew as its replicas, and commits wait for them again. */
-  join(): Promise<void>;
+  rejoinReplicas(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
-  const here = postgresHere();
+  const installation = createPostgresInstallation();
   const nodes: PostgresNode[] = [];
   for (const name of ["a", "b", "c", "d"].slice(0, replicas + 1))
-    nodes.push({ name, data: join(here.folder, name), port: await freePort(), server: undefined });
+    nodes.push({ name, data: join(installation.folder, name), port: await freePort(), server: undefined });
   const [first] = nodes;
   if (!first) throw new Error("no server");
   let primary = first;
@@ -67,22 +67,22 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
   const standbys = () => others().filter(({ server }) => server !== undefined);
 
   async function start(node: PostgresNode): Promise<void> {
-    node.server = here.serve(node.data, node.port, [...SETTINGS, `cluster_name=${node.name}`]);
-    await whenReady(node.server, () => query(node, "SELECT 1"));
+    node.server = installation.serve(node.data, node.port, [...SETTINGS, `cluster_name=${node.name}`]);
+    await waitUntilReady(node.server, () => query(node, "SELECT 1"));
   }
 
-  async function end(node: PostgresNode, how: "SIGQUIT" | "SIGKILL"): Promise<void> {
-    if (node.server) await endServer(node.server, how);
+  async function end(node: PostgresNode, signalName: "SIGQUIT" | "SIGKILL"): Promise<void> {
+    if (node.server) await stopServer(node.server, signalName);
     node.server = undefined;
   }
 
-  async function set(node: PostgresNode, setting: string): Promise<void> {
+  async function applySetting(node: PostgresNode, setting: string): Promise<void> {
     // Not to wait for a replica that this very setting is about.
     await query(node, `ALTER SYSTEM SET ${setting}`);
     await query(node, "SELECT pg_reload_conf()");
   }
 
-  async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  async function waitUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
     for (let tries = 0; tries < 200; tries++) {
       if (await isSo().catch(() => false)) return;
       await sleep(50);
@@ -90,48 +90,48 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
     throw new Error(`not within ten seconds: ${what}`);
   }
 
-  const names = () =>
+  const standbyNames = () =>
     `'ANY 1 (${others()
       .map(({ name }) => name)
       .join(", ")})'`;
 
-  async function setSynchronous(is: boolean): Promise<void> {
-    await set(primary, `synchronous_standby_names = ${is ? names() : "''"}`);
-    await until("what commits wait for", async () => {
+  async function setSynchronous(isEnabled: boolean): Promise<void> {
+    await applySetting(primary, `synchronous_standby_names = ${isEnabled ? standbyNames() : "''"}`);
+    await waitUntil("what commits wait for", async () => {
       const [row] = await query(primary, "SHOW synchronous_standby_names");
-      return (row?.["synchronous_standby_names"] !== "") === is;
+      return (row?.["synchronous_standby_names"] !== "") === isEnabled;
     });
   }
 
-  async function rejoin(): Promise<void> {
+  async function rejoinReplicas(): Promise<void> {
     former = undefined;
     for (const node of others()) {
       await end(node, "SIGQUIT");
       rmSync(node.data, { recursive: true, force: true });
-      here.run("pg_basebackup", [
+      installation.run("pg_basebackup", [
         ...["-D", node.data, "-h", "127.0.0.1", "-p", String(primary.port), "-U", "mic"],
         ...["-R", "-c", "fast", "-X", "stream", "--no-sync"],
       ]);
       await start(node);
     }
-    await until("the replicas follow", async () => {
+    await waitUntil("the replicas follow", async () => {
       const rows = await query(primary, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
       return rows.length === others().length;
     });
     await setSynchronous(true);
   }
 
-  async function received(node: PostgresNode): Promise<number> {
+  async function readReceivedBytes(node: PostgresNode): Promise<number> {
     const [row] = await query(node, "SELECT (COALESCE(pg_last_wal_receive_lsn(), '0/0') - '0/0')::float8 AS bytes");
     return Number(row?.["bytes"]);
   }
 
-  here.run("initdb", ["-D", first.data, "-A", "trust", "-U", "mic", "--no-sync"]);
+  installation.run("initdb", ["-D", first.data, "-A", "trust", "-U", "mic", "--no-sync"]);
   await start(first);
-  await rejoin();
+  await rejoinReplicas();
 
   return {
-    async database() {
+    async createDatabase() {
       const name = `journal${++databases}`;
       await query(primary, `CREATE DATABASE ${name}`);
       return nodes.map((node) => url(node, name)).join(",");
@@ -142,8 +142,8 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
       if (primary.server) signalAll(primary.server, name);
     },
     async cutReplicas() {
-      for (const node of standbys()) await set(node, `primary_conninfo = '${NOWHERE}'`);
-      await until("the replicas are cut off", async () => {
+      for (const node of standbys()) await applySetting(node, `primary_conninfo = '${NOWHERE}'`);
+      await waitUntil("the replicas are cut off", async () => {
         return (await query(primary, "SELECT 1 FROM pg_stat_replication")).length === 0;
       });
     },
@@ -151,29 +151,35 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
       await end(primary, "SIGKILL");
     },
     async promote() {
-      const ranked = await Promise.all(standbys().map(async (node) => ({ node, bytes: await received(node) })));
+      const ranked = await Promise.all(
+        standbys().map(async (node) => ({ node, bytes: await readReceivedBytes(node) })),
+      );
       const [best] = ranked.sort((one, two) => two.bytes - one.bytes);
       if (!best) throw new Error("no replica is left");
       former = primary;
       primary = best.node;
-      const rest = standbys();
-      const left = rest.map(({ name }) => name).join(", ");
-      await set(primary, `synchronous_standby_names = '${left === "" ? "" : `ANY 1 (${left})`}'`);
-      for (const node of rest) await set(node, `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=mic'`);
+      const remaining = standbys();
+      const remainingNames = remaining.map(({ name }) => name).join(", ");
+      await applySetting(
+        primary,
+        `synchronous_standby_names = '${remainingNames === "" ? "" : `ANY 1 (${remainingNames})`}'`,
+      );
+      for (const node of remaining)
+        await applySetting(node, `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=mic'`);
       await query(primary, "SELECT pg_promote(true, 30)");
-      await until("the promoted one takes writes", async () => {
+      await waitUntil("the promoted one takes writes", async () => {
         const [row] = await query(primary, "SELECT pg_is_in_recovery() AS yes");
         return row?.["yes"] === false;
       });
     },
-    async reviveFormer() {
+    async restartFormerPrimary() {
       if (!former) throw new Error("there was no failover");
       await start(former);
     },
-    join: rejoin,
+    rejoinReplicas,
     async stop() {
       await Promise.all(nodes.map((node) => end(node, "SIGQUIT")));
-      here.remove();
+      installation.remove();
     },
   };
 }

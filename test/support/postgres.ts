@@ -17,7 +17,7 @@ function findBin(): string | undefined {
 }
 
 /** PostgreSQL refuses to run as root: then it is the user that Debian's package makes. */
-function userId(): number | undefined {
+function findUserId(): number | undefined {
   if (process.getuid?.() !== 0) return undefined;
   try {
     return Number(execFileSync("id", ["-u", "postgres"], { encoding: "utf8" }));
@@ -27,7 +27,7 @@ function userId(): number | undefined {
 }
 
 const bin = findBin();
-const uid = userId();
+const uid = findUserId();
 
 /** Where its programs are, and whom they run as where that is not this process's user. */
 export const postgresBin = bin;
@@ -43,9 +43,9 @@ export const postgresMissing =
 
 export interface PostgresServer {
   /** A new, empty database. */
-  database(): Promise<string>;
+  createDatabase(): Promise<string>;
   /** Breaks every client's connection off. */
-  cut(): Promise<void>;
+  cutConnections(): Promise<void>;
   run(sql: string): Promise<void>;
   /** Sends all its processes a signal (Linux only). */
   signal(name: NodeJS.Signals): void;
@@ -54,13 +54,13 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-async function ended(server: ChildProcess): Promise<void> {
+async function waitForExit(server: ChildProcess): Promise<void> {
   if (server.exitCode === null && server.signalCode === null)
     await new Promise((resolve) => server.once("exit", resolve));
 }
 
 /** PostgreSQL's own programs, run as the user that may; in a folder of its own. Throws where it is not installed. */
-export function postgresHere() {
+export function createPostgresInstallation() {
   if (bin === undefined) throw new Error(postgresMissing);
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
   const identity = uid === undefined ? {} : { uid };
@@ -100,15 +100,15 @@ export function signalAll(server: ChildProcess, name: NodeJS.Signals): void {
 }
 
 /** Ends it at once (SIGQUIT, SIGKILL with all its children): writing down what is thrown away takes a minute on a busy disk. */
-export async function endServer(server: ChildProcess, how: "SIGQUIT" | "SIGKILL"): Promise<void> {
+export async function stopServer(server: ChildProcess, signalName: "SIGQUIT" | "SIGKILL"): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
-  if (how === "SIGKILL") signalAll(server, how);
-  else server.kill(how);
-  await ended(server);
+  if (signalName === "SIGKILL") signalAll(server, signalName);
+  else server.kill(signalName);
+  await waitForExit(server);
 }
 
 /** When it answers. Throws what it last failed with where it does not, within ten seconds. */
-export async function whenReady(server: ChildProcess, probe: () => Promise<unknown>): Promise<void> {
+export async function waitUntilReady(server: ChildProcess, probe: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
       await probe();
@@ -131,39 +131,39 @@ export async function queryPostgres(url: string, text: string): Promise<readonly
 }
 
 /** Where no test is about what a crash leaves on disk. */
-const CARELESS = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off"];
+const NON_DURABLE_SETTINGS = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off"];
 
 /** `settings`: as after -c. */
-export async function startPostgres(settings: readonly string[] = CARELESS): Promise<PostgresServer> {
-  const here = postgresHere();
-  const data = join(here.folder, "data");
-  here.run("initdb", ["-D", data, "-A", "trust", "-U", "mic", "--no-sync"]);
+export async function startPostgres(settings: readonly string[] = NON_DURABLE_SETTINGS): Promise<PostgresServer> {
+  const installation = createPostgresInstallation();
+  const data = join(installation.folder, "data");
+  installation.run("initdb", ["-D", data, "-A", "trust", "-U", "mic", "--no-sync"]);
   const port = await freePort();
-  const start = () => here.serve(data, port, settings);
+  const start = () => installation.serve(data, port, settings);
   let server = start();
   const url = (name: string) => `postgres://mic@127.0.0.1:${port}/${name}`;
   const runStatement = async (sql: string): Promise<void> => void (await queryPostgres(url("postgres"), sql));
-  const ready = () => whenReady(server, () => runStatement("SELECT 1"));
-  await ready();
+  const waitForServer = () => waitUntilReady(server, () => runStatement("SELECT 1"));
+  await waitForServer();
   let databases = 0;
   return {
-    async database() {
+    async createDatabase() {
       const name = `journal${++databases}`;
       await runStatement(`CREATE DATABASE ${name}`);
       return url(name);
     },
-    cut: () =>
+    cutConnections: () =>
       runStatement("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
     run: runStatement,
     signal: (name) => signalAll(server, name),
     async crash() {
-      await endServer(server, "SIGKILL");
+      await stopServer(server, "SIGKILL");
       server = start();
-      await ready();
+      await waitForServer();
     },
     async stop() {
-      await endServer(server, "SIGQUIT");
-      here.remove();
+      await stopServer(server, "SIGQUIT");
+      installation.remove();
     },
   };
 }

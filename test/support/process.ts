@@ -15,13 +15,13 @@ export function isInstalled(program: string): boolean {
   }
 }
 
-export async function ended(child: ChildProcess): Promise<void> {
+export async function waitForExit(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 }
 
-export interface Running {
+export interface RunningProcess {
   /** The process that does the work. */
-  target(): number;
+  targetPid(): number;
   /** What it wrote to stdout and stderr, its last 64 KiB. */
   output(): string;
   isRunning(): boolean;
@@ -30,10 +30,10 @@ export interface Running {
   kill(name?: NodeJS.Signals): Promise<void>;
 }
 
-const KEPT_CHARACTERS = 64 * 1024;
+const MAX_OUTPUT_CHARACTERS = 64 * 1024;
 
 /** The first child of a process, as it is of `unshare --fork` (Linux). */
-function childOf(pid: number): number | undefined {
+function findFirstChild(pid: number): number | undefined {
   try {
     const [first = ""] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
     return first === "" ? undefined : Number(first);
@@ -46,40 +46,40 @@ function childOf(pid: number): number | undefined {
 export function launchProcess(
   [program = "", ...args]: readonly string[],
   { isWrapped = false, ...options }: SpawnOptions & { readonly isWrapped?: boolean },
-): Running {
+): RunningProcess {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream?.on("data", (chunk: Buffer) => {
-      output = (output + chunk.toString()).slice(-KEPT_CHARACTERS);
+      output = (output + chunk.toString()).slice(-MAX_OUTPUT_CHARACTERS);
     });
   child.on("error", (error) => {
     output += error.message;
   });
   const pid = child.pid ?? 0;
   const isRunning = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
-  const target = (): number => (isWrapped ? childOf(pid) : undefined) ?? pid;
+  const targetPid = (): number => (isWrapped ? findFirstChild(pid) : undefined) ?? pid;
   const signal = (name: NodeJS.Signals): void => {
     if (!isRunning()) return;
     // Between two looks it may have gone.
     try {
-      process.kill(target(), name);
+      process.kill(targetPid(), name);
     } catch {}
   };
   return {
-    target,
+    targetPid,
     output: () => output,
     isRunning,
     signal,
     async kill(name = "SIGKILL") {
       signal(name);
-      if (child.pid !== undefined) await ended(child);
+      if (child.pid !== undefined) await waitForExit(child);
     },
   };
 }
 
 /** Resolves once somebody listens on the port; rejects, with what the program said, where it ends before. */
-export async function listening(port: number, running: Running): Promise<void> {
+export async function waitForPort(port: number, running: RunningProcess): Promise<void> {
   for (;;) {
     if (!running.isRunning()) throw new Error(`the program has ended: ${running.output()}`);
     const socket = connect(port, "127.0.0.1");

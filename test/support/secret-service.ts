@@ -24,14 +24,14 @@ export interface Session {
   lock(): Promise<void>;
   unlock(): Promise<void>;
   /** Takes the Secret Service away and puts one in its place that never answers. */
-  silence(): Promise<void>;
+  replaceWithMute(): Promise<void>;
   /** Takes every connection that the bus has left for this user: whoever wants one is told so in the bus's own words. */
-  crowd(): Promise<void>;
+  exhaustConnections(): Promise<void>;
   /** Stops the bus itself in its tracks: nothing that is asked of it ever comes back. */
-  freeze(): void;
+  freezeBus(): void;
 }
 
-const inPath = (name: string): boolean =>
+const isInPath = (name: string): boolean =>
   (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
     try {
       accessSync(join(folder, name), constants.X_OK);
@@ -43,7 +43,7 @@ const inPath = (name: string): boolean =>
 
 const MISSING = [
   ...(process.platform === "linux" ? [] : ["Linux"]),
-  ...["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !inPath(name)),
+  ...["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !isInPath(name)),
 ];
 
 /** A describe block that is skipped, saying so, where the machine has no Secret Service to offer. */
@@ -72,7 +72,7 @@ const busConfiguration = (socket: string): string => `<!DOCTYPE busconfig PUBLIC
 </busconfig>
 `;
 
-async function until<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {
+async function waitUntil<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {
   for (const deadlineAt = Date.now() + STARTING_MS; Date.now() < deadlineAt; await sleep(20)) {
     const found = await attempt().catch(() => undefined);
     if (found !== undefined) return found;
@@ -80,7 +80,7 @@ async function until<T>(what: string, attempt: () => Promise<T | undefined>): Pr
   throw new Error(`${what} did not come within ${STARTING_MS / 1000} s`);
 }
 
-function end(child: ChildProcess): Promise<void> {
+function killChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   child.kill("SIGKILL");
@@ -108,7 +108,7 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   const closers: (() => void)[] = [];
   onTestFinished(async () => {
     for (const close of closers) close();
-    await Promise.all([...children].map(end));
+    await Promise.all([...children].map(killChild));
     await rm(folder, { recursive: true, force: true });
   });
   function launch(command: string, args: readonly string[], input = ""): ChildProcess {
@@ -124,32 +124,32 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   }
 
   const daemon = launch("dbus-daemon", [`--config-file=${configuration}`, "--nofork"]);
-  const bus: BusConnection = await until("the bus", () => connectToBus(join(runtime, "bus")));
+  const bus: BusConnection = await waitUntil("the bus", () => connectToBus(join(runtime, "bus")));
   closers.push(bus.close);
 
-  const owned = async () => (await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
-  const free = async () => !(await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
+  const checkOwned = async () => (await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
+  const checkFree = async () => !(await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
   let keyring: ChildProcess | undefined;
 
   async function stopKeyring(): Promise<void> {
-    if (keyring) await end(keyring);
-    await until("the Secret Service's end", free);
+    if (keyring) await killChild(keyring);
+    await waitUntil("the Secret Service's end", checkFree);
   }
   async function startKeyring(password: string | undefined): Promise<void> {
     await stopKeyring();
     const unlocking = password === undefined ? [] : ["--unlock"];
     keyring = launch("gnome-keyring-daemon", ["--foreground", "--components=secrets", ...unlocking], password);
-    await until("the Secret Service", owned);
+    await waitUntil("the Secret Service", checkOwned);
   }
-  async function silence(): Promise<void> {
+  async function replaceWithMute(): Promise<void> {
     await stopKeyring();
     const mute = await connectToBus(join(runtime, "bus"));
     closers.push(mute.close);
     await mute.call("RequestName", SECRET_SERVICE, DO_NOT_QUEUE);
-    await until("the mute Secret Service", owned);
+    await waitUntil("the mute Secret Service", checkOwned);
   }
 
-  async function crowd(): Promise<void> {
+  async function exhaustConnections(): Promise<void> {
     for (;;) {
       const one = await connectToBus(join(runtime, "bus")).catch(() => undefined);
       if (one === undefined) return;
@@ -158,15 +158,15 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   }
 
   if (state === "unlocked") await startKeyring(PASSWORD);
-  if (state === "mute") await silence();
+  if (state === "mute") await replaceWithMute();
   return {
     env: { ...env, MIC_KEYCHAIN: "" },
     folder,
     keyringFolder: join(data, "keyrings"),
     lock: () => startKeyring(undefined),
     unlock: () => startKeyring(PASSWORD),
-    silence,
-    crowd,
-    freeze: () => void daemon.kill("SIGSTOP"),
+    replaceWithMute,
+    exhaustConnections,
+    freezeBus: () => void daemon.kill("SIGSTOP"),
   };
 }

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { initializedMessage, initializeMessage, type Program, start } from "../mcp/stdio/child.ts";
-import { serveInside } from "./inside.ts";
+import { serveInProcess } from "./in-process.ts";
 import { type CallResult, readResult } from "./results.ts";
 
 const Answer = z.looseObject({
@@ -15,13 +15,13 @@ const Answer = z.looseObject({
 });
 
 /** What can be said to any server. */
-export interface Talk {
+export interface RawClient {
   /** Answers whose line has come; under an id of its own, or the one given. */
   call(tool: string, args: object, id?: number): Promise<CallResult>;
   /** Sends a call and waits for nothing. */
   send(tool: string, args: object, id: number): void;
   /** Of a call that was only sent. */
-  answerTo(id: number): Promise<CallResult>;
+  waitForResult(id: number): Promise<CallResult>;
   /** The same, if it has come. */
   received(id: number): CallResult | undefined;
   cancel(id: number): void;
@@ -29,17 +29,17 @@ export interface Talk {
 }
 
 /** A server inside this process. */
-export interface InsideServer extends Talk {
+export interface InProcessServer extends RawClient {
   /** In good order, everything written down. */
   end(): Promise<void>;
 }
 
 /** A process. */
-export interface Server extends Talk {
+export interface Server extends RawClient {
   readonly pid: number;
   stderr(): string;
   /** Ends stdin. */
-  endInput(): void;
+  closeInput(): void;
   /** Nobody reads what the server writes any more. */
   breakOutput(): void;
   kill(): Promise<void>;
@@ -53,7 +53,7 @@ export interface ServerOptions {
 }
 
 /** What takes messages to a server and brings back what it says, a line each. */
-export interface Line {
+export interface ServerChannel {
   send(message: unknown): void;
   readonly answers: Readable;
   /** When no more answers can come: why. */
@@ -63,8 +63,8 @@ export interface Line {
 }
 
 /** To a server of its own inside this process, which the caller ends. */
-export function lineInside(env: Readonly<Record<string, string>>): Line {
-  const { stdin, stdout, close } = serveInside(env);
+export function openInProcessChannel(env: Readonly<Record<string, string>>): ServerChannel {
+  const { stdin, stdout, close } = serveInProcess(env);
   let closing: Promise<void> | undefined;
   return {
     send: (message) => void stdin.write(`${JSON.stringify(message)}\n`),
@@ -75,7 +75,7 @@ export function lineInside(env: Readonly<Record<string, string>>): Line {
 }
 
 /** To a program that was just started. */
-export const lineTo = ({ send, process, exit, stderr }: Program): Line => ({
+export const openProcessChannel = ({ send, process, exit, stderr }: Program): ServerChannel => ({
   send,
   answers: process.stdout,
   ended: exit.then(() => `the server has ended; on stderr: ${stderr()}`),
@@ -86,18 +86,18 @@ export const lineTo = ({ send, process, exit, stderr }: Program): Line => ({
 });
 
 /** Begins a session as clients of 2025 speak it. */
-async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
+async function initializeClient({ send, answers: stream, ended }: ServerChannel): Promise<RawClient> {
   const waiting = new Map<number, (answer: z.infer<typeof Answer>) => void>();
   const answers = new Map<number, z.infer<typeof Answer>>();
   createInterface(stream).on("line", (line) => {
     const answer = Answer.parse(JSON.parse(line));
     if (answer.id === undefined) return;
-    const take = waiting.get(answer.id);
+    const resolveAnswer = waiting.get(answer.id);
     waiting.delete(answer.id);
-    if (take) take(answer);
+    if (resolveAnswer) resolveAnswer(answer);
     else answers.set(answer.id, answer);
   });
-  const answered = (id: number): Promise<z.infer<typeof Answer>> => {
+  const waitForAnswer = (id: number): Promise<z.infer<typeof Answer>> => {
     const known = answers.get(id);
     answers.delete(id);
     if (known) return Promise.resolve(known);
@@ -109,18 +109,18 @@ async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
   let lastId = 1000;
   const request = (method: string, params: object, id = ++lastId) => {
     answers.delete(id);
-    const coming = answered(id);
+    const coming = waitForAnswer(id);
     send({ jsonrpc: "2.0", id, method, params });
     return coming;
   };
-  const calling = (name: string, args: object) => ({ name, arguments: args });
+  const toCallParams = (name: string, args: object) => ({ name, arguments: args });
   send(initializeMessage);
-  await answered(initializeMessage.id);
+  await waitForAnswer(initializeMessage.id);
   send(initializedMessage);
   return {
-    call: async (tool, args, id) => readResult((await request("tools/call", calling(tool, args), id)).result),
-    send: (tool, args, id) => send({ jsonrpc: "2.0", id, method: "tools/call", params: calling(tool, args) }),
-    answerTo: async (id) => readResult((await answered(id)).result),
+    call: async (tool, args, id) => readResult((await request("tools/call", toCallParams(tool, args), id)).result),
+    send: (tool, args, id) => send({ jsonrpc: "2.0", id, method: "tools/call", params: toCallParams(tool, args) }),
+    waitForResult: async (id) => readResult((await waitForAnswer(id)).result),
     received(id) {
       const answer = answers.get(id);
       return answer && readResult(answer.result);
@@ -133,22 +133,22 @@ async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
 
 /** Killed when the running test is done. */
 export async function startServer({ env, under = [] }: ServerOptions): Promise<Server> {
-  const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env }, under });
-  const line = lineTo(program);
+  const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env }, launcher: under });
+  const channel = openProcessChannel(program);
   return {
-    ...(await talkOn(line)),
+    ...(await initializeClient(channel)),
     pid: program.process.pid ?? 0,
     stderr: program.stderr,
-    endInput: () => void program.process.stdin.end(),
+    closeInput: () => void program.process.stdin.end(),
     breakOutput: () => void program.process.stdout.destroy(),
-    kill: line.end,
+    kill: channel.end,
     exit: program.exit,
   };
 }
 
 /** Ended when the running test is done. */
-export async function insideServer(env: Readonly<Record<string, string>>): Promise<InsideServer> {
-  const line = lineInside(env);
-  onTestFinished(line.end);
-  return { ...(await talkOn(line)), end: line.end };
+export async function inProcessServerForTest(env: Readonly<Record<string, string>>): Promise<InProcessServer> {
+  const channel = openInProcessChannel(env);
+  onTestFinished(channel.end);
+  return { ...(await initializeClient(channel)), end: channel.end };
 }

@@ -4,7 +4,7 @@ import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 const reasonOf = ({ fullName }: TestCase): string =>
   /\((?:skipped: |(?=needs ))([^()]*)\)/.exec(fullName)?.[1] ?? `no reason given: ${fullName}`;
 
-export default class Skips implements Reporter {
+export default class SkippedTestsReporter implements Reporter {
   #isFullRun = true;
 
   onInit({ config }: Vitest): void {

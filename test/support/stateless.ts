@@ -5,7 +5,7 @@ import { createEndpoint } from "../../src/transports/http/endpoint.ts";
 import { type HttpServer, LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
 import type { HttpService } from "../../src/transports/http/port.ts";
 import { createHttpService } from "../../src/transports/http/serve.ts";
-import { composed } from "./composed.ts";
+import { composeForTest } from "./compose.ts";
 import { startForwarder } from "./forwarder.ts";
 
 export function startStateless(service: HttpService): Promise<HttpServer> {
@@ -15,8 +15,8 @@ export function startStateless(service: HttpService): Promise<HttpServer> {
 }
 
 /** Two instances, which get requests in turn: their URL. Ended when the running test is done. */
-export async function serveStatelessInside(env: Readonly<Record<string, string>>): Promise<string> {
-  const { runtime, close } = composed(env);
+export async function serveStatelessInProcess(env: Readonly<Record<string, string>>): Promise<string> {
+  const { runtime, close } = composeForTest(env);
   const service = createHttpService(runtime);
   const instances = [await startStateless(service), await startStateless(service)];
   const forwarder = await startForwarder(instances.map(({ url }) => url));

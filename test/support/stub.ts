@@ -60,10 +60,11 @@ export const hangUp: Step = step(({ socket }) => void socket?.end());
 export const neverAnswer: Step = step(() => undefined);
 
 /** Answers with these bytes and closes. */
-export const noHttp = (bytes: string): Step => step(({ socket }) => void socket?.end(Buffer.from(bytes, "latin1")));
+export const sendRawBytes = (bytes: string): Step =>
+  step(({ socket }) => void socket?.end(Buffer.from(bytes, "latin1")));
 
 /** Announces the whole body, sends its first bytes, kills the connection. */
-export const cutShort = (status: number, body: unknown, sentBytes: number, headers: Headers = {}): Step =>
+export const answerTruncated = (status: number, body: unknown, sentBytes: number, headers: Headers = {}): Step =>
   step((response) => {
     const bytes = bytesOf(body);
     response.writeHead(status, { ...headersFor(body, headers), "content-length": String(bytes.length) });
@@ -71,14 +72,14 @@ export const cutShort = (status: number, body: unknown, sentBytes: number, heade
   });
 
 /** Sends the body byte by byte group, pausing between the pieces. */
-export const slowly = (status: number, body: unknown, pieces: number, gapMs: number): Step =>
+export const answerSlowly = (status: number, body: unknown, pieces: number, pauseMs: number): Step =>
   step(async (response) => {
     const bytes = bytesOf(body);
     const size = Math.ceil(bytes.length / pieces);
     response.writeHead(status, headersFor(body, {}));
     for (let at = 0; at < bytes.length && !response.destroyed; at += size) {
       response.write(bytes.subarray(at, at + size));
-      await sleep(gapMs);
+      await sleep(pauseMs);
     }
     response.end();
   });
@@ -123,14 +124,14 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-interface Running {
+interface RunningStub {
   readonly stub: Stub;
   /** Throws when something unexpected came or something expected did not; forgets everything, for the next test. */
   verifyAndReset(): void;
   close(): Promise<void>;
 }
 
-async function startStub(): Promise<Running> {
+async function startStub(): Promise<RunningStub> {
   const requests: RecordedRequest[] = [];
   const tokenRequests: RecordedRequest[] = [];
   const queue: Step[] = [];
@@ -210,7 +211,7 @@ export async function stubForTest(): Promise<Stub> {
 
 /** For all tests of a file, new for each of them but in its address; call it at the top level. */
 export function stubForFile(): () => Stub {
-  let running: Running | undefined;
+  let running: RunningStub | undefined;
   beforeAll(async () => {
     running = await startStub();
   });

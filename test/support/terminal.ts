@@ -16,7 +16,8 @@ export const hasTerminals = ((): boolean => {
 })();
 
 /** A name for tests that need one. */
-export const onTerminals = (name: string): string => (hasTerminals ? name : `${name} (skipped: script missing here)`);
+export const withTerminalNote = (name: string): string =>
+  hasTerminals ? name : `${name} (skipped: script missing here)`;
 
 export const ENTER = "\r";
 export const CTRL_C = "\u0003";
@@ -24,11 +25,11 @@ export const CTRL_D = "\u0004";
 export const CTRL_U = "\u0015";
 
 /** `env`: all of its environment but PATH, TERM and SHELL. Killed when the running test is done. */
-export const onTerminal = (env: Readonly<Record<string, string>>, args: readonly string[]) =>
-  programOnTerminal([...entryArguments(), ...args], env);
+export const runOnTerminal = (env: Readonly<Record<string, string>>, args: readonly string[]) =>
+  runProgramOnTerminal([...entryArguments(), ...args], env);
 
 /** The same for any program of Node's, in `cwd`. */
-export function programOnTerminal(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
+export function runProgramOnTerminal(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
   const command = [process.execPath, ...args].map((argument) => `'${argument}'`).join(" ");
   const child = spawn(
     SCRIPT,
@@ -45,16 +46,16 @@ export function programOnTerminal(args: readonly string[], env: Readonly<Record<
     screen += chunk.toString();
   });
   const exit = new Promise<number | null>((resolve) => child.once("close", resolve));
-  const shows = (text: string): Promise<void> => expect.poll(() => screen, { timeout: 10_000 }).toContain(text);
+  const waitForText = (text: string): Promise<void> => expect.poll(() => screen, { timeout: 10_000 }).toContain(text);
   return {
     /** All that was ever shown on it. */
     screen: () => screen,
     exit,
-    shows,
+    shows: waitForText,
     type: (keys: string) => void child.stdin.write(keys),
     /** Waits for a question and answers it. */
     async answer(question: string, keys: string) {
-      await shows(question);
+      await waitForText(question);
       child.stdin.write(keys);
     },
   };

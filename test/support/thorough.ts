@@ -2,4 +2,4 @@
 export const isThorough = process.env["MIC_TEST_ALL"] === "1";
 
 /** Of runs whose number is a matter of patience. */
-export const runs = (usual: number, thorough: number): number => (isThorough ? thorough : usual);
+export const runCount = (usual: number, thorough: number): number => (isThorough ? thorough : usual);

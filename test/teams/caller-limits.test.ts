@@ -1,29 +1,29 @@
 // Limits of one caller at an instance: beyond them 429 with Retry-After, for this caller only, before anything is done.
 import { expect, onTestFinished, test } from "vitest";
 import { connectLegacyClient, type Message, post, resultOf } from "../mcp/http/raw-client.ts";
-import { deploymentForTest } from "./bench.ts";
+import { deploymentForTest } from "./in-process-deployment.ts";
 
 const listening = { notifications: { toolsListChanged: true } };
 const isAcknowledged = ({ method }: Message) => method === "notifications/subscriptions/acknowledged";
-const note = (method: string, params: object = {}) => ({ jsonrpc: "2.0", method, params });
+const toNotification = (method: string, params: object = {}) => ({ jsonrpc: "2.0", method, params });
 
 /** `rate` calls in a minute and `calls` at the same time; the minute passes with `pass`. */
-async function limited(rate: number, calls: number, more: Parameters<typeof deploymentForTest>[0] = {}) {
+async function deployWithLimits(rate: number, calls: number, more: Parameters<typeof deploymentForTest>[0] = {}) {
   let nowMs = 0;
   const deployment = await deploymentForTest({ callerLimits: { rate, calls }, monotonicMs: () => nowMs, ...more });
-  const pass = (ms: number): void => {
+  const advance = (ms: number): void => {
     nowMs += ms;
   };
-  return { ...deployment, pass, alice: await deployment.as() };
+  return { ...deployment, pass: advance, alice: await deployment.connectAs() };
 }
 
 test("a call beyond the rate is told when to call again, and another caller is served", async () => {
-  const { alice, as, calls, pass } = await limited(6, 100);
+  const { alice, connectAs, calls, pass } = await deployWithLimits(6, 100);
   for (let id = 1; id <= 6; id++) await resultOf(alice.call(id, "look", {}), id);
   const { status, headers, messages } = await alice.call(7, "look", {}).answer;
   expect([status, headers["retry-after"]]).toEqual([429, "10"]);
   expect(messages).toMatchObject([{ id: 7, error: { message: expect.stringContaining("6 calls within a minute") } }]);
-  await resultOf((await as({ subject: "bob" })).call(1, "look", {}), 1);
+  await resultOf((await connectAs({ subject: "bob" })).call(1, "look", {}), 1);
   expect(calls).toHaveLength(7);
   pass(10_000);
   await resultOf(alice.call(8, "look", {}), 8);
@@ -31,45 +31,47 @@ test("a call beyond the rate is told when to call again, and another caller is s
 });
 
 test("a notification counts as a call, except what ends a call or answers its question", async () => {
-  const { url, bearer, pass } = await limited(6, 1);
+  const { url, bearer, pass } = await deployWithLimits(6, 1);
   // initialize and notifications/initialized took two.
   const session = await connectLegacyClient(url, {}, await bearer());
   const statusOf = async (body: unknown) => (await post(url, body, session.headers).answer).status;
-  const moved = note("notifications/roots/list_changed");
-  expect([await statusOf(moved), await statusOf([moved, moved, moved])]).toEqual([202, 202]);
-  const refused = await post(url, moved, session.headers).answer;
+  const rootsChanged = toNotification("notifications/roots/list_changed");
+  expect([await statusOf(rootsChanged), await statusOf([rootsChanged, rootsChanged, rootsChanged])]).toEqual([
+    202, 202,
+  ]);
+  const refused = await post(url, rootsChanged, session.headers).answer;
   expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "10"]);
   expect((await session.call(1, "look", {}).answer).status).toBe(429);
-  expect(await statusOf(note("notifications/cancelled", { requestId: 9 }))).toBe(202);
+  expect(await statusOf(toNotification("notifications/cancelled", { requestId: 9 }))).toBe(202);
   expect(await statusOf({ jsonrpc: "2.0", id: 9, result: {} })).toBe(202);
   pass(10_000);
-  expect([await statusOf(moved), await statusOf(moved)]).toEqual([202, 429]);
+  expect([await statusOf(rootsChanged), await statusOf(rootsChanged)]).toEqual([202, 429]);
 });
 
 test("a refusal for a missing scope counts as a call, and is reported once for each", async () => {
-  const refused: string[] = [];
-  const { as, calls } = await limited(2, 1, {
-    onRefusal: ({ subject }, team, { reason }) => refused.push(`${subject} ${team} ${reason}`),
+  const refusals: string[] = [];
+  const { connectAs, calls } = await deployWithLimits(2, 1, {
+    onRefusal: ({ subject }, team, { reason }) => refusals.push(`${subject} ${team} ${reason}`),
   });
-  const alice = await as({ scope: "mic:act" });
+  const alice = await connectAs({ scope: "mic:act" });
   const statuses: number[] = [];
   for (const id of [1, 2, 3]) statuses.push((await alice.call(id, "look", {}).answer).status);
   expect(statuses).toEqual([403, 403, 429]);
-  expect(refused).toEqual(["alice undefined insufficient_scope", "alice undefined insufficient_scope"]);
+  expect(refusals).toEqual(["alice undefined insufficient_scope", "alice undefined insufficient_scope"]);
   expect(calls).toEqual([]);
 });
 
 test("each message of a batch counts as a call at the same time, and a call that ends frees its slot", async () => {
-  const { url, bearer, calls, release } = await limited(1_000, 2);
+  const { url, bearer, calls, release } = await deployWithLimits(1_000, 2);
   const { headers } = await connectLegacyClient(url, {}, await bearer());
-  const message = (id: number) => ({ ...note("tools/call", { name: "wait", arguments: {} }), id });
+  const message = (id: number) => ({ ...toNotification("tools/call", { name: "wait", arguments: {} }), id });
   const first = post(url, message(1), headers);
   await expect.poll(() => calls.length).toBe(1);
   const batch = await post(url, [message(2), message(3)], headers).answer;
   expect([batch.status, batch.headers["retry-after"]]).toEqual([429, "1"]);
   expect(calls).toHaveLength(1);
   // A cancellation must get in while all slots are in use.
-  const cancelled = note("notifications/cancelled", { requestId: 9 });
+  const cancelled = toNotification("notifications/cancelled", { requestId: 9 });
   expect((await post(url, cancelled, headers).answer).status).toBe(202);
   release();
   await first.answer;
@@ -77,7 +79,7 @@ test("each message of a batch counts as a call at the same time, and a call that
 });
 
 test("a client that disconnects during a call frees its slot", async () => {
-  const { alice, calls } = await limited(1_000, 1);
+  const { alice, calls } = await deployWithLimits(1_000, 1);
   const call = alice.call(1, "wait", {});
   await expect.poll(() => calls.length).toBe(1);
   expect((await alice.call(2, "look", {}).answer).status).toBe(429);
@@ -86,7 +88,7 @@ test("a client that disconnects during a call frees its slot", async () => {
 });
 
 test("streams do not count as calls", async () => {
-  const { alice } = await limited(1_000, 1);
+  const { alice } = await deployWithLimits(1_000, 1);
   const streams = [1, 2, 3].map((id) => alice.request(id, "subscriptions/listen", listening));
   onTestFinished(async () => {
     for (const stream of streams) await stream.cut();
@@ -96,11 +98,11 @@ test("streams do not count as calls", async () => {
 });
 
 test("a stream ends when the token that opened it expires, and opens again with another token", async () => {
-  const { as } = await deploymentForTest();
+  const { connectAs } = await deploymentForTest();
   // It resolves when the server ends the stream: the test does not.
-  const ended = await (await as({ seconds: 2 })).request(1, "subscriptions/listen", listening).answer;
-  expect(ended.status).toBe(200);
-  const alice = await as();
+  const streamResponse = await (await connectAs({ seconds: 2 })).request(1, "subscriptions/listen", listening).answer;
+  expect(streamResponse.status).toBe(200);
+  const alice = await connectAs();
   const stream = alice.request(2, "subscriptions/listen", listening);
   onTestFinished(() => stream.cut());
   await stream.message(isAcknowledged);

@@ -1,16 +1,16 @@
 // Claude Code signs in at a real provider as a person does it on a terminal, and is connected; it calls nothing without a login of its
 // own at its maker.
 import { describe, expect, test } from "vitest";
-import { missing, programOf } from "../interop/packages.ts";
-import { NO_NETWORK, newMachine, run } from "../interop/run.ts";
-import { folderForTest } from "../support/home.ts";
-import { hasTerminals, programOnTerminal } from "../support/terminal.ts";
-import { deploymentForTest } from "./bench.ts";
+import { missingReason, programOf } from "../interop/packages.ts";
+import { cleanEnvironment, NO_NETWORK, run } from "../interop/run.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { hasTerminals, runProgramOnTerminal } from "../support/terminal.ts";
+import { deploymentForTest } from "./in-process-deployment.ts";
 
-const why = missing("Claude Code") ?? (hasTerminals ? undefined : "script missing here");
-const skipped = why === undefined ? "" : ` (skipped: ${why})`;
+const skipReason = missingReason("Claude Code") ?? (hasTerminals ? undefined : "script missing here");
+const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
 
-describe.skipIf(why !== undefined)(`Claude Code${skipped}`, () => {
+describe.skipIf(skipReason !== undefined)(`Claude Code${skipped}`, () => {
   test("needs authentication, signs in for all that there is, and is connected", async () => {
     const { url, provider } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
     const home = await folderForTest();
@@ -19,8 +19,8 @@ describe.skipIf(why !== undefined)(`Claude Code${skipped}`, () => {
     expect((await run(home, ...claude, "add", "--transport", "http", "mic", url)).stdout).toMatch(/^Added/);
     expect(await listed()).toMatch(/^mic: .*Needs authentication$/m);
 
-    const environment = { ...newMachine(home), ...NO_NETWORK, BROWSER: "true" };
-    const terminal = programOnTerminal([...claude, "login", "mic"], environment, home);
+    const environment = { ...cleanEnvironment(home), ...NO_NETWORK, BROWSER: "true" };
+    const terminal = runProgramOnTerminal([...claude, "login", "mic"], environment, home);
     // It shows the page as a link, which ends with a bell.
     const page = new RegExp(`${provider.issuer}/auth\\?[^\\s\\u0007]+(?=\\u0007)`);
     await expect.poll(terminal.screen).toMatch(page);

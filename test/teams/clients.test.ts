@@ -11,48 +11,48 @@ import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { METADATA_URL, ROBOT } from "../support/identity-provider.ts";
-import { deploymentForTest } from "./bench.ts";
+import { deploymentForTest } from "./in-process-deployment.ts";
 import { createTestUser, type TestUser, type TestUserOptions } from "./test-user.ts";
 
 const identity = { name: "test", version: "1" };
 const modes = { legacy: "legacy", modern: { pin: "2026-07-28" } } as const;
-const look = { name: "look", arguments: {} };
-const act = { name: "act", arguments: {} };
+const lookCall = { name: "look", arguments: {} };
+const actCall = { name: "act", arguments: {} };
 const textContent = (text: string) => ({ content: [{ type: "text", text }] });
 
 /** Connects as hosts do: where a sign-in is needed, again after it. */
-async function connected(
+async function connectSignedIn(
   url: string,
   mode: keyof typeof modes,
   user: TestUser,
 ): Promise<{ client: Client; transport: Transport }> {
-  const open = async () => {
+  const createConnection = async () => {
     const client = new Client(identity, { versionNegotiation: { mode: modes[mode] } });
     const transport = new Transport(new URL(url), { authProvider: user });
     onTestFinished(() => client.close());
     return { client, transport };
   };
-  const first = await open();
+  const first = await createConnection();
   await expect(first.client.connect(first.transport)).rejects.toThrow(UnauthorizedError);
   await first.transport.finishAuth(await user.callback());
-  const second = await open();
+  const second = await createConnection();
   await second.client.connect(second.transport);
   return second;
 }
 
-const KNOWN: Readonly<Record<string, TestUserOptions["by"]>> = {
+const REGISTRATION_MODES: Readonly<Record<string, TestUserOptions["registration"]>> = {
   "by its id": "its id",
   "by the URL of its metadata": { url: METADATA_URL },
   "by registering itself": "registering",
 };
 
-describe.each(Object.entries(KNOWN))("a client that is known %s", (_how, by) => {
+describe.each(Object.entries(REGISTRATION_MODES))("a client that is known %s", (_how, registration) => {
   test.each(["legacy", "modern"] as const)("%s", async (mode) => {
     const { url, provider, calls } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
-    const user = createTestUser(provider, { by });
-    const { client } = await connected(url, mode, user);
+    const user = createTestUser(provider, { registration });
+    const { client } = await connectSignedIn(url, mode, user);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["look", "act", "wait"]);
-    expect(await client.callTool(look)).toMatchObject(textContent("look for alice"));
+    expect(await client.callTool(lookCall)).toMatchObject(textContent("look for alice"));
     expect(user.requestedScopes).toEqual([expect.stringContaining("mic:read")]);
     expect(calls).toMatchObject([{ caller: { subject: "alice", groups: ["red"], rights: new Set(["read"]) } }]);
   });
@@ -61,13 +61,13 @@ describe.each(Object.entries(KNOWN))("a client that is known %s", (_how, by) => 
 describe.each(["legacy", "modern"] as const)("%s", (mode) => {
   test("a call that takes more sends the person to sign in for that, and then it is done, once", async () => {
     const { url, provider, calls } = await deploymentForTest();
-    const user = createTestUser(provider, { by: "its id" });
-    const { client, transport } = await connected(url, mode, user);
-    await client.callTool(look);
-    await expect(client.callTool(act)).rejects.toThrow(UnauthorizedError);
+    const user = createTestUser(provider, { registration: "its id" });
+    const { client, transport } = await connectSignedIn(url, mode, user);
+    await client.callTool(lookCall);
+    await expect(client.callTool(actCall)).rejects.toThrow(UnauthorizedError);
     expect(calls.map(({ tool }) => tool)).toEqual(["look"]);
     await transport.finishAuth(await user.callback());
-    expect(await client.callTool(act)).toMatchObject(textContent("act for alice"));
+    expect(await client.callTool(actCall)).toMatchObject(textContent("act for alice"));
     expect(calls.map(({ tool }) => tool)).toEqual(["look", "act"]);
     expect(user.requestedScopes.at(-1)?.split(" ").sort()).toEqual(expect.arrayContaining(["mic:act", "mic:read"]));
   });
@@ -82,8 +82,8 @@ describe.each(["legacy", "modern"] as const)("%s", (mode) => {
       expectedIssuer: provider.issuer,
     });
     await client.connect(new Transport(new URL(url), { authProvider }));
-    expect(await client.callTool(look)).toMatchObject(textContent("look for robot"));
-    expect(await client.callTool(act)).toMatchObject(textContent("act for robot"));
+    expect(await client.callTool(lookCall)).toMatchObject(textContent("look for robot"));
+    expect(await client.callTool(actCall)).toMatchObject(textContent("act for robot"));
     expect(calls).toMatchObject([
       { caller: { clientId: "robot", rights: new Set(["read"]) } },
       { caller: { clientId: "robot" } },
@@ -93,23 +93,27 @@ describe.each(["legacy", "modern"] as const)("%s", (mode) => {
 
 test("the older SDK signs in, lists and calls", async () => {
   const { url, provider } = await deploymentForTest();
-  const user = createTestUser(provider, { by: "its id" });
-  const open = () => new OlderTransport(new URL(url), { authProvider: user });
-  const first = open();
+  const user = createTestUser(provider, { registration: "its id" });
+  const createTransport = () => new OlderTransport(new URL(url), { authProvider: user });
+  const first = createTransport();
   await expect(new OlderClient(identity).connect(first)).rejects.toThrow(OlderUnauthorizedError);
   await first.finishAuth((await user.callback()).get("code") ?? "");
   const client = new OlderClient(identity);
   onTestFinished(() => client.close());
-  await client.connect(open());
+  await client.connect(createTransport());
   expect((await client.listTools()).tools).toHaveLength(3);
-  expect(await client.callTool(look)).toMatchObject(textContent("look for alice"));
+  expect(await client.callTool(lookCall)).toMatchObject(textContent("look for alice"));
 });
 
 test("two people with the same client are two callers", async () => {
   const { url, provider, calls } = await deploymentForTest();
   for (const userName of ["alice", "bob"]) {
-    const { client } = await connected(url, "modern", createTestUser(provider, { by: "its id", name: userName }));
-    await client.callTool(look);
+    const { client } = await connectSignedIn(
+      url,
+      "modern",
+      createTestUser(provider, { registration: "its id", name: userName }),
+    );
+    await client.callTool(lookCall);
   }
   expect(new Set(calls.map(({ caller }) => caller.id)).size).toBe(2);
 });

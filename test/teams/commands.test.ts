@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { run } from "../mcp/stdio/child.ts";
-import { folderForTest } from "../support/home.ts";
-import { callerNamed, ISSUER, instanceForTest, keyLine } from "./deployment.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
 describeWithPostgres("mic-mcp teams", (postgres) => {
@@ -15,18 +15,18 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   });
   afterAll(() => running?.close());
 
-  async function deployment() {
-    const [url, keys] = [await postgres().database(), keyLine("one")];
+  async function setUp() {
+    const [url, keys] = [await postgres().createDatabase(), createKeyLine("one")];
     const [red, blue] = running?.clients ?? [];
     if (!running || !red || !blue) throw new Error("the emulator has two clients");
     const emulator = running;
     const { baseUrl } = emulator;
     const env = { MIC_DATABASE_URL: url, MIC_SECRET_KEYS: keys, MIC_AUTH_ISSUER: ISSUER, MIC_BASE_URL: baseUrl };
     const command = async (line: string, input?: string, more: Readonly<Record<string, string>> = {}) => {
-      const done = await run(line.split(" "), { env: { ...env, ...more }, ...(input !== undefined && { input }) });
+      const result = await run(line.split(" "), { env: { ...env, ...more }, ...(input !== undefined && { input }) });
       for (const secret of [red.clientSecret, blue.clientSecret, keys.split(" ")[1] ?? "?"])
-        expect(`${done.stdout}${done.stderr}`).not.toContain(secret);
-      return done;
+        expect(`${result.stdout}${result.stderr}`).not.toContain(secret);
+      return result;
     };
     const addRed = (more = "") =>
       command(
@@ -34,15 +34,15 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
         `${red.clientSecret}\n`,
       );
     /** The workspace of this caller at an instance with these keys. */
-    async function workspaceOf(caller: Parameters<typeof callerNamed>, withKeys = keys) {
+    async function resolveWorkspace(caller: Parameters<typeof createCaller>, withKeys = keys) {
       const instance = await instanceForTest({ url, keys: withKeys, emulator });
-      return await (await instance.runtimeOf(callerNamed(...caller), undefined))?.workspaceId();
+      return await (await instance.runtimeOf(createCaller(...caller), undefined))?.workspaceId();
     }
-    return { baseUrl, keys, red, blue, command, addRed, workspaceOf };
+    return { baseUrl, keys, red, blue, command, addRed, workspaceOf: resolveWorkspace };
   }
 
   test("add verifies the credentials and encrypts the secret; list shows everything else", async () => {
-    const { baseUrl, red, command, addRed, workspaceOf } = await deployment();
+    const { baseUrl, red, command, addRed, workspaceOf: resolveWorkspace } = await setUp();
     expect(await addRed(" --claim reds --member bob --member ann")).toMatchObject({
       code: 0,
       stdout: `Added the team red: ${red.clientId} at ${baseUrl}, workspace ${red.workspaceId}; its secret is encrypted with the key one. Members: whoever has the claim "reds", "bob", "ann".\n`,
@@ -54,11 +54,11 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect((await command("teams check")).stdout).toContain(
       "ok    red: its secret opens, and the service gives it a token",
     );
-    expect(await workspaceOf(["bob"])).toBe(red.workspaceId);
+    expect(await resolveWorkspace(["bob"])).toBe(red.workspaceId);
   });
 
   test("a secret that the API refuses is not stored, except with --skip-verify", async () => {
-    const { red, command } = await deployment();
+    const { red, command } = await setUp();
     const line = `teams add red --client-id ${red.clientId} --workspace-id ${red.workspaceId} --claim reds --secret-stdin`;
     const refused = await command(line, "not-the-secret");
     expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Nothing was stored.") });
@@ -70,18 +70,18 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   });
 
   test("a client belongs to one team, and so does a name", async () => {
-    const { blue, red, command, addRed } = await deployment();
+    const { blue, red, command, addRed } = await setUp();
     await addRed();
     const add = ({ clientId, clientSecret }: typeof red, name: string) =>
       command(`teams add ${name} --client-id ${clientId} --workspace-id w2 --secret-stdin`, clientSecret);
-    const taken = 'The team "red" has this client of this service already';
-    expect(await add(red, "crimson")).toMatchObject({ code: 1, stderr: expect.stringContaining(taken) });
+    const duplicateMessage = 'The team "red" has this client of this service already';
+    expect(await add(red, "crimson")).toMatchObject({ code: 1, stderr: expect.stringContaining(duplicateMessage) });
     expect((await add(blue, "red")).stderr).toContain('There is a team "red" already');
     expect(JSON.parse((await command("teams list --json")).stdout).teams).toHaveLength(1);
   });
 
   test("members and teams can be removed", async () => {
-    const { command, addRed } = await deployment();
+    const { command, addRed } = await setUp();
     await addRed();
     expect((await command("teams check")).stdout).toContain("but nobody belongs to it");
     expect((await command("teams add red --member bob --claim reds")).stdout).toBe(
@@ -98,13 +98,13 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   });
 
   test("a secret may stay in a file; rewrap encrypts the others under a new first key", async () => {
-    const { blue, keys, command, addRed, workspaceOf } = await deployment();
+    const { blue, keys, command, addRed, workspaceOf: resolveWorkspace } = await setUp();
     await addRed(" --claim reds");
     const file = join(await folderForTest(), "secret");
     writeFileSync(file, `${blue.clientSecret}\n`);
     const line = `teams add blue --client-id ${blue.clientId} --workspace-id ${blue.workspaceId} --claim blues --secret-file ${file}`;
     expect((await command(line)).stdout).toContain(`its secret stays in ${file}`);
-    const two = { MIC_SECRET_KEYS: `${keyLine("two")}\n${keys}` };
+    const two = { MIC_SECRET_KEYS: `${createKeyLine("two")}\n${keys}` };
     expect((await command("teams rotate-keys", undefined, two)).stdout).toBe(
       "Under the key two: 1 put there now, 0 before; in files: 1; not to be opened: 0.\n",
     );
@@ -114,25 +114,25 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const old = await command("teams check red");
     expect(old.stdout).toContain('it was encrypted with the key "two", which MIC_SECRET_KEYS does not have');
     expect((await command("teams rotate-keys")).code).toBe(1);
-    expect(await workspaceOf(["ann", ["blues"]], two.MIC_SECRET_KEYS)).toBe(blue.workspaceId);
+    expect(await resolveWorkspace(["ann", ["blues"]], two.MIC_SECRET_KEYS)).toBe(blue.workspaceId);
   });
 
-  const NEW = "teams add red --client-id x --workspace-id w";
+  const ADD_RED = "teams add red --client-id x --workspace-id w";
   test.each([
     ["teams", "takes one of add, list"],
     ["teams ad", "Did you mean add?"],
     ["teams add", "takes the name of one team"],
     ["teams add Red", "part of a URL"],
     ["teams add red", "A new team takes --client-id, --workspace-id"],
-    [NEW, "--secret-stdin or --secret-file"],
-    [`${NEW} --secret-file secret`, "a path from /"],
-    [`${NEW} --secret-file /s --secret-stdin`, "give one of them"],
-    [`${NEW} --base-url ftp://x --secret-stdin`, "base URL"],
+    [ADD_RED, "--secret-stdin or --secret-file"],
+    [`${ADD_RED} --secret-file secret`, "a path from /"],
+    [`${ADD_RED} --secret-file /s --secret-stdin`, "give one of them"],
+    [`${ADD_RED} --base-url ftp://x --secret-stdin`, "base URL"],
     ["teams add red --claim=", "--claim takes a value"],
     ["teams list red", "takes no team"],
     ["teams rotate-secret", "takes the name of one team"],
   ])("%s is wrong usage", async (line, named) => {
-    const { command } = await deployment();
+    const { command } = await setUp();
     expect(await command(line, "x")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(named) });
   });
 
@@ -145,7 +145,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   });
 
   test("migrate creates the tables, and with MIC_MIGRATE=off only that does", async () => {
-    const { command } = await deployment();
+    const { command } = await setUp();
     const list = () => command("teams list", undefined, { MIC_MIGRATE: "off" });
     expect((await list()).code).toBe(1);
     expect(await command("migrate")).toMatchObject({ code: 0, stdout: "The tables are up to date.\n" });
@@ -153,7 +153,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   });
 
   test("doctor --teams reports the state of each part", async () => {
-    const { command, addRed } = await deployment();
+    const { command, addRed } = await setUp();
     await addRed(" --claim reds");
     const more = { MIC_PUBLIC_URL: "https://mic.example.org", MIC_AUTH_ISSUER: "http://127.0.0.1:9" };
     const { code, stdout } = await command("doctor --teams --json", undefined, more);

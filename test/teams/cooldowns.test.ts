@@ -13,7 +13,7 @@ import { answer, stubForTest } from "../support/stub.ts";
 import { describeWithPostgres } from "./services.ts";
 
 const found = answer(200, micEnveloped(job));
-const tooMany = answer(429, {}, { "retry-after": "30" });
+const rateLimited = answer(429, {}, { "retry-after": "30" });
 const FOUND = { value: { data: { id: job.id } } };
 const LIMITED = { facts: { kind: "rate_limited" } };
 /** Refused without a request. */
@@ -25,22 +25,22 @@ const NOT_SENT = {
 };
 
 /** All instances of a test receive each other's notices at once. */
-function noticeBoard(): Pick<Notices, "send" | "on"> {
+function createLocalNotices(): Pick<Notices, "send" | "on"> {
   const listeners: ((channel: string, text: string) => void)[] = [];
   return {
     async send(channel, text) {
       for (const listener of listeners) listener(channel, text);
     },
-    on(wanted, callback) {
-      listeners.push((channel, text) => channel === wanted && callback(text));
+    on(channelName, callback) {
+      listeners.push((channel, text) => channel === channelName && callback(text));
       return () => undefined;
     },
   };
 }
 
 describeWithPostgres("instances that share a database", (postgres) => {
-  async function scene() {
-    const [url, stub] = [await postgres().database(), await stubForTest()];
+  async function setUp() {
+    const [url, stub] = [await postgres().createDatabase(), await stubForTest()];
     const database = await openPostgres(url);
     for (const [name, columns] of Object.entries(COOLDOWN_TABLES))
       await database.query(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
@@ -50,7 +50,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
       await database.close();
     });
     /** Reads a job once, with this many seconds for it. */
-    function instance(team: string, timing: Timing = systemTiming, notices?: Pick<Notices, "send" | "on">) {
+    function createInstance(team: string, timing: Timing = systemTiming, notices?: Pick<Notices, "send" | "on">) {
       const cooldowns = createCooldowns({ database, now: timing.now, ...(notices && { notices }) });
       const service = createApiClient({
         baseUrl: async () => stub.baseUrl,
@@ -64,43 +64,43 @@ describeWithPostgres("instances that share a database", (postgres) => {
         return service.call(getMicJob, { path: { jobId: "job-1" } }, { ...context, maxAttempts: 1 });
       };
     }
-    return { stub, database, instance };
+    return { stub, database, instance: createInstance };
   }
 
   test("all honor it: a call without the time for it sends nothing and reports the seconds", async () => {
-    const { stub, instance } = await scene();
-    const [one, two] = [instance("alpha"), instance("alpha")];
-    stub.expect(tooMany);
+    const { stub, instance: createInstance } = await setUp();
+    const [one, two] = [createInstance("alpha"), createInstance("alpha")];
+    stub.expect(rateLimited);
     await expect(one()).rejects.toMatchObject(LIMITED);
     for (const read of [one, two, two]) await expect(read()).rejects.toMatchObject(NOT_SENT);
     expect(stub.requests).toHaveLength(1);
   });
 
   test("a call that has the time waits for its end", async () => {
-    const { stub, instance } = await scene();
-    const slept: number[] = [];
-    const [one, two] = [instance("alpha"), instance("alpha", recordedTiming(slept))];
+    const { stub, instance: createInstance } = await setUp();
+    const sleeps: number[] = [];
+    const [one, two] = [createInstance("alpha"), createInstance("alpha", recordedTiming(sleeps))];
     stub.expect(answer(429, {}, { "retry-after": "1" }), found);
     await expect(one(1)).rejects.toMatchObject(LIMITED);
     await expect(two(45)).resolves.toMatchObject(FOUND);
-    expect(Math.max(...slept)).toBeGreaterThan(0);
-    expect(Math.max(...slept)).toBeLessThanOrEqual(1_000);
+    expect(Math.max(...sleeps)).toBeGreaterThan(0);
+    expect(Math.max(...sleeps)).toBeLessThanOrEqual(1_000);
   });
 
   test("another team does not wait", async () => {
-    const { stub, instance } = await scene();
-    stub.expect(tooMany, found);
-    await expect(instance("alpha")()).rejects.toMatchObject(LIMITED);
-    await expect(instance("beta")()).resolves.toMatchObject(FOUND);
+    const { stub, instance: createInstance } = await setUp();
+    stub.expect(rateLimited, found);
+    await expect(createInstance("alpha")()).rejects.toMatchObject(LIMITED);
+    await expect(createInstance("beta")()).resolves.toMatchObject(FOUND);
   });
 
   test("an instance that has just read the row learns of it by a notice", async () => {
-    const { stub, instance } = await scene();
+    const { stub, instance: createInstance } = await setUp();
     // The clock stands still, so no row is read again because of its age.
     const at = Date.now();
-    const notices = noticeBoard();
-    const [one, two] = [0, 1].map(() => instance("alpha", { ...systemTiming, now: () => at }, notices));
-    stub.expect(found, tooMany);
+    const notices = createLocalNotices();
+    const [one, two] = [0, 1].map(() => createInstance("alpha", { ...systemTiming, now: () => at }, notices));
+    stub.expect(found, rateLimited);
     await two?.();
     await expect(one?.()).rejects.toMatchObject(LIMITED);
     await expect(two?.()).rejects.toMatchObject(LIMITED);
@@ -108,7 +108,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
   });
 
   test("a shorter one that is requested later does not end a longer one", async () => {
-    const { database } = await scene();
+    const { database } = await setUp();
     const cooldown = () => createCooldowns({ database, now: Date.now }).forTeam("alpha");
     await cooldown().record(60_000);
     await cooldown().record(1_000);
@@ -116,10 +116,10 @@ describeWithPostgres("instances that share a database", (postgres) => {
   });
 
   test("without the database calls go on, and the instance that received the 429 honors it", async () => {
-    const { stub, instance, database } = await scene();
-    const read = instance("alpha");
+    const { stub, instance: createInstance, database } = await setUp();
+    const read = createInstance("alpha");
     await database.query("DROP TABLE api_cooldowns");
-    stub.expect(found, tooMany);
+    stub.expect(found, rateLimited);
     await expect(read()).resolves.toMatchObject(FOUND);
     await expect(read()).rejects.toMatchObject(LIMITED);
     await expect(read()).rejects.toMatchObject(LIMITED);

@@ -5,23 +5,23 @@ import { Client, StreamableHTTPClientTransport as Transport, UnauthorizedError }
 import * as z from "zod/v4";
 import { escapeText, formatJson } from "../../src/core/untrusted-text.ts";
 import { type Deployment, deploymentMissing, startDeployment, type Team } from "../support/deployment.ts";
-import { executionsAt } from "../support/load.ts";
+import { countExecutions } from "../support/load.ts";
 import { queryPostgres } from "../support/postgres.ts";
 import { startPostgresPair } from "../support/postgres-pair.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import { createTestUser } from "./test-user.ts";
 
 const SUBMISSION = "createMicJob";
-const LOOK_EVERY_MS = 50;
-const MAX_LOOKS = 600;
+const POLL_INTERVAL_MS = 50;
+const MAX_POLLS = 600;
 
 let chapters = 0;
 const print = (text: string): void => void process.stdout.write(`${escapeText(text).replace(/^(?=.)/gm, "   ")}\n`);
-const chapter = (title: string): void => void process.stdout.write(`\n${++chapters}. ${title}\n`);
+const printChapter = (title: string): void => void process.stdout.write(`\n${++chapters}. ${title}\n`);
 
 /** Prints a fact, or ends the demo if it does not hold. */
-function expect(holds: boolean, fact: string): void {
-  if (!holds) throw new Error(`not as told: ${fact}`);
+function expect(isTrue: boolean, fact: string): void {
+  if (!isTrue) throw new Error(`not as told: ${fact}`);
   print(`ok ${fact}`);
 }
 
@@ -35,31 +35,31 @@ interface Agent {
 
 /** Signs in as a host does: a browser opens when the server asks for it, and again for a missing scope. */
 async function signIn({ url, provider }: Deployment, name: string): Promise<Agent> {
-  const user = createTestUser(provider, { name, by: "its id" });
-  const open = () => ({
+  const user = createTestUser(provider, { name, registration: "its id" });
+  const ownerQuery = () => ({
     client: new Client({ name, version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } }),
     transport: new Transport(new URL(url), { authProvider: user }),
   });
-  const isSignIn = (error: unknown): void => {
+  const rethrowUnlessUnauthorized = (error: unknown): void => {
     if (!(error instanceof UnauthorizedError)) throw error;
   };
-  const first = open();
-  await first.client.connect(first.transport).catch(isSignIn);
+  const first = ownerQuery();
+  await first.client.connect(first.transport).catch(rethrowUnlessUnauthorized);
   await first.transport.finishAuth(await user.callback());
-  const { client, transport } = open();
+  const { client, transport } = ownerQuery();
   await client.connect(transport);
   const call: Agent["call"] = async (tool, args) => {
     print(`${name}'s agent calls ${tool} ${formatJson(args)}`);
-    const called = () => client.callTool({ name: tool, arguments: { ...args } });
+    const callTool = () => client.callTool({ name: tool, arguments: { ...args } });
     try {
-      return readResult(await called());
+      return readResult(await callTool());
     } catch (error) {
-      isSignIn(error);
+      rethrowUnlessUnauthorized(error);
       print(
         `  it takes more than ${user.requestedScopes.at(0)}: ${name} is asked to sign in for ${user.requestedScopes.at(-1)}`,
       );
       await transport.finishAuth(await user.callback());
-      return readResult(await called());
+      return readResult(await callTool());
     }
   };
   return {
@@ -73,18 +73,18 @@ async function signIn({ url, provider }: Deployment, name: string): Promise<Agen
   };
 }
 
-const Made = z.looseObject({ summary: z.string(), data: z.looseObject({ id: z.string() }) });
-const Submitted = Made.extend({ action: z.object({ replayed: z.boolean() }) });
-const Offers = z.looseObject({
+const Created = z.looseObject({ summary: z.string(), data: z.looseObject({ id: z.string() }) });
+const Submitted = Created.extend({ action: z.object({ replayed: z.boolean() }) });
+const RecipeList = z.looseObject({
   data: z.array(z.looseObject({ versionId: z.string(), name: z.string(), ports: z.string() })),
 });
 const Job = z.looseObject({ summary: z.string(), data: z.looseObject({ state: z.string() }) });
 
 async function prepareJob(agent: Agent, { client }: Team): Promise<Arguments> {
-  const { data } = await agent.callSuccessfully(Offers, "list_recipes", {});
+  const { data } = await agent.callSuccessfully(RecipeList, "list_recipes", {});
   const recipe = data.find(({ name }) => name.startsWith("Normalize"));
   if (!recipe) throw new Error("no recipe to normalize divisions is offered");
-  const input = await agent.callSuccessfully(Made, "register_input", {
+  const input = await agent.callSuccessfully(Created, "register_input", {
     inputKind: "M4_FILE",
     referenceId: client.fileIds[0],
   });
@@ -99,22 +99,22 @@ async function prepareJob(agent: Agent, { client }: Team): Promise<Arguments> {
 const Owner = z.tuple([z.string(), z.number(), z.string()]);
 
 /** The API does it, and its answer never comes: the instance that waits for it is killed. */
-async function killedDuringRequest({ emulator, databaseUrl, fleet }: Deployment, agent: Agent, job: Arguments) {
+async function killInstanceDuringRequest({ emulator, databaseUrl, fleet }: Deployment, agent: Agent, job: Arguments) {
   const fault = { operationId: SUBMISSION, fault: { kind: "hang", afterCommit: true } };
   const headers = { "content-type": "application/json" };
   await fetch(`${emulator.baseUrl}/__emulator/faults`, { method: "POST", headers, body: JSON.stringify(fault) });
-  const before = await executionsAt(emulator.baseUrl, SUBMISSION);
+  const before = await countExecutions(emulator.baseUrl, SUBMISSION);
   const isLost = agent.call("submit_job", job).then(
     ({ isError }) => isError,
     () => true,
   );
-  for (let looks = 1; (await executionsAt(emulator.baseUrl, SUBMISSION)) === before; looks++) {
-    if (looks > MAX_LOOKS) throw new Error("the API does not make the job");
-    await sleep(LOOK_EVERY_MS);
+  for (let polls = 1; (await countExecutions(emulator.baseUrl, SUBMISSION)) === before; polls++) {
+    if (polls > MAX_POLLS) throw new Error("the API does not make the job");
+    await sleep(POLL_INTERVAL_MS);
   }
   print("The API has made the job. Its answer does not come.");
-  const open = "SELECT owner FROM actions WHERE state = 'in_progress'";
-  const [action] = await queryPostgres(databaseUrl.split(",")[0] ?? "", open);
+  const ownerQuery = "SELECT owner FROM actions WHERE state = 'in_progress'";
+  const [action] = await queryPostgres(databaseUrl.split(",")[0] ?? "", ownerQuery);
   const [, pid] = Owner.parse(JSON.parse(String(action?.["owner"])));
   const owner = fleet.instances.find((instance) => instance.pid() === pid);
   if (!owner) throw new Error(`no instance is the process ${pid}`);
@@ -124,7 +124,7 @@ async function killedDuringRequest({ emulator, databaseUrl, fleet }: Deployment,
   print("the agent repeats the call; the balancer gives it to the other instance");
   const { data, action: replay } = await agent.callSuccessfully(Submitted, "submit_job", job);
   expect(replay.replayed, `it gets the job ${data.id}, under the key of its first call`);
-  const jobs = (await executionsAt(emulator.baseUrl, SUBMISSION)) - before;
+  const jobs = (await countExecutions(emulator.baseUrl, SUBMISSION)) - before;
   expect(jobs === 1, `the service's own count: ${jobs} job`);
   await owner.start();
   return data.id;
@@ -140,21 +140,21 @@ async function runDemo(deployment: Deployment): Promise<void> {
   print(`instances  ${fleet.instances.map((instance) => instance.url).join(", ")}`);
   print(`haproxy    ${url}`);
 
-  chapter("The teams, with their secrets encrypted in PostgreSQL");
+  printChapter("The teams, with their secrets encrypted in PostgreSQL");
   for (const action of ["list", "check"])
-    for (const line of (await deployment.command(["teams", action])).trimEnd().split("\n"))
+    for (const line of (await deployment.runCommand(["teams", action])).trimEnd().split("\n"))
       print(line.replaceAll("\t", "  "));
 
-  chapter("Alice signs in: her agent finds the provider, a browser opens, she may read");
-  const bare = await fetch(url, { method: "POST", body: "{}" });
-  expect(bare.status === 401, `without a token: 401, ${bare.headers.get("www-authenticate")}`);
+  printChapter("Alice signs in: her agent finds the provider, a browser opens, she may read");
+  const unauthorized = await fetch(url, { method: "POST", body: "{}" });
+  expect(unauthorized.status === 401, `without a token: 401, ${unauthorized.headers.get("www-authenticate")}`);
   const alice = await signIn(deployment, "alice");
   try {
-    chapter("A job, which needs the right to act");
+    printChapter("A job, which needs the right to act");
     const job = await prepareJob(alice, team);
-    chapter("The answer is lost and the instance is killed: there is one job all the same");
-    const jobId = await killedDuringRequest(deployment, alice, job);
-    chapter("The balancer is killed, too");
+    printChapter("The answer is lost and the instance is killed: there is one job all the same");
+    const jobId = await killInstanceDuringRequest(deployment, alice, job);
+    printChapter("The balancer is killed, too");
     await balancer.kill();
     await balancer.start();
     const { data, summary } = await alice.callSuccessfully(Job, "get_job", { jobId, waitSeconds: 45 });
@@ -165,14 +165,14 @@ async function runDemo(deployment: Deployment): Promise<void> {
   }
 }
 
-async function demo(): Promise<void> {
+async function main(): Promise<void> {
   if (deploymentMissing !== undefined)
     throw new Error(`it needs more (Debian: apt-get install postgresql haproxy): ${deploymentMissing}`);
   const startedAt = performance.now();
   const postgres = await startPostgresPair();
   try {
     const provider = { groupsOf: () => ["group-1"] };
-    const databaseUrl = await postgres.database();
+    const databaseUrl = await postgres.createDatabase();
     const deployment = await startDeployment({ instances: 2, teams: 2, databaseUrl, provider });
     await runDemo(deployment).finally(() => deployment.stop());
   } finally {
@@ -181,7 +181,7 @@ async function demo(): Promise<void> {
   process.stdout.write(`\nEverything went as told, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.\n`);
 }
 
-await demo().catch((error: unknown) => {
+await main().catch((error: unknown) => {
   process.stdout.write(`\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 });

@@ -11,12 +11,12 @@ import { type ComposedTeams, composeTeams, type Deployment } from "../../src/tea
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { createTeams, type Member, prepareTables, type Teams } from "../../src/teams/tenancy/teams.ts";
 import { serveOnHttp } from "../../src/transports/http/serve.ts";
-import { type ClientFace, connectHttp } from "../support/mcp.ts";
+import { connectHttp, type TestClient } from "../support/mcp.ts";
 
 export const ISSUER = "https://login.example.org";
 export const PUBLIC = "https://mic.example.org";
 
-export const callerNamed = (subject: string, groups: readonly string[] = [], issuer = ISSUER): Caller => ({
+export const createCaller = (subject: string, groups: readonly string[] = [], issuer = ISSUER): Caller => ({
   id: callerId(issuer, subject),
   issuer,
   subject,
@@ -27,7 +27,7 @@ export const callerNamed = (subject: string, groups: readonly string[] = [], iss
 });
 
 /** A new key line, as MIC_SECRET_KEYS has it. */
-export const keyLine = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
+export const createKeyLine = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
 
 export interface TestTeam {
   readonly name: string;
@@ -38,40 +38,40 @@ export interface TestTeam {
   readonly secret?: string;
 }
 
-export interface Place {
+export interface TestEnvironment {
   readonly url: string;
   readonly keys: string;
   readonly emulator: Emulator;
 }
 
 /** The table of teams, for the running test alone. */
-export async function teamsAt(url: string): Promise<Teams> {
+export async function openTeams(url: string): Promise<Teams> {
   const database = await openPostgres(url);
   onTestFinished(() => database.close());
   await prepareTables(database);
   return createTeams(database);
 }
 
-export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): Promise<void> {
-  const teams = await teamsAt(url);
-  const facts = emulator.clients[team.client];
-  if (!facts) throw new Error("the emulator has no such client");
+export async function addTeam({ url, keys, emulator }: TestEnvironment, team: TestTeam): Promise<void> {
+  const teams = await openTeams(url);
+  const emulatorClient = emulator.clients[team.client];
+  if (!emulatorClient) throw new Error("the emulator has no such client");
   const encryption = createEncryption(readSecretKeys(keys));
-  const taken = await teams.add({
+  const existing = await teams.add({
     name: team.name,
     baseUrl: emulator.baseUrl,
-    clientId: facts.clientId,
-    workspaceId: facts.workspaceId,
+    clientId: emulatorClient.clientId,
+    workspaceId: emulatorClient.workspaceId,
     claim: team.claim,
-    secret: { encrypted: await encryption.encryptSecret(team.name, team.secret ?? facts.clientSecret) },
+    secret: { encrypted: await encryption.encryptSecret(team.name, team.secret ?? emulatorClient.clientSecret) },
   });
-  if (taken !== undefined) throw new Error(`the team ${taken} is there already`);
+  if (existing !== undefined) throw new Error(`the team ${existing} is there already`);
   await teams.addMembers(team.name, team.members ?? []);
 }
 
 /** An instance, closed when the running test is done. */
 export async function instanceForTest(
-  { url, keys, emulator }: Place,
+  { url, keys, emulator }: TestEnvironment,
   more: Partial<Deployment> = {},
 ): Promise<ComposedTeams> {
   const settings: Deployment = {
@@ -100,22 +100,22 @@ export async function instanceForTest(
 }
 
 /** Where a real client reaches what a caller is served, for the running test alone. */
-export async function urlOf(runtime: Runtime): Promise<string> {
+export async function serveRuntime(runtime: Runtime): Promise<string> {
   const { url, drain } = await serveOnHttp(runtime, "127.0.0.1", 0);
   onTestFinished(() => drain(0, AbortSignal.abort()));
   return url;
 }
 
 /** The runtime of a caller who may use this path. */
-export async function runtimeAt({ runtimeOf }: ComposedTeams, caller: Caller, team?: string): Promise<Runtime> {
+export async function resolveRuntime({ runtimeOf }: ComposedTeams, caller: Caller, team?: string): Promise<Runtime> {
   const runtime = await runtimeOf(caller, team);
   if (!runtime) throw new Error("there is no such path");
   return runtime;
 }
 
 /** A client of this caller, closed when the running test is done. */
-export async function clientAt(...where: Parameters<typeof runtimeAt>): Promise<ClientFace> {
-  const client = await connectHttp("v2-modern", await urlOf(await runtimeAt(...where)));
+export async function connectCaller(...where: Parameters<typeof resolveRuntime>): Promise<TestClient> {
+  const client = await connectHttp("v2-modern", await serveRuntime(await resolveRuntime(...where)));
   onTestFinished(() => client.close());
   return client;
 }

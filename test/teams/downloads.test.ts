@@ -9,14 +9,14 @@ import { stubEnv } from "../api-client/client.ts";
 import { serviceForTest } from "../emulator/service.ts";
 import { FILE, submitJob } from "../emulator/work.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { type ClientFace, connectHttp, emulatorEnv } from "../support/mcp.ts";
-import { answer, cutShort, flood, type Stub, stubForTest } from "../support/stub.ts";
+import { connectHttp, emulatorEnv, type TestClient } from "../support/mcp.ts";
+import { answer, answerTruncated, flood, type Stub, stubForTest } from "../support/stub.ts";
 import {
-  assetTicket,
   CLIENT,
+  createAssetTicket,
+  createKeys,
   type FileServer,
   type FileServerOptions,
-  newKeys,
   startFileServer,
 } from "./file-server.ts";
 
@@ -28,12 +28,16 @@ const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").upda
 
 const LinkResult = z.looseObject({ url: z.url(), expiresAt: z.iso.datetime(), fileName: z.string() });
 const Blocks = z.object({ content: z.array(z.looseObject({ type: z.string() })) });
-const blocksOf = (raw: string) => Blocks.parse(JSON.parse(raw)).content;
+const contentBlocks = (raw: string) => Blocks.parse(JSON.parse(raw)).content;
 
 const fileServerForTest = (options: Omit<FileServerOptions, "keys">): Promise<FileServer> =>
-  startFileServer({ keys: newKeys(), inlineBytes: INLINE, ...options });
+  startFileServer({ keys: createKeys(), inlineBytes: INLINE, ...options });
 
-async function clientOf(fileServer: FileServer, team: string | undefined = TEAM, caller = ANN): Promise<ClientFace> {
+async function connectClient(
+  fileServer: FileServer,
+  team: string | undefined = TEAM,
+  caller = ANN,
+): Promise<TestClient> {
   const client = await connectHttp("v2-modern", await fileServer.mcpUrl(caller, team));
   onTestFinished(() => client.close());
   return client;
@@ -42,7 +46,7 @@ async function clientOf(fileServer: FileServer, team: string | undefined = TEAM,
 const download = (url: string, headers: Readonly<Record<string, string>> = {}) => fetch(url, { headers });
 
 /** Undefined if the body breaks off. */
-const bodyOf = (response: Response): Promise<Buffer | undefined> =>
+const readBody = (response: Response): Promise<Buffer | undefined> =>
   response.arrayBuffer().then(
     (bytes) => Buffer.from(bytes),
     () => undefined,
@@ -51,11 +55,11 @@ const bodyOf = (response: Response): Promise<Buffer | undefined> =>
 describe("an asset", () => {
   let stub: Stub;
   let fileServer: FileServer;
-  let client: ClientFace;
+  let client: TestClient;
   beforeEach(async () => {
     stub = await stubForTest();
     fileServer = await fileServerForTest({ teams: { [TEAM]: stubEnv(stub) } });
-    client = await clientOf(fileServer);
+    client = await connectClient(fileServer);
   });
 
   test("that is small text stands in the answer, whole", async () => {
@@ -63,7 +67,7 @@ describe("an asset", () => {
     stub.expect(
       answer(200, text, { "content-type": "text/csv", "content-disposition": 'attachment; filename="n.csv"' }),
     );
-    const { structured, text: shown, raw } = await client.callTool("download_asset", { assetId: "a" });
+    const { structured, text: summaryText, raw } = await client.callTool("download_asset", { assetId: "a" });
     const { url } = LinkResult.parse(structured);
     const facts = { fileName: "n.csv", contentType: "text/csv", bytes: Buffer.byteLength(text), sha256: sha256(text) };
     expect(structured).toEqual({
@@ -72,11 +76,11 @@ describe("an asset", () => {
       url,
       expiresAt: expect.any(String),
     });
-    expect(shown).toContain(facts.sha256);
-    expect(blocksOf(raw)[1]).toEqual({ type: "resource", resource: { uri: url, mimeType: "text/csv", text } });
+    expect(summaryText).toContain(facts.sha256);
+    expect(contentBlocks(raw)[1]).toEqual({ type: "resource", resource: { uri: url, mimeType: "text/csv", text } });
     // Who is shown structuredContent alone gets it by the link.
     stub.expect(answer(200, text));
-    expect(await bodyOf(await download(url))).toEqual(Buffer.from(text));
+    expect(await readBody(await download(url))).toEqual(Buffer.from(text));
   });
 
   test("that is a small image stands in the answer, too", async () => {
@@ -85,7 +89,7 @@ describe("an asset", () => {
     const { structured, raw } = await client.callTool("download_asset", { assetId: "p", fileName: "p.png" });
     expect(structured).toMatchObject({ bytes: 6, sha256: sha256(bytes), contentType: "image/png" });
     const resource = { uri: structured?.["url"], mimeType: "image/png", blob: bytes.toString("base64") };
-    expect(blocksOf(raw)[1]).toEqual({ type: "resource", resource });
+    expect(contentBlocks(raw)[1]).toEqual({ type: "resource", resource });
   });
 
   test.each([
@@ -107,9 +111,9 @@ describe("an asset", () => {
     });
     expect(text).toContain(url);
     const link = { type: "resource_link", uri: url, name: "जिले.bin", mimeType: contentType, size: bytes.length };
-    expect(blocksOf(raw)[1]).toEqual(link);
+    expect(contentBlocks(raw)[1]).toEqual(link);
     const response = await download(url);
-    expect(await bodyOf(response)).toEqual(bytes);
+    expect(await readBody(response)).toEqual(bytes);
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": contentType,
       "content-length": String(bytes.length),
@@ -142,7 +146,7 @@ describe("an asset", () => {
   });
 
   test("that breaks off while it is looked at is looked at once more", async () => {
-    stub.expect(cutShort(200, "0123456789", 5, { "content-type": "text/plain" }), answer(200, "0123456789"));
+    stub.expect(answerTruncated(200, "0123456789", 5, { "content-type": "text/plain" }), answer(200, "0123456789"));
     const { structured } = await client.callTool("download_asset", { assetId: "a" });
     expect(structured).toMatchObject({ bytes: 10, sha256: sha256("0123456789") });
   });
@@ -172,10 +176,10 @@ describe("a link", () => {
   });
   const startServer = (more: Partial<FileServerOptions> = {}) =>
     fileServerForTest({ teams: { [TEAM]: stubEnv(stub) }, ...more });
-  const ticketIn = ({ encryption }: FileServer, seconds = 600) =>
-    assetTicket(encryption, { caller: ANN, team: TEAM, assetId: "a", seconds });
-  const linkIn = async (fileServer: FileServer): Promise<string> =>
-    `${fileServer.url}/downloads/${await ticketIn(fileServer)}`;
+  const createTicket = ({ encryption }: FileServer, seconds = 600) =>
+    createAssetTicket(encryption, { caller: ANN, team: TEAM, assetId: "a", seconds });
+  const createLink = async (fileServer: FileServer): Promise<string> =>
+    `${fileServer.url}/downloads/${await createTicket(fileServer)}`;
   /** The API sends a part without a length, and then breaks off. */
   const brokenStream = {
     readsBody: true,
@@ -185,21 +189,21 @@ describe("a link", () => {
     },
   };
 
-  const altered = (ticket: string): string => {
+  const alterTicket = (ticket: string): string => {
     const at = ticket.length - 40;
     return ticket.slice(0, at) + (ticket[at] === "A" ? "B" : "A") + ticket.slice(at + 1);
   };
-  const ofTask = ({ encryption }: FileServer) =>
+  const createTaskToken = ({ encryption }: FileServer) =>
     encryption.encrypt("task", ANN, { kind: "asset", team: TEAM, assetId: "a", fileName: "a" }, 600);
-  const WRONG: readonly (readonly [string, number, (fileServer: FileServer) => Promise<string>])[] = [
-    ["has expired", 410, (fileServer) => ticketIn(fileServer, -1)],
-    ["was altered", 404, async (fileServer) => altered(await ticketIn(fileServer))],
-    ["was encrypted with other keys", 404, async () => await ticketIn(await startServer())],
-    ["was encrypted for another purpose", 404, ofTask],
+  const INVALID_TICKETS: readonly (readonly [string, number, (fileServer: FileServer) => Promise<string>])[] = [
+    ["has expired", 410, (fileServer) => createTicket(fileServer, -1)],
+    ["was altered", 404, async (fileServer) => alterTicket(await createTicket(fileServer))],
+    ["was encrypted with other keys", 404, async () => await createTicket(await startServer())],
+    ["was encrypted for another purpose", 404, createTaskToken],
     ["is empty", 404, async () => ""],
     ["is no ticket", 404, async () => "x"],
   ];
-  test.each(WRONG)("that %s is %i, and nothing is sent to the API", async (_what, status, ticket) => {
+  test.each(INVALID_TICKETS)("that %s is %i, and nothing is sent to the API", async (_what, status, ticket) => {
     const fileServer = await startServer();
     const response = await download(`${fileServer.url}/downloads/${await ticket(fileServer)}`);
     expect(response.status).toBe(status);
@@ -209,7 +213,7 @@ describe("a link", () => {
 
   test("of a removed team is 404", async () => {
     const fileServer = await startServer();
-    const url = await linkIn(fileServer);
+    const url = await createLink(fileServer);
     fileServer.remove(TEAM);
     expect((await download(url)).status).toBe(404);
     expect(fileServer.ended).toMatchObject([{ status: 404, isWhole: false }]);
@@ -217,19 +221,19 @@ describe("a link", () => {
 
   test("answers 503 while the database cannot be reached", async () => {
     const fileServer = await startServer();
-    fileServer.cutOff();
-    const response = await download(await linkIn(fileServer));
+    fileServer.disconnectDatabase();
+    const response = await download(await createLink(fileServer));
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await response.text()).not.toContain("database");
   });
 
   test("allows GET only", async () => {
-    const response = await fetch(await linkIn(await startServer()), { method: "POST" });
+    const response = await fetch(await createLink(await startServer()), { method: "POST" });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
   });
 
   test("needs its caller's own token if the deployment says so", async () => {
-    const url = await linkIn(await startServer({ links: "bearer" }));
+    const url = await createLink(await startServer({ links: "bearer" }));
     expect((await download(url)).status).toBe(401);
     expect((await download(url, { authorization: "Bearer token of bob" })).status).toBe(404);
     expect(stub.requests).toEqual([]);
@@ -246,7 +250,7 @@ describe("a link", () => {
     [503, 502],
   ])("maps a %i of the API to %i", async (status, mapped) => {
     stub.respond(() => answer(status));
-    const response = await download(await linkIn(await startServer()));
+    const response = await download(await createLink(await startServer()));
     expect([response.status, response.headers.get("content-type")]).toEqual([
       mapped,
       expect.stringContaining("text/plain"),
@@ -254,14 +258,14 @@ describe("a link", () => {
   });
 
   test.each([
-    ["with a length", cutShort(200, body, 1_000)],
+    ["with a length", answerTruncated(200, body, 1_000)],
     ["without a length", brokenStream],
   ])("whose body %s breaks off at the API breaks off for its reader, too", async (_what, step) => {
     const fileServer = await startServer();
     stub.expect(step);
-    const response = await download(await linkIn(fileServer));
+    const response = await download(await createLink(fileServer));
     expect(response.status).toBe(200);
-    expect(await bodyOf(response)).toBeUndefined();
+    expect(await readBody(response)).toBeUndefined();
     await expect.poll(() => fileServer.ended).toMatchObject([{ status: 200, isWhole: false }]);
   });
 
@@ -269,7 +273,7 @@ describe("a link", () => {
     const fileServer = await startServer();
     stub.expect(brokenStream);
     const socket = connect(Number(new URL(fileServer.url).port), "127.0.0.1");
-    socket.resume().write(`GET ${new URL(await linkIn(fileServer)).pathname} HTTP/1.0\r\nHost: x\r\n\r\n`);
+    socket.resume().write(`GET ${new URL(await createLink(fileServer)).pathname} HTTP/1.0\r\nHost: x\r\n\r\n`);
     // An ordinary end would look like the end of the file.
     const [error] = await once(socket, "error");
     expect(error).toMatchObject({ code: "ECONNRESET" });
@@ -277,21 +281,21 @@ describe("a link", () => {
 
   test("uses a slot while it is read, and slots are limited", async () => {
     const fileServer = await startServer({ limits: { all: 3, team: 2 } });
-    const url = await linkIn(fileServer);
+    const url = await createLink(fileServer);
     stub.respond(() => flood(200, Buffer.alloc(65_536, "x"), 20_000_000, { "content-length": "20000000" }));
     const running = await Promise.all([download(url), download(url)]);
     const refused = await download(url);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
-    for (const response of running) expect((await bodyOf(response))?.length).toBe(20_000_000);
+    for (const response of running) expect((await readBody(response))?.length).toBe(20_000_000);
     await expect.poll(() => fileServer.ended.filter(({ isComplete }) => isComplete).length).toBe(2);
-    expect((await bodyOf(await download(url)))?.length).toBe(20_000_000);
+    expect((await readBody(await download(url)))?.length).toBe(20_000_000);
   });
 
   test("is in no line of the log", async () => {
     const fileServer = await startServer();
-    const ticket = await ticketIn(fileServer);
+    const ticket = await createTicket(fileServer);
     stub.expect(answer(200, body));
-    await bodyOf(await download(`${fileServer.url}/downloads/${ticket}`));
+    await readBody(await download(`${fileServer.url}/downloads/${ticket}`));
     await download(`${fileServer.url}/downloads/${ticket}x`);
     await expect.poll(() => fileServer.logged.length).toBeGreaterThanOrEqual(2);
     for (const line of fileServer.logged)
@@ -305,7 +309,7 @@ describe("rows", () => {
     const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" };
     // A caller in no team has the geography.
     const fileServer = await fileServerForTest({ teams: { "": env } });
-    const client = await clientOf(fileServer, "");
+    const client = await connectClient(fileServer, "");
     const state = await client.callTool("list_districts", { state: "GA", saveAs: "goa.csv" });
     const goa = LinkResult.parse(state.structured);
     expect(goa).not.toHaveProperty("path");
@@ -313,7 +317,7 @@ describe("rows", () => {
     const csv = await (await download(goa.url)).text();
     expect(goa).toMatchObject({ fileName: "goa.csv", rows: csv.split("\r\n").length - 2, sha256: sha256(csv) });
     const resource = { uri: goa.url, mimeType: "text/csv; charset=utf-8", text: csv };
-    expect(blocksOf(state.raw)[1]).toEqual({ type: "resource", resource });
+    expect(contentBlocks(state.raw)[1]).toEqual({ type: "resource", resource });
 
     const question = { level: "district", by: "mandalCount", waitSeconds: 45, saveAs: "all.csv" };
     const country = await client.callTool("rank_divisions", question);
@@ -332,14 +336,14 @@ describe("rows", () => {
     const service = await serviceForTest();
     const { workspaceId } = service.emulator;
     const fileServer = await fileServerForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
-    const client = await clientOf(fileServer);
+    const client = await connectClient(fileServer);
     const listed = await client.callTool("list_jobs", { workspaceId, saveAs: "jobs.csv" });
     const { url, rows } = LinkResult.extend({ rows: z.int() }).parse(listed.structured);
     expect(listed.structured).not.toHaveProperty("sha256");
-    const idsIn = async () => (await (await download(url)).text()).trim().split("\r\n").slice(1);
-    expect(await idsIn()).toHaveLength(rows);
+    const downloadIds = async () => (await (await download(url)).text()).trim().split("\r\n").slice(1);
+    expect(await downloadIds()).toHaveLength(rows);
     const job = await submitJob(service, FILE.succeeds);
-    const now = await idsIn();
+    const now = await downloadIds();
     expect(now).toHaveLength(rows + 1);
     expect(now.join("\n")).toContain(job.id);
   });
@@ -347,7 +351,7 @@ describe("rows", () => {
   test("of a call too long for a link are refused, and it is said what to do", async () => {
     const emulator = await emulatorForTest({ requestsPerPeer: 600 });
     const fileServer = await fileServerForTest({ teams: { "": emulatorEnv(emulator) } });
-    const client = await clientOf(fileServer, "");
+    const client = await connectClient(fileServer, "");
     const states = Array.from({ length: 60 }, () => "Goa".padEnd(80, " "));
     const question = { level: "state", by: "name", states, saveAs: "goa.csv" };
     const { isError, error } = await client.callTool("rank_divisions", question);

@@ -1,50 +1,51 @@
 // The checks of every request to a public address (Host, Origin, proxies), the documents, and the headers of every response.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { ACCEPT, bytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
-import { deploymentForTest, TEAM } from "./bench.ts";
+import { ACCEPT, exchangeBytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
+import { deploymentForTest, TEAM } from "./in-process-deployment.ts";
 
 const PUBLIC = "https://mic.example.org";
 const HOST = { host: "mic.example.org" };
 const APP = "https://app.example.org";
 
-const deployment = () => deploymentForTest({ publicOrigin: PUBLIC, allowedOrigins: [APP] });
+const deploy = () => deploymentForTest({ publicOrigin: PUBLIC, allowedOrigins: [APP] });
 
 /** The response to a request in bare bytes, with only these headers. */
-const raw = (url: string, path: string, headers: readonly string[], method = "GET") =>
-  bytes(url, [[`${method} ${path} HTTP/1.1`, ...headers, "connection: close", "", ""].join("\r\n")]);
-const statusOf = async (...request: Parameters<typeof raw>) => Number((await raw(...request)).split(" ")[1]);
+const rawResponse = (url: string, path: string, headers: readonly string[], method = "GET") =>
+  exchangeBytes(url, [[`${method} ${path} HTTP/1.1`, ...headers, "connection: close", "", ""].join("\r\n")]);
+const statusOf = async (...request: Parameters<typeof rawResponse>) =>
+  Number((await rawResponse(...request)).split(" ")[1]);
 
 test("the Host header must name the deployment, except for probes", async () => {
-  const { url } = await deployment();
-  const at = (host: string) => statusOf(url, "/mcp", [`host: ${host}`]);
+  const { url } = await deploy();
+  const statusForHost = (host: string) => statusOf(url, "/mcp", [`host: ${host}`]);
   for (const host of ["mic.example.org", "MIC.example.org", "mic.example.org:443"])
-    expect(await at(host), host).toBe(401);
+    expect(await statusForHost(host), host).toBe(401);
   for (const host of [
     ...["127.0.0.1", "localhost", "evil.example", "mic.example.org:80", ""],
     ...["mic.example.org.evil.example", "mic.example.org@evil.example", "evil.example/mic.example.org"],
     "mic.example.org, evil.example",
   ])
-    expect(await at(host), host).toBe(403);
+    expect(await statusForHost(host), host).toBe(403);
   for (const path of ["/healthz", "/readyz"])
     expect(await statusOf(url, path, ["host: 10.0.0.7:8931", "origin: https://evil.example"])).toBe(200);
 });
 
 describe("Origin", () => {
   test("of another page is refused, for documents and a preflight too", async () => {
-    const { url } = await deployment();
+    const { url } = await deploy();
     for (const origin of ["https://evil.example", "null", `${APP}.evil.example`, PUBLIC, ""]) {
       const headers = ["host: mic.example.org", `origin: ${origin}`];
       for (const path of ["/mcp", "/.well-known/oauth-protected-resource"])
         expect(await statusOf(url, path, headers), origin).toBe(403);
-      const preflight = await raw(url, "/mcp", ["access-control-request-method: POST", ...headers], "OPTIONS");
+      const preflight = await rawResponse(url, "/mcp", ["access-control-request-method: POST", ...headers], "OPTIONS");
       expect(preflight).toMatch(/^HTTP\/1\.1 403 /);
       expect(preflight).not.toMatch(/access-control-allow-origin/i);
     }
   });
 
   test("of an allowed page may send what clients send, and read what they need; never with the browser's credentials", async () => {
-    const { url } = await deployment();
+    const { url } = await deploy();
     const page = { ...HOST, origin: APP };
     const preflightHeaders = { ...page, "access-control-request-method": "POST" };
     const preflight = await send(url, { method: "OPTIONS", headers: preflightHeaders }).answer;
@@ -71,8 +72,13 @@ describe("behind a balancer", () => {
   test("a request is refused if its client used plain http", async () => {
     const isTrustedProxy = (address: string) => address === "127.0.0.1";
     const { url } = await deploymentForTest({ publicOrigin: PUBLIC, isTrustedProxy });
-    const at = (proto: string) => statusOf(url, "/mcp", ["host: mic.example.org", `x-forwarded-proto: ${proto}`]);
-    expect([await at("http"), await at("http, https"), await at("https")]).toEqual([403, 401, 401]);
+    const statusForProtocol = (proto: string) =>
+      statusOf(url, "/mcp", ["host: mic.example.org", `x-forwarded-proto: ${proto}`]);
+    expect([
+      await statusForProtocol("http"),
+      await statusForProtocol("http, https"),
+      await statusForProtocol("https"),
+    ]).toEqual([403, 401, 401]);
   });
 
   const BALANCERS = ["127.0.0.1", "10.0.0.1"];
@@ -83,8 +89,8 @@ describe("behind a balancer", () => {
     ["the last balancer's before an entry that is no address", "203.0.113.9, nobody, 10.0.0.1", BALANCERS, "10.0.0.1"],
     ["the peer's if the peer is not a balancer", "203.0.113.9", ["10.0.0.1"], "127.0.0.1"],
   ])("the logged address of a refused token is %s", async (_what, forwarded, balancers, address) => {
-    const lines: object[] = [];
-    const write = (facts: object) => void lines.push(facts);
+    const logEntries: object[] = [];
+    const write = (facts: object) => void logEntries.push(facts);
     const { url } = await deploymentForTest({
       publicOrigin: PUBLIC,
       isTrustedProxy: (each) => balancers.includes(each),
@@ -92,7 +98,7 @@ describe("behind a balancer", () => {
     });
     const headers = ["host: mic.example.org", `x-forwarded-for: ${forwarded}`, "authorization: Bearer bad"];
     expect(await statusOf(url, "/mcp", headers)).toBe(401);
-    expect(lines).toContainEqual(expect.objectContaining({ address }));
+    expect(logEntries).toContainEqual(expect.objectContaining({ address }));
   });
 });
 
@@ -103,7 +109,7 @@ describe("documents", () => {
   };
 
   test("describe each resource and its identity provider, and pass on the provider's own metadata", async () => {
-    const { url, provider } = await deployment();
+    const { url, provider } = await deploy();
     const ofResource = "/.well-known/oauth-protected-resource";
     for (const [path, resource] of [
       [ofResource, "/mcp"],
@@ -129,15 +135,22 @@ describe("documents", () => {
   });
 
   test("are nowhere else, and do not depend on which teams exist", async () => {
-    const { url } = await deployment();
-    const NOWHERE = ["/", "/mcp/", "/mcp/Red", "/mcp/red/more", "/.well-known/openid-configuration", "/downloads/x"];
-    for (const path of NOWHERE) expect((await read(url, path)).status, path).toBe(404);
+    const { url } = await deploy();
+    const UNKNOWN_PATHS = [
+      "/",
+      "/mcp/",
+      "/mcp/Red",
+      "/mcp/red/more",
+      "/.well-known/openid-configuration",
+      "/downloads/x",
+    ];
+    for (const path of UNKNOWN_PATHS) expect((await read(url, path)).status, path).toBe(404);
     for (const path of [`/mcp/${TEAM}`, "/mcp/nobody"]) expect((await read(url, path)).status, path).toBe(401);
   });
 });
 
 test("every response tells a browser what it must not do with it", async () => {
-  const { url } = await deployment();
+  const { url } = await deploy();
   const responses = [
     get(new URL("/healthz", url).href),
     get(new URL("/.well-known/oauth-protected-resource", url).href, HOST),

@@ -6,11 +6,11 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createEncryption, DecryptionError, type Purpose, readSecretKeys } from "../../src/teams/encryption.ts";
 
-const line = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
-const A = line("a");
-const B = line("b");
-const encryption = createEncryption(readSecretKeys(A));
-const rotated = createEncryption(readSecretKeys(`# the new one first\n\n${B}\n${A}\n`));
+const createKeyLine = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
+const KEY_A = createKeyLine("a");
+const KEY_B = createKeyLine("b");
+const encryption = createEncryption(readSecretKeys(KEY_A));
+const rotated = createEncryption(readSecretKeys(`# the new one first\n\n${KEY_B}\n${KEY_A}\n`));
 const Value = z.strictObject({ of: z.string() });
 const PURPOSES: readonly Purpose[] = ["question", "task", "download"];
 
@@ -19,15 +19,17 @@ describe("keys", () => {
     ["", "there is no key"],
     ["# nothing", "there is no key"],
     ["a short", "line 1 is not an id and the base64 of 32 bytes (openssl rand -base64 32 makes one)"],
-    [`${A}\n${line("a")}`, "line 2 has the id of an earlier line"],
+    [`${KEY_A}\n${createKeyLine("a")}`, "line 2 has the id of an earlier line"],
   ])("%j is refused, and nothing of it is quoted", (text, reason) => {
     expect(() => readSecretKeys(text)).toThrow(new Error(reason));
   });
 
   test("each purpose has a key of its own", () => {
-    const keys = readSecretKeys(A);
-    const made = [...PURPOSES, "wire"].map((purpose) => Buffer.from(keys.derive("a", purpose) ?? []).toString("hex"));
-    expect(new Set(made).size).toBe(made.length);
+    const keys = readSecretKeys(KEY_A);
+    const derivedKeys = [...PURPOSES, "wire"].map((purpose) =>
+      Buffer.from(keys.derive("a", purpose) ?? []).toString("hex"),
+    );
+    expect(new Set(derivedKeys).size).toBe(derivedKeys.length);
     expect(keys.derive("b", "task")).toBeUndefined();
   });
 });
@@ -43,7 +45,7 @@ describe("a team's secret", () => {
   test("opens for no other team, under no other key, and not when altered", async () => {
     const token = await encryption.encryptSecret("alpha", "s3cret of alpha");
     await expect(encryption.decryptSecret("beta", token)).rejects.toThrow('it was encrypted for the team "alpha"');
-    await expect(createEncryption(readSecretKeys(B)).decryptSecret("alpha", token)).rejects.toThrow(
+    await expect(createEncryption(readSecretKeys(KEY_B)).decryptSecret("alpha", token)).rejects.toThrow(
       'it was encrypted with the key "a", which MIC_SECRET_KEYS does not have',
     );
     const at = token.length - 30;
@@ -63,20 +65,22 @@ describe("what clients keep", () => {
         purpose,
         caller,
         fc.string(),
-        async (forPurpose, forCaller, by, otherCaller, of) => {
-          const token = await encryption.encrypt(forPurpose, forCaller, { of }, 60);
-          const isSame = forPurpose === by && forCaller === otherCaller;
-          expect(await rotated.decrypt(by, otherCaller, token, Value)).toEqual(isSame ? { of } : undefined);
+        async (forPurpose, forCaller, otherPurpose, otherCaller, value) => {
+          const token = await encryption.encrypt(forPurpose, forCaller, { of: value }, 60);
+          const isSame = forPurpose === otherPurpose && forCaller === otherCaller;
+          expect(await rotated.decrypt(otherPurpose, otherCaller, token, Value)).toEqual(
+            isSame ? { of: value } : undefined,
+          );
         },
       ),
     );
   });
 
   test("is nothing when it is too old, altered, another shape or no seal at all", async () => {
-    const brief = await encryption.encrypt("task", "one", { of: "x" }, 1);
-    expect(await encryption.decrypt("task", "one", brief, Value)).toEqual({ of: "x" });
+    const shortLived = await encryption.encrypt("task", "one", { of: "x" }, 1);
+    expect(await encryption.decrypt("task", "one", shortLived, Value)).toEqual({ of: "x" });
     await sleep(2_100);
-    expect(await encryption.decrypt("task", "one", brief, Value)).toBeUndefined();
+    expect(await encryption.decrypt("task", "one", shortLived, Value)).toBeUndefined();
     const token = await encryption.encrypt("task", "one", { other: 1 }, 60);
     for (const text of [token, `${token}A`, "", "a.b.c.d.e", "x".repeat(20_000)])
       expect(await encryption.decrypt("task", "one", text, Value)).toBeUndefined();

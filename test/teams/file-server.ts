@@ -10,10 +10,10 @@ import type { CallerClaims } from "../../src/teams/tenancy/runtimes.ts";
 import { LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
 import { errorResponse } from "../../src/transports/http/responses.ts";
 import { tools } from "../../tools/index.ts";
-import { composed } from "../support/composed.ts";
-import { urlOf } from "./deployment.ts";
+import { composeForTest } from "../support/compose.ts";
+import { serveRuntime } from "./deployment.ts";
 
-export const newKeys = (): string => `first ${randomBytes(32).toString("base64")}`;
+export const createKeys = (): string => `first ${randomBytes(32).toString("base64")}`;
 
 /** That all callers of the tests call with. */
 export const CLIENT = "agent";
@@ -27,7 +27,7 @@ export interface FileServerOptions extends Partial<Pick<DownloadOptions, "links"
   readonly inlineBytes?: number;
 }
 
-const callerNamed = (id: string): CallerClaims => ({
+const createCandidate = (id: string): CallerClaims => ({
   id,
   issuer: "https://login.example.org",
   subject: id,
@@ -35,7 +35,7 @@ const callerNamed = (id: string): CallerClaims => ({
 });
 
 /** Bearer tokens of the tests are `token of <caller>`. */
-const callerIn = (authorization = ""): string | undefined => /^Bearer token of (.+)$/.exec(authorization)?.[1];
+const callerFromToken = (authorization = ""): string | undefined => /^Bearer token of (.+)$/.exec(authorization)?.[1];
 
 export async function startFileServer({
   teams,
@@ -46,22 +46,22 @@ export async function startFileServer({
   limits,
 }: FileServerOptions) {
   const encryption = createEncryption(readSecretKeys(keys));
-  const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composed(env)] as const));
-  const ended: FinishedDownload[] = [];
+  const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composeForTest(env)] as const));
+  const endedDownloads: FinishedDownload[] = [];
   const logged: string[] = [];
   const write = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
   const log = { debug: write, info: write, warn: write, error: write };
 
-  let isCutOff = false;
+  let isDatabaseDown = false;
 
   async function runtimeOf({ id: caller, issuer, subject }: CallerClaims, team?: string): Promise<Runtime | undefined> {
-    if (isCutOff) throw new Error("the database cannot be reached");
+    if (isDatabaseDown) throw new Error("the database cannot be reached");
     const runtime = compositions.get(team ?? "")?.runtime;
     if (!runtime) return undefined;
     const { service } = runtime.ports;
     const holder = { issuer, subject, groups: [] };
-    const maker = { encryption, publicUrl: url, seconds, caller, holder, team, client: CLIENT, now: Date.now };
-    const ports = { ...runtime.ports, files: createLinkedFiles({ ...maker, service, inlineBytes }) };
+    const linkOptions = { encryption, publicUrl: url, seconds, caller, holder, team, client: CLIENT, now: Date.now };
+    const ports = { ...runtime.ports, files: createLinkedFiles({ ...linkOptions, service, inlineBytes }) };
     return { ...runtime, ports, tools: tools.map((tool) => tool.create(ports)) };
   }
 
@@ -71,17 +71,17 @@ export async function startFileServer({
     runtimeOf,
     links,
     log,
-    onFinished: (download) => ended.push(download),
+    onFinished: (download) => endedDownloads.push(download),
     ...(limits && { limits }),
   });
   const server = await startServer(
     {
       async serve(exchange) {
-        const id = callerIn(exchange.request.headers.authorization);
-        const callerOf = async () => (id === undefined ? errorResponse(401, "Who calls?") : callerNamed(id));
-        const served = await serve(exchange, callerOf);
-        if (served instanceof Response) return served;
-        return served ? undefined : errorResponse(404, "Nothing.");
+        const id = callerFromToken(exchange.request.headers.authorization);
+        const resolveCaller = async () => (id === undefined ? errorResponse(401, "Who calls?") : createCandidate(id));
+        const response = await serve(exchange, resolveCaller);
+        if (response instanceof Response) return response;
+        return response ? undefined : errorResponse(404, "Nothing.");
       },
       endStreams: async () => undefined,
       close: async () => undefined,
@@ -99,20 +99,20 @@ export async function startFileServer({
   return {
     url,
     encryption,
-    ended,
+    ended: endedDownloads,
     /** Every line of the log. */
     logged,
     /** Removes a team, as `teams remove` does. */
     remove: (team: string) => compositions.delete(team),
     /** From now on the database cannot be reached. */
-    cutOff(): void {
-      isCutOff = true;
+    disconnectDatabase(): void {
+      isDatabaseDown = true;
     },
     /** The URL at which this caller is served over MCP. */
     async mcpUrl(caller: string, team?: string): Promise<string> {
-      const runtime = await runtimeOf(callerNamed(caller), team);
+      const runtime = await runtimeOf(createCandidate(caller), team);
       if (!runtime) throw new Error(`no team ${team}`);
-      return await urlOf(runtime);
+      return await serveRuntime(runtime);
     },
   };
 }
@@ -128,7 +128,7 @@ interface AssetTicket {
 }
 
 /** The ticket of an asset's link, made by whoever has the keys. */
-export const assetTicket = (
+export const createAssetTicket = (
   encryption: Encryption,
   { caller, team, assetId, holder, seconds = 600 }: AssetTicket,
 ): Promise<string> =>

@@ -1,16 +1,16 @@
 // A client's program that nobody here has written signs in at a real provider and works: the MCP Inspector, as a new machine has it.
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { missing, programOf } from "../interop/packages.ts";
+import { missingReason, programOf } from "../interop/packages.ts";
 import { launch } from "../interop/run.ts";
 import { freePort } from "../support/free-port.ts";
-import { folderForTest } from "../support/home.ts";
-import { deploymentForTest } from "./bench.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { deploymentForTest } from "./in-process-deployment.ts";
 
-const why = missing("MCP Inspector");
-const skipped = why === undefined ? "" : ` (skipped: ${why})`;
+const skipReason = missingReason("MCP Inspector");
+const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
 
-describe.skipIf(why !== undefined)(`the MCP Inspector${skipped}`, () => {
+describe.skipIf(skipReason !== undefined)(`the MCP Inspector${skipped}`, () => {
   test.each(["legacy", "modern"])(
     "registers itself, signs in for all that there is, lists and calls (%s)",
     async (revision) => {
@@ -19,17 +19,17 @@ describe.skipIf(why !== undefined)(`the MCP Inspector${skipped}`, () => {
       const callback = `http://127.0.0.1:${await freePort()}/oauth/callback`;
 
       /** What it prints. Where it sends the person to the provider, he signs in. */
-      async function inspect(...what: readonly string[]): Promise<string> {
+      async function inspect(...inspectorArguments: readonly string[]): Promise<string> {
         const server = [url, "--protocol-era", revision, "--callback-url", callback, "--format", "json"];
         // Without a terminal it sends nobody to sign in unless it is told to open a browser; and here is none to open.
-        const child = launch(home, [...programOf("MCP Inspector"), "--cli", ...server, ...what], {
+        const child = launch(home, [...programOf("MCP Inspector"), "--cli", ...server, ...inspectorArguments], {
           MCP_AUTO_OPEN_ENABLED: "true",
           PATH: home,
         });
         onTestFinished(() => void child.kill("SIGKILL"));
         let stderr = "";
         let stdout = "";
-        let isAway = false;
+        let isSigningIn = false;
         child.stdin.end();
         child.stdout.setEncoding("utf8").on("data", (text: string) => {
           stdout += text;
@@ -38,12 +38,12 @@ describe.skipIf(why !== undefined)(`the MCP Inspector${skipped}`, () => {
           child.once("close", () => resolve());
           child.stderr.setEncoding("utf8").on("data", (text: string) => {
             stderr += text;
-            const [page] = new RegExp(`${provider.issuer}/auth\\?\\S+(?=\\s)`).exec(stderr) ?? [];
-            if (page === undefined || isAway) return;
-            isAway = true;
+            const [signInUrl] = new RegExp(`${provider.issuer}/auth\\?\\S+(?=\\s)`).exec(stderr) ?? [];
+            if (signInUrl === undefined || isSigningIn) return;
+            isSigningIn = true;
             provider
-              .browse(new URL(page))
-              .then((back) => fetch(back))
+              .browse(new URL(signInUrl))
+              .then((callbackUrl) => fetch(callbackUrl))
               .then(() => resolve(), reject);
           });
         });

@@ -5,10 +5,10 @@ import { callerId } from "../../src/teams/caller.ts";
 import { createModernClient } from "../mcp/http/raw-client.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { AGENT, DEPLOYMENT } from "../support/identity-provider.ts";
-import { deploymentForTest } from "./bench.ts";
+import { deploymentForTest } from "./in-process-deployment.ts";
 
 /** An identity provider whose introspection gives this answer for every token. Returns its issuer. */
-async function providerThatAnswers(answer: Readonly<Record<string, unknown>>): Promise<string> {
+async function startIntrospectionProvider(answer: Readonly<Record<string, unknown>>): Promise<string> {
   const server = createServer((request, response) => {
     const issuer = `http://${request.headers.host}`;
     const metadata = {
@@ -26,11 +26,11 @@ async function providerThatAnswers(answer: Readonly<Record<string, unknown>>): P
 }
 
 const introspectionOptions = { tokens: "introspection", client: DEPLOYMENT } as const;
-const ofAgent = { client_id: AGENT.id, scope: "mic:read mic:act" };
+const agentClaims = { client_id: AGENT.id, scope: "mic:read mic:act" };
 
 /** Who calls with a token for which introspection answers so; or the status and the body of the refusal. */
-async function callerBy(answer: Readonly<Record<string, unknown>>) {
-  const issuer = await providerThatAnswers({ aud: "the-audience", ...ofAgent, ...answer });
+async function introspectedCaller(answer: Readonly<Record<string, unknown>>) {
+  const issuer = await startIntrospectionProvider({ aud: "the-audience", ...agentClaims, ...answer });
   const { url, calls } = await deploymentForTest({
     tokens: { ...introspectionOptions, issuer },
     audience: "the-audience",
@@ -50,7 +50,7 @@ describe("the subject of an introspected token is", () => {
     ["client_id if no user is named", {}, "client:agent"],
     ["client_id if sub and username are null", { sub: null, username: null }, "client:agent"],
   ])("%s", async (_what, answer, subject) => {
-    const { issuer, ...caller } = await callerBy(answer);
+    const { issuer, ...caller } = await introspectedCaller(answer);
     expect(caller).toMatchObject({ status: 200, subject, id: callerId(issuer, subject), clientId: AGENT.id });
   });
 
@@ -61,7 +61,7 @@ describe("the subject of an introspected token is", () => {
     ["has a sub that looks like a username's subject", { sub: "username:anna" }, "this server reserves"],
     ["has a sub that looks like a client's subject", { sub: "client:agent" }, "this server reserves"],
   ])("not known if the answer %s: 401 with the reason", async (_what, answer, reason) => {
-    const { status, body, subject } = await callerBy(answer);
+    const { status, body, subject } = await introspectedCaller(answer);
     expect({ status, subject }).toEqual({ status: 401, subject: undefined });
     expect(body).toContain(reason);
   });

@@ -7,21 +7,21 @@ import { isJsonObject } from "../../src/contract/json.ts";
 import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { serveOnHttp } from "../../src/transports/http/serve.ts";
 import { Service } from "../emulator/service.ts";
-import { FILE, retryableJob } from "../emulator/work.ts";
-import { jobArguments } from "../mcp/tasks/bench.ts";
-import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { createRetryableJob, FILE } from "../emulator/work.ts";
+import { jobArguments } from "../mcp/tasks/fixtures.ts";
+import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
 import { readResult } from "../support/results.ts";
-import { runs } from "../support/thorough.ts";
-import { addTeam, callerNamed, instanceForTest, keyLine, runtimeAt, urlOf } from "./deployment.ts";
+import { runCount } from "../support/thorough.ts";
+import { addTeam, createCaller, createKeyLine, instanceForTest, resolveRuntime, serveRuntime } from "./deployment.ts";
 import { sendRequest } from "./send-request.ts";
 import { describeWithPostgres } from "./services.ts";
 
-const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runs(100, 1_000));
+const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runCount(100, 1_000));
 /** That one caller makes, on the average. */
-const TRIES = 4;
+const ATTEMPTS_PER_CALLER = 4;
 const TEST_OPTIONS = { timeout: 60_000 + PAIRS * 300 };
-const MARK = "only-ann-knows-this";
+const MARKER = "only-ann-knows-this";
 const KEYS = ["ann-input-key-0001", "ann-job-key-0001", "ann-retry-key-0001"] as const;
 
 const RequestLog = z.array(z.object({ clientId: z.string().optional(), idempotencyKey: z.string().optional() }));
@@ -29,19 +29,19 @@ const PendingResult = z.looseObject({ taskId: z.string().optional(), requestStat
 
 describeWithPostgres("isolation", (postgres) => {
   /** Ann has worked; bob is of her team, cid of another. */
-  async function scene() {
-    const clock = manualClock();
+  async function setUp() {
+    const clock = createManualClock();
     const emulator = await emulatorForTest({ clients: 2, clock, maxRequestRecords: 100_000 });
     const [red, blue] = emulator.clients;
     if (!red || !blue) throw new Error("two clients were asked for");
-    const place = { url: await postgres().database(), keys: keyLine("one"), emulator };
+    const place = { url: await postgres().createDatabase(), keys: createKeyLine("one"), emulator };
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
     await addTeam(place, { name: "blue", client: 1, claim: "blues" });
     const instance = await instanceForTest(place);
-    const runtimeFor = (name: string, claim: string) => runtimeAt(instance, callerNamed(name, [claim]));
+    const runtimeFor = (name: string, claim: string) => resolveRuntime(instance, createCaller(name, [claim]));
     async function startCaller(name: string, claim: string) {
       const runtime = await runtimeFor(name, claim);
-      return { runtime, url: await urlOf(runtime) };
+      return { runtime, url: await serveRuntime(runtime) };
     }
     const [ann, bob, cid] = [
       await startCaller("ann", "reds"),
@@ -50,31 +50,35 @@ describeWithPostgres("isolation", (postgres) => {
     ];
 
     const service = new Service(emulator, clock);
-    const failed = await retryableJob(service);
+    const failed = await createRetryableJob(service);
     const job = await jobArguments(service, FILE.succeeds);
-    const input = { inputKind: "M4_FILE", referenceId: red.fileIds[1], alias: MARK, idempotencyKey: KEYS[0] };
+    const input = { inputKind: "M4_FILE", referenceId: red.fileIds[1], alias: MARKER, idempotencyKey: KEYS[0] };
     const call = (name: string, args: object) => sendRequest(ann.url, "tools/call", { name, arguments: args });
-    const submitted = { ...job, clientReference: MARK, idempotencyKey: KEYS[1] };
-    const begun = await call("submit_job", submitted);
-    const { taskId = "" } = PendingResult.parse(begun.result);
-    const answers = [await call("register_input", input), begun, await sendRequest(ann.url, "tasks/get", { taskId })];
+    const submitted = { ...job, clientReference: MARKER, idempotencyKey: KEYS[1] };
+    const submission = await call("submit_job", submitted);
+    const { taskId = "" } = PendingResult.parse(submission.result);
+    const answers = [
+      await call("register_input", input),
+      submission,
+      await sendRequest(ann.url, "tasks/get", { taskId }),
+    ];
     answers.push(await call("list_jobs", { limit: 1 }));
     const jobId = /"id":"([^"]+)"/.exec(JSON.stringify(answers.at(-1)?.result?.["structuredContent"]))?.[1] ?? "";
-    const cancel = { name: "cancel_job", arguments: { jobId, reason: MARK } };
+    const cancel = { name: "cancel_job", arguments: { jobId, reason: MARKER } };
     const cancelAnswer = await sendRequest(ann.url, "tools/call", cancel);
     const { requestState = "" } = PendingResult.parse(cancelAnswer.result);
-    const linked = JSON.stringify(await call("download_asset", { assetId: red.assetIds[0] }));
-    const again = { jobId: failed.id, retryMode: "SAFE_RESUME", reason: MARK, idempotencyKey: KEYS[2] };
+    const downloadResult = JSON.stringify(await call("download_asset", { assetId: red.assetIds[0] }));
+    const again = { jobId: failed.id, retryMode: "SAFE_RESUME", reason: MARKER, idempotencyKey: KEYS[2] };
     const retried = await call("retry_job", again);
     expect(readResult(retried.result)).toMatchObject({ isError: false });
     answers.push(retried, await call("list_actions", {}));
-    const all = JSON.stringify(answers) + linked;
-    const found = (pattern: RegExp): string[] => [...new Set(all.match(pattern) ?? [])];
-    const links = found(/https:\/\/[^"\\\s]*\/downloads\/[\w.-]+/g);
-    const annValues = [...KEYS, MARK, taskId, requestState, ...links, ...found(/mic-[0-9a-f-]{20,}/g)];
-    const teams = [
+    const all = JSON.stringify(answers) + downloadResult;
+    const findAll = (pattern: RegExp): string[] => [...new Set(all.match(pattern) ?? [])];
+    const links = findAll(/https:\/\/[^"\\\s]*\/downloads\/[\w.-]+/g);
+    const annValues = [...KEYS, MARKER, taskId, requestState, ...links, ...findAll(/mic-[0-9a-f-]{20,}/g)];
+    const teamValues = [
       jobId,
-      ...found(/mic(?:job|input|op|batch)\w*_[0-9a-f]{8,}/g),
+      ...findAll(/mic(?:job|input|op|batch)\w*_[0-9a-f]{8,}/g),
       red.workspaceId,
       ...red.inputIds.slice(0, 3),
       ...red.fileIds.slice(0, 3),
@@ -85,7 +89,7 @@ describeWithPostgres("isolation", (postgres) => {
     expect(links).toHaveLength(1);
     const requests = async () =>
       RequestLog.parse(await (await fetch(`${emulator.baseUrl}/__emulator/requests`)).json());
-    const ofTeam = async () => (await requests()).filter(({ clientId }) => clientId === red.clientId);
+    const teamRequests = async () => (await requests()).filter(({ clientId }) => clientId === red.clientId);
     return {
       runtimeFor,
       ann,
@@ -97,28 +101,28 @@ describeWithPostgres("isolation", (postgres) => {
       requestState,
       submitted,
       hers: annValues,
-      teams,
+      teams: teamValues,
       red,
       blue,
       requests,
-      ofTeam,
+      ofTeam: teamRequests,
     };
   }
-  type Scene = Awaited<ReturnType<typeof scene>>;
+  type Setup = Awaited<ReturnType<typeof setUp>>;
 
   /** Arguments as a schema has them, of these names and little else. */
-  function argumentsOf(schema: JsonSchema, names: readonly string[]): fc.Arbitrary<unknown> {
+  function arbitraryArguments(schema: JsonSchema, names: readonly string[]): fc.Arbitrary<unknown> {
     const { type, enum: enumValues, properties = {}, required = [], items } = schema;
     if (Array.isArray(enumValues)) return fc.constantFrom(...enumValues);
     if (type === "integer" || type === "number") return fc.constantFrom(0, 1, 2);
     if (type === "boolean") return fc.boolean();
     if (type === "array")
       return isJsonObject(items)
-        ? fc.array(argumentsOf({ ...items }, names), { minLength: 1, maxLength: 2 })
+        ? fc.array(arbitraryArguments({ ...items }, names), { minLength: 1, maxLength: 2 })
         : fc.constant([]);
     if (type !== "object" || !isJsonObject(properties)) return fc.constantFrom(...names);
     const parts = Object.entries(properties).flatMap(([name, part]): [string, fc.Arbitrary<unknown>][] =>
-      name === "waitSeconds" || !isJsonObject(part) ? [] : [[name, argumentsOf({ ...part }, names)]],
+      name === "waitSeconds" || !isJsonObject(part) ? [] : [[name, arbitraryArguments({ ...part }, names)]],
     );
     const needed = Array.isArray(required) ? required.filter((name) => parts.some(([each]) => each === name)) : [];
     return fc.record(Object.fromEntries(parts), { requiredKeys: needed });
@@ -130,7 +134,7 @@ describeWithPostgres("isolation", (postgres) => {
   }
 
   /** Every way in which somebody else's names can be said. */
-  function attempts({ bob: { runtime }, hers: annValues, teams, requestState }: Scene): fc.Arbitrary<Attempt> {
+  function arbitraryAttempt({ bob: { runtime }, hers: annValues, teams, requestState }: Setup): fc.Arbitrary<Attempt> {
     const names = [...annValues, ...teams];
     const calls = runtime.tools
       .filter(({ toolset }) => toolset === "jobs")
@@ -140,7 +144,7 @@ describeWithPostgres("isolation", (postgres) => {
           params: fc.record(
             {
               name: fc.constant(tool.name),
-              arguments: argumentsOf(tool.inputSchema(), names),
+              arguments: arbitraryArguments(tool.inputSchema(), names),
               requestState: fc.constant(requestState),
               inputResponses: fc.constant({ confirm: { action: "accept", content: {} } }),
             },
@@ -180,50 +184,56 @@ describeWithPostgres("isolation", (postgres) => {
    * A new caller with this claim makes these attempts, one after the other. What he has said himself, now or before, may come back to
    * him: of an action, for one, that he has made under a key like hers.
    */
-  async function leaks({ runtimeFor }: Scene, claim: string, tries: readonly Attempt[], secrets: readonly string[]) {
+  async function findLeaks(
+    { runtimeFor }: Setup,
+    claim: string,
+    sequence: readonly Attempt[],
+    secrets: readonly string[],
+  ) {
     const { url, drain } = await serveOnHttp(await runtimeFor(`caller-${++callers}`, claim), "127.0.0.1", 0);
     let sentParams = "";
-    const found: string[] = [];
-    for (const { method, params } of tries) {
+    const leaked: string[] = [];
+    for (const { method, params } of sequence) {
       sentParams += JSON.stringify(params);
       const answer = JSON.stringify(await sendRequest(url, method, params));
-      found.push(...secrets.filter((secret) => answer.includes(secret) && !sentParams.includes(secret)));
+      leaked.push(...secrets.filter((secret) => answer.includes(secret) && !sentParams.includes(secret)));
     }
     await drain(0, AbortSignal.abort());
-    return found;
+    return leaked;
   }
   let callers = 0;
-  const inTurn = (made: Scene) => fc.array(attempts(made), { minLength: 1, maxLength: 2 * TRIES });
-  const numRuns = Math.ceil(PAIRS / TRIES);
+  const attemptSequences = (setup: Setup) =>
+    fc.array(arbitraryAttempt(setup), { minLength: 1, maxLength: 2 * ATTEMPTS_PER_CALLER });
+  const numRuns = Math.ceil(PAIRS / ATTEMPTS_PER_CALLER);
 
   test(
     "of another team: no answer holds a name of hers or of her team, and nothing is asked with its token",
     TEST_OPTIONS,
     async () => {
-      const made = await scene();
-      const { hers: annValues, teams, ofTeam } = made;
-      const before = (await ofTeam()).length;
+      const made = await setUp();
+      const { hers: annValues, teams, ofTeam: teamRequests } = made;
+      const before = (await teamRequests()).length;
       await fc.assert(
-        fc.asyncProperty(inTurn(made), async (tries) => {
-          expect(await leaks(made, "blues", tries, [...annValues, ...teams])).toEqual([]);
+        fc.asyncProperty(attemptSequences(made), async (sequence) => {
+          expect(await findLeaks(made, "blues", sequence, [...annValues, ...teams])).toEqual([]);
         }),
         { numRuns },
       );
-      expect((await ofTeam()).length).toBe(before);
+      expect((await teamRequests()).length).toBe(before);
     },
   );
 
   test("of her own team: no answer holds a key, a task, a link or a word of hers", TEST_OPTIONS, async () => {
-    const made = await scene();
-    const { hers: annValues, requests } = made;
+    const setup = await setUp();
+    const { hers: annValues, requests } = setup;
     const keys = async () =>
       (await requests()).filter(({ idempotencyKey = "" }) => annValues.includes(idempotencyKey)).length;
     const before = await keys();
     // The team's jobs and inputs tell what they are called.
-    const secrets = annValues.filter((name) => name !== MARK);
+    const secrets = annValues.filter((name) => name !== MARKER);
     await fc.assert(
-      fc.asyncProperty(inTurn(made), async (tries) => {
-        expect(await leaks(made, "reds", tries, secrets)).toEqual([]);
+      fc.asyncProperty(attemptSequences(setup), async (sequence) => {
+        expect(await findLeaks(setup, "reds", sequence, secrets)).toEqual([]);
       }),
       { numRuns },
     );
@@ -231,28 +241,28 @@ describeWithPostgres("isolation", (postgres) => {
   });
 
   test("a key is its caller's: whoever says the same one makes an action of his own, and she still has hers", async () => {
-    const { ann, bob, submitted, red, requests } = await scene();
+    const { ann, bob, submitted, red, requests } = await setUp();
     const call = (url: string, args: object) => sendRequest(url, "tools/call", { name: "submit_job", arguments: args });
-    const alone = await call(bob.url, { idempotencyKey: KEYS[1] });
-    expect(JSON.stringify(alone)).not.toContain(MARK);
-    const sent = async () =>
+    const withoutArguments = await call(bob.url, { idempotencyKey: KEYS[1] });
+    expect(JSON.stringify(withoutArguments)).not.toContain(MARKER);
+    const keyedRequests = async () =>
       (await requests()).filter(
         ({ clientId, idempotencyKey }) => clientId === red.clientId && idempotencyKey !== undefined,
       );
-    const before = (await sent()).length;
+    const before = (await keyedRequests()).length;
     const other = await call(bob.url, submitted);
     expect(other.result).toMatchObject({ resultType: "task" });
-    const upstreamKeys = (await sent()).slice(before).map(({ idempotencyKey }) => idempotencyKey);
+    const upstreamKeys = (await keyedRequests()).slice(before).map(({ idempotencyKey }) => idempotencyKey);
     expect(upstreamKeys).toEqual([expect.stringMatching(/^mic-[0-9a-f]{32}$/)]);
     const again = await call(ann.url, submitted);
     expect(again.result).toMatchObject({ resultType: "task" });
-    expect((await sent()).length).toBe(before + 1);
-    const own = await sendRequest(bob.url, "tools/call", { name: "list_actions", arguments: {} });
-    expect(own.result).toMatchObject({ structuredContent: { actions: [{ idempotencyKey: KEYS[1] }] } });
+    expect((await keyedRequests()).length).toBe(before + 1);
+    const actionsOfBob = await sendRequest(bob.url, "tools/call", { name: "list_actions", arguments: {} });
+    expect(actionsOfBob.result).toMatchObject({ structuredContent: { actions: [{ idempotencyKey: KEYS[1] }] } });
   });
 
   test("her task and her question are nobody else's", async () => {
-    const { ann, bob, cid, taskId, cancel, requestState, jobId, requests } = await scene();
+    const { ann, bob, cid, taskId, cancel, requestState, jobId, requests } = await setUp();
     const before = (await requests()).length;
     for (const { url } of [bob, cid]) {
       for (const method of ["tasks/get", "tasks/cancel"])
@@ -271,7 +281,7 @@ describeWithPostgres("isolation", (postgres) => {
   });
 
   test("who listens is told of his own team's resources alone", async () => {
-    const { bob, cid, jobId } = await scene();
+    const { bob, cid, jobId } = await setUp();
     const uri = `mic://jobs/${jobId}`;
     const [sameTeamClient, otherTeamClient] = [
       await connectHttp("v2-modern", bob.url),

@@ -4,26 +4,26 @@ import type { Caller } from "../../src/teams/caller.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import {
   addTeam,
-  callerNamed,
-  clientAt,
+  connectCaller,
+  createCaller,
+  createKeyLine,
   ISSUER,
   instanceForTest,
-  keyLine,
+  openTeams,
   PUBLIC,
   type TestTeam,
-  teamsAt,
 } from "./deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
-const [ANN, BOB] = [callerNamed("ann", ["reds"]), callerNamed("bob")];
+const [ANN, BOB] = [createCaller("ann", ["reds"]), createCaller("bob")];
 const RED = { name: "red", client: 0, claim: "reds" };
 const BLUE = { name: "blue", client: 1, claim: "blues" };
 
 describeWithPostgres("membership", (postgres) => {
   /** An instance with these teams; `workspaces` are those of the emulator's clients. */
-  async function scene(clients: number, teams: readonly TestTeam[], more: Parameters<typeof instanceForTest>[1] = {}) {
+  async function setUp(clients: number, teams: readonly TestTeam[], more: Parameters<typeof instanceForTest>[1] = {}) {
     const emulator = await emulatorForTest({ clients });
-    const place = { url: await postgres().database(), keys: keyLine("one"), emulator };
+    const place = { url: await postgres().createDatabase(), keys: createKeyLine("one"), emulator };
     for (const team of teams) await addTeam(place, team);
     const instance = await instanceForTest(place, more);
     return {
@@ -31,10 +31,10 @@ describeWithPostgres("membership", (postgres) => {
       emulator,
       runtimeOf: instance.runtimeOf,
       workspaces: emulator.clients.map(({ workspaceId }) => workspaceId),
-      teams: () => teamsAt(place.url),
-      clientOf: (caller: Caller) => clientAt(instance, caller),
+      teams: () => openTeams(place.url),
+      clientOf: (caller: Caller) => connectCaller(instance, caller),
       /** The default workspace of a caller's jobs, or the error message. */
-      async workspaceOf(...[caller, team]: [Parameters<typeof instance.runtimeOf>[0], string?]): Promise<string> {
+      async resolveWorkspace(...[caller, team]: [Parameters<typeof instance.runtimeOf>[0], string?]): Promise<string> {
         const runtime = await instance.runtimeOf(caller, team);
         if (!runtime) return "no such path";
         return await runtime.workspaceId().then(
@@ -47,17 +47,17 @@ describeWithPostgres("membership", (postgres) => {
 
   test("a value of the claim makes a member, and so does the list; each gets the team's workspace", async () => {
     const blue = { name: "blue", client: 1, members: [{ issuer: ISSUER, subject: "bob" }] };
-    const { workspaceOf, workspaces } = await scene(2, [RED, blue]);
-    expect(await workspaceOf(callerNamed("ann", ["x", "reds"]))).toBe(workspaces[0]);
-    expect(await workspaceOf(BOB)).toBe(workspaces[1]);
+    const { resolveWorkspace, workspaces } = await setUp(2, [RED, blue]);
+    expect(await resolveWorkspace(createCaller("ann", ["x", "reds"]))).toBe(workspaces[0]);
+    expect(await resolveWorkspace(BOB)).toBe(workspaces[1]);
     // The same subject of another issuer is another caller.
-    expect(await workspaceOf(callerNamed("bob", [], "https://elsewhere.example.org"))).toMatch("in no team");
-    expect(await workspaceOf(callerNamed("eve", ["red", "REDS", "reds "]))).toMatch("in no team");
+    expect(await resolveWorkspace(createCaller("bob", [], "https://elsewhere.example.org"))).toMatch("in no team");
+    expect(await resolveWorkspace(createCaller("eve", ["red", "REDS", "reds "]))).toMatch("in no team");
   });
 
   test("without a team geography works, and every other call says whom to ask, and as which subject", async () => {
-    const { clientOf } = await scene(1, [RED]);
-    const client = await clientOf(callerNamed('n"obody'));
+    const { clientOf } = await setUp(1, [RED]);
+    const client = await clientOf(createCaller('n"obody'));
     expect((await client.callTool("list_states")).isError).toBe(false);
     for (const tool of ["list_jobs", "get_usage", "list_actions", "submit_job", "list_recipes"]) {
       const { error, text } = await client.callTool(tool, tool === "get_usage" ? { window: "DAY" } : {});
@@ -71,18 +71,20 @@ describeWithPostgres("membership", (postgres) => {
   });
 
   test("in several teams a caller learns the path of each; only members learn that a team exists", async () => {
-    const { clientOf, workspaceOf, workspaces } = await scene(2, [RED, BLUE]);
-    const both = callerNamed("ann", ["reds", "blues"]);
-    const { text } = await (await clientOf(both)).callTool("list_jobs", {});
+    const { clientOf, resolveWorkspace, workspaces } = await setUp(2, [RED, BLUE]);
+    const memberOfBoth = createCaller("ann", ["reds", "blues"]);
+    const { text } = await (await clientOf(memberOfBoth)).callTool("list_jobs", {});
     expect(text).toContain(`${PUBLIC}/mcp/blue, ${PUBLIC}/mcp/red`);
-    expect([await workspaceOf(both, "red"), await workspaceOf(both, "blue")]).toEqual(workspaces);
-    const [existing, missing] = [await workspaceOf(ANN, "blue"), await workspaceOf(ANN, "green")];
+    expect([await resolveWorkspace(memberOfBoth, "red"), await resolveWorkspace(memberOfBoth, "blue")]).toEqual(
+      workspaces,
+    );
+    const [existing, missing] = [await resolveWorkspace(ANN, "blue"), await resolveWorkspace(ANN, "green")];
     expect(existing.replace("blue", "green")).toBe(missing);
-    expect(await workspaceOf(ANN, "No Team")).toBe("no such path");
+    expect(await resolveWorkspace(ANN, "No Team")).toBe("no such path");
   });
 
   test("another workspace than the team's is forbidden: nothing is sent, and no action is recorded", async () => {
-    const { clientOf, emulator, workspaces } = await scene(2, [RED]);
+    const { clientOf, emulator, workspaces } = await setUp(2, [RED]);
     const [red] = emulator.clients;
     const client = await clientOf(ANN);
     const [own, workspaceId = ""] = workspaces;
@@ -109,7 +111,7 @@ describeWithPostgres("membership", (postgres) => {
   });
 
   test("a second team with the same client or the same name is refused", async () => {
-    const { place } = await scene(2, [RED]);
+    const { place } = await setUp(2, [RED]);
     for (const team of [
       { name: "crimson", client: 0 },
       { name: "red", client: 1 },
@@ -119,17 +121,17 @@ describeWithPostgres("membership", (postgres) => {
 
   test("a caller keeps the runtime until the team changes; without membership they are in no team", async () => {
     const bob = { issuer: ISSUER, subject: "bob" };
-    const { runtimeOf, workspaceOf, teams } = await scene(1, [{ ...RED, members: [bob] }]);
+    const { runtimeOf, resolveWorkspace, teams } = await setUp(1, [{ ...RED, members: [bob] }]);
     const before = await runtimeOf(BOB, undefined);
     expect(await runtimeOf(BOB, undefined)).toBe(before);
     expect(await runtimeOf(ANN, undefined)).not.toBe(before);
     await (await teams()).removeMember("red", bob);
-    await vi.waitFor(async () => expect(await workspaceOf(BOB)).toMatch("in no team"));
+    await vi.waitFor(async () => expect(await resolveWorkspace(BOB)).toMatch("in no team"));
     expect(await runtimeOf(BOB, undefined)).not.toBe(before);
   });
 
   test("a removed team ends at once, also for clients that use its tokens", async () => {
-    const { clientOf, workspaceOf, teams } = await scene(1, [RED]);
+    const { clientOf, resolveWorkspace, teams } = await setUp(1, [RED]);
     const client = await clientOf(ANN);
     expect((await client.callTool("list_jobs")).isError).toBe(false);
     await (await teams()).remove("red");
@@ -137,16 +139,17 @@ describeWithPostgres("membership", (postgres) => {
       const { error } = await client.callTool("list_jobs");
       expect(error).toMatchObject({ kind: "forbidden", message: expect.stringContaining('no team "red" any more') });
     });
-    expect(await workspaceOf(ANN)).toMatch("in no team");
+    expect(await resolveWorkspace(ANN)).toMatch("in no team");
   });
 
   test("at most MIC_TEAM_CACHE_SIZE teams are cached; the others are opened again when they are called", async () => {
     const names = ["red", "blue", "green"];
     const teams = names.map((name, client) => ({ name, client, claim: name }));
-    const { runtimeOf, workspaceOf, workspaces } = await scene(3, teams, { maxCachedTeams: 2 });
-    const memberOf = (name: string) => callerNamed("ann", [name]);
+    const { runtimeOf, resolveWorkspace, workspaces } = await setUp(3, teams, { maxCachedTeams: 2 });
+    const memberOf = (name: string) => createCaller("ann", [name]);
     const [first] = await Promise.all(names.map((name) => runtimeOf(memberOf(name), undefined)));
-    for (const [client, name] of names.entries()) expect(await workspaceOf(memberOf(name))).toBe(workspaces[client]);
+    for (const [client, name] of names.entries())
+      expect(await resolveWorkspace(memberOf(name))).toBe(workspaces[client]);
     expect(await runtimeOf(memberOf("red"), undefined)).not.toBe(first);
   });
 });

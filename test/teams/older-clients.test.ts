@@ -3,20 +3,20 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, submitJob } from "../emulator/work.ts";
-import { manualClock } from "../support/emulator.ts";
-import { expectTrueInstructions } from "../support/instructions.ts";
+import { createManualClock } from "../support/emulator.ts";
+import { expectConsistentInstructions } from "../support/instructions.ts";
 import { type ClientRevision, connectHttp, emulatorEnv, type Progress, type Reply } from "../support/mcp.ts";
-import { serveStatelessInside } from "../support/stateless.ts";
+import { serveStatelessInProcess } from "../support/stateless.ts";
 
 const STAGE_MS = 500;
 const OLDER_REVISIONS = ["v1-client", "v2-legacy"] as const satisfies readonly ClientRevision[];
-const clock = manualClock();
+const clock = createManualClock();
 
 let bench: {
   readonly service: Service;
   readonly url: string;
   /** How often the API was asked for one operation about this id. */
-  requestsAbout(operationId: string, id: string): Promise<number>;
+  countRequests(operationId: string, id: string): Promise<number>;
 };
 
 beforeEach(async () => {
@@ -24,8 +24,8 @@ beforeEach(async () => {
   onTestFinished(() => emulator.close());
   bench = {
     service: new Service(emulator, clock),
-    url: await serveStatelessInside({ ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" }),
-    async requestsAbout(operationId, id) {
+    url: await serveStatelessInProcess({ ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" }),
+    async countRequests(operationId, id) {
       const entries: unknown = await (await fetch(`${emulator.baseUrl}/__emulator/requests`)).json();
       if (!Array.isArray(entries)) throw new Error("the emulator keeps no log");
       return entries.filter((entry) => entry.operationId === operationId && entry.path.includes(id)).length;
@@ -45,7 +45,7 @@ describe.each(OLDER_REVISIONS)("%s", (revision) => {
     expect(client.sessionId()).toBeUndefined();
     expect((await client.listTools()).length).toBeGreaterThan(20);
     expect(client.instructions()).toMatch(/find_district/);
-    await expectTrueInstructions(client, "a deployment");
+    await expectConsistentInstructions(client, "a deployment");
     expect((await client.listResources()).map(({ uri }) => uri)).toContain("mic://geography/states");
     expect(await client.getPrompt("diagnose_job", { jobId: "job-1" })).toContain("job-1");
     const ref = { type: "ref/resource", uri: "mic://geography/states/{code}/districts" } as const;
@@ -68,7 +68,7 @@ describe.each(OLDER_REVISIONS)("%s", (revision) => {
     const { isError, text } = await client.callTool("cancel_job", { jobId: id, reason: "not needed" });
     expect(isError, text).toBe(false);
     expect(questions).toEqual([]);
-    expect(await bench.requestsAbout("cancelMicJob", id)).toBe(1);
+    expect(await bench.countRequests("cancelMicJob", id)).toBe(1);
   });
 
   test("gets progress while a call waits, and then the call's result", async () => {

@@ -4,67 +4,68 @@ import { generateKeyPair, SignJWT } from "jose";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createModernClient, get, resultOf } from "../mcp/http/raw-client.ts";
 import { DEPLOYMENT } from "../support/identity-provider.ts";
-import { type DeploymentOptions, deploymentForTest, providerForTest } from "./bench.ts";
+import { type DeploymentOptions, deploymentForTest, providerForTest } from "./in-process-deployment.ts";
 
 const MINUTE_MS = 60_000;
 const KEYS_PATH = "GET /jwks";
 const INTROSPECTION_PATH = "POST /token/introspection";
 
 /** A deployment whose clocks all advance with `pass`. */
-async function scene({ tokens, ...options }: DeploymentOptions = {}) {
+async function setUp({ tokens, ...options }: DeploymentOptions = {}) {
   const startedAt = Date.now();
-  let aheadMs = 0;
+  let elapsedMs = 0;
   onTestFinished(() => void vi.useRealTimers());
-  const deployment = await deploymentForTest({ ...options, tokens: { ...tokens, monotonicMs: () => aheadMs } });
+  const deployment = await deploymentForTest({ ...options, tokens: { ...tokens, monotonicMs: () => elapsedMs } });
   const { url, resource, provider } = deployment;
-  const call = (token: string) => createModernClient(url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {});
+  const callLook = (token: string) =>
+    createModernClient(url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {});
   return {
     ...deployment,
-    call,
-    pass(ms: number): void {
-      aheadMs += ms;
-      vi.setSystemTime(startedAt + aheadMs);
+    call: callLook,
+    advance(ms: number): void {
+      elapsedMs += ms;
+      vi.setSystemTime(startedAt + elapsedMs);
     },
-    statusOf: async (token: string) => (await call(token).answer).status,
-    token: (...options: [Parameters<typeof provider.token>[1]?]) => provider.token(resource, ...options),
-    forged: (kid: string) => provider.token(resource, { subject: "mallory", header: { kid } }),
+    statusOf: async (token: string) => (await callLook(token).answer).status,
+    token: (...options: [Parameters<typeof provider.issueToken>[1]?]) => provider.issueToken(resource, ...options),
+    forged: (kid: string) => provider.issueToken(resource, { subject: "mallory", header: { kid } }),
     requestsTo: (path: string) => provider.requests.filter((request) => request === path).length,
     /** The response of a path outside /mcp. */
-    at: (path: string) => get(new URL(path, resource).href).answer,
+    getPath: (path: string) => get(new URL(path, resource).href).answer,
   };
 }
 
 describe("a provider that is down at the start", () => {
   test("makes calls and documents 503 with Retry-After, and the instance not ready, until it is there", async () => {
-    const { statusOf, call, token, at, provider, calls } = await scene();
+    const { statusOf, call, token, getPath, provider, calls } = await setUp();
     const good = await token();
     await provider.stop();
     const { status, headers, messages } = await call(good).answer;
     expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "5", undefined]);
     expect(messages[0]?.error?.message).toMatch(/identity provider/);
-    const document = await at("/.well-known/oauth-protected-resource/mcp");
+    const document = await getPath("/.well-known/oauth-protected-resource/mcp");
     expect([document.status, document.headers["retry-after"]]).toEqual([503, "5"]);
-    const { status: readiness, body } = await at("/readyz");
+    const { status: readiness, body } = await getPath("/readyz");
     expect([readiness, body]).toEqual([503, expect.stringMatching(/"not ready".*identity provider/)]);
     expect(calls).toEqual([]);
     await provider.start();
-    expect((await at("/readyz")).status).toBe(200);
+    expect((await getPath("/readyz")).status).toBe(200);
     expect(await statusOf(good)).toBe(200);
   });
 
   test("is not needed for the 401 of a request without a token", async () => {
-    const { url, provider } = await scene();
+    const { url, provider } = await setUp();
     await provider.stop();
     expect((await createModernClient(url).call(1, "look", {}).answer).status).toBe(401);
   });
 });
 
 test("known keys stay valid for hours while the provider is down; an unknown key is 503", async () => {
-  const { statusOf, token, pass, at, provider, resource } = await scene();
+  const { statusOf, token, advance, getPath, provider, resource } = await setUp();
   expect(await statusOf(await token())).toBe(200);
   await provider.stop();
   for (const subject of ["bob", "carol"]) {
-    pass(90 * MINUTE_MS);
+    advance(90 * MINUTE_MS);
     expect(await statusOf(await token({ subject, seconds: 86_400 }))).toBe(200);
   }
   const { privateKey } = await generateKeyPair("RS256");
@@ -73,132 +74,140 @@ test("known keys stay valid for hours while the provider is down; an unknown key
     .setExpirationTime("1h")
     .sign(privateKey);
   expect(await statusOf(unknown)).toBe(503);
-  expect((await at("/readyz")).status).toBe(200);
+  expect((await getPath("/readyz")).status).toBe(200);
 });
 
 describe("keys that change", () => {
   test("a new key is found with its first token; tokens of a withdrawn key are refused once they are not cached", async () => {
-    const { statusOf, token, pass, provider } = await scene();
+    const { statusOf, token, advance, provider } = await setUp();
     const [old, oldOfBob] = [await token(), await token({ subject: "bob" })];
     expect(await statusOf(old)).toBe(200);
-    await provider.rotate();
-    pass(31_000);
+    await provider.rotateKeys();
+    advance(31_000);
     expect(await statusOf(await token({ subject: "carol" }))).toBe(200);
     // Bob's token comes after the keys were read: the next read shows whether the provider has withdrawn its key.
     expect([await statusOf(oldOfBob), await statusOf(old)]).toEqual([503, 200]);
-    pass(31_000);
+    advance(31_000);
     expect([await statusOf(oldOfBob), await statusOf(old)]).toEqual([401, 503]);
-    pass(31_000);
+    advance(31_000);
     expect(await statusOf(old)).toBe(401);
   });
 
   test("right after a forged key id, valid tokens of the new key get 503 with Retry-After, never 401, and 200 after it", async () => {
-    const { statusOf, call, token, forged, pass, provider, requestsTo } = await scene();
+    const {
+      statusOf,
+      call,
+      token,
+      forged: forgedToken,
+      advance,
+      provider,
+      requestsTo: countRequestsTo,
+    } = await setUp();
     expect(await statusOf(await token())).toBe(200);
-    pass(31_000);
-    expect(await statusOf(await forged("key-of-nobody"))).toBe(401);
-    await provider.rotate();
+    advance(31_000);
+    expect(await statusOf(await forgedToken("key-of-nobody"))).toBe(401);
+    await provider.rotateKeys();
     const ofNewKey = await token({ subject: "carol" });
-    pass(2_000);
+    advance(2_000);
     const { status, headers, body } = await call(ofNewKey).answer;
     expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "28", undefined]);
     expect(body).toContain("Call again in 28 s");
     // More forged tokens neither prolong it nor cause more reads.
     for (let second = 0; second < 27; second++) {
-      pass(1_000);
-      expect(await statusOf(await forged(`key-of-nobody-${second}`))).toBe(503);
+      advance(1_000);
+      expect(await statusOf(await forgedToken(`key-of-nobody-${second}`))).toBe(503);
     }
-    expect([await statusOf(ofNewKey), requestsTo(KEYS_PATH)]).toEqual([503, 2]);
-    pass(1_000);
-    expect([await statusOf(ofNewKey), requestsTo(KEYS_PATH)]).toEqual([200, 3]);
+    expect([await statusOf(ofNewKey), countRequestsTo(KEYS_PATH)]).toEqual([503, 2]);
+    advance(1_000);
+    expect([await statusOf(ofNewKey), countRequestsTo(KEYS_PATH)]).toEqual([200, 3]);
   });
 
   test("a token of a withdrawn key gets 401 after the next read, even if forged tokens cause every read", async () => {
-    const { statusOf, token, forged, pass, provider, requestsTo } = await scene();
+    const { statusOf, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
     const withdrawn = await token();
-    await provider.rotate();
-    expect(await statusOf(await forged("key-of-nobody"))).toBe(401);
+    await provider.rotateKeys();
+    expect(await statusOf(await forgedToken("key-of-nobody"))).toBe(401);
     expect(await statusOf(withdrawn)).toBe(503);
-    pass(30_000);
-    expect(await statusOf(await forged("key-of-nobody-2"))).toBe(401);
-    expect([await statusOf(withdrawn), requestsTo(KEYS_PATH)]).toEqual([401, 2]);
+    advance(30_000);
+    expect(await statusOf(await forgedToken("key-of-nobody-2"))).toBe(401);
+    expect([await statusOf(withdrawn), countRequestsTo(KEYS_PATH)]).toEqual([401, 2]);
   });
 
   test("a provider that returns no keys is asked again after 5 s at the earliest", async () => {
-    const { statusOf, token, forged, pass, provider, requestsTo } = await scene();
+    const { statusOf, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
     expect(await statusOf(await token())).toBe(200);
     provider.failAt("/jwks");
-    pass(31_000);
-    for (let at = 0; at < 10; at++) expect(await statusOf(await forged(`key-${at}x`))).toBe(503);
-    expect(requestsTo(KEYS_PATH)).toBe(2);
-    pass(5_000);
-    expect(await statusOf(await forged("key-of-nobody"))).toBe(503);
-    expect(requestsTo(KEYS_PATH)).toBe(3);
+    advance(31_000);
+    for (let at = 0; at < 10; at++) expect(await statusOf(await forgedToken(`key-${at}x`))).toBe(503);
+    expect(countRequestsTo(KEYS_PATH)).toBe(2);
+    advance(5_000);
+    expect(await statusOf(await forgedToken("key-of-nobody"))).toBe(503);
+    expect(countRequestsTo(KEYS_PATH)).toBe(3);
   });
 
   test("known keys are read again in the background, so a withdrawn key does not stay valid", async () => {
-    const { statusOf, token, pass, provider, requestsTo } = await scene();
+    const { statusOf, token, advance, provider, requestsTo: countRequestsTo } = await setUp();
     const long = await token({ seconds: 86_400 });
     expect(await statusOf(long)).toBe(200);
-    await provider.rotate();
-    pass(11 * MINUTE_MS);
+    await provider.rotateKeys();
+    advance(11 * MINUTE_MS);
     // This request is checked with the known keys, and causes the read.
     expect(await statusOf(long)).toBe(200);
-    await expect.poll(() => requestsTo(KEYS_PATH)).toBe(2);
-    pass(2 * MINUTE_MS);
+    await expect.poll(() => countRequestsTo(KEYS_PATH)).toBe(2);
+    advance(2 * MINUTE_MS);
     expect(await statusOf(long)).toBe(401);
   });
 });
 
 test("concurrent requests of several callers read the provider's keys once", async () => {
-  const { call, token, requestsTo } = await scene();
+  const { call, token, requestsTo: countRequestsTo } = await setUp();
   const tokens = await Promise.all(["alice", "bob"].map((subject) => token({ subject })));
   await Promise.all([...tokens, ...tokens, ...tokens].map((each) => resultOf(call(each), 1)));
-  expect(requestsTo(KEYS_PATH)).toBe(1);
+  expect(countRequestsTo(KEYS_PATH)).toBe(1);
 });
 
 test("a verified token is not cached beyond its expiry", async () => {
-  const { statusOf, token, pass } = await scene();
+  const { statusOf, token, advance } = await setUp();
   const short = await token({ seconds: 10 });
   expect(await statusOf(short)).toBe(200);
   // 30 s of tolerance, and 6 s.
-  pass(46_000);
+  advance(46_000);
   expect(await statusOf(short)).toBe(401);
 });
 
 test("metadata of another issuer is refused, with both names", async () => {
   const provider = await providerForTest();
-  const { at } = await scene({ provider, tokens: { issuer: `${provider.issuer}/` } });
-  const { status, body } = await at("/readyz");
+  const { getPath } = await setUp({ provider, tokens: { issuer: `${provider.issuer}/` } });
+  const { status, body } = await getPath("/readyz");
   expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be the same text")]);
 });
 
 describe("introspection", () => {
   const opaque = (groups: readonly string[] = []) =>
-    scene({
+    setUp({
       provider: { format: "opaque", groupsOf: () => groups },
       tokens: { tokens: "introspection", client: DEPLOYMENT },
     });
 
   test("asks about a valid token once in 30 s", async () => {
-    const { statusOf, pass, provider, resource, calls, requestsTo } = await opaque(["red"]);
-    const token = await provider.robotToken(resource);
+    const { statusOf, advance, provider, resource, calls, requestsTo: countRequestsTo } = await opaque(["red"]);
+    const token = await provider.fetchRobotToken(resource);
     for (let round = 0; round < 3; round++) expect(await statusOf(token)).toBe(200);
-    expect(requestsTo(INTROSPECTION_PATH)).toBe(1);
+    expect(countRequestsTo(INTROSPECTION_PATH)).toBe(1);
     expect(calls[0]?.caller).toMatchObject({ subject: "client:robot", clientId: "robot", groups: ["red"] });
-    pass(31_000);
-    expect([await statusOf(token), requestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
+    advance(31_000);
+    expect([await statusOf(token), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
   });
 
   test("asks about an invalid token once in 10 s, and such tokens displace no valid one", async () => {
-    const { statusOf, pass, provider, resource, requestsTo } = await opaque();
-    pass(0);
-    const good = await provider.robotToken(resource);
-    expect([await statusOf(good), requestsTo(INTROSPECTION_PATH)]).toEqual([200, 1]);
+    const { statusOf, advance, provider, resource, requestsTo: countRequestsTo } = await opaque();
+    advance(0);
+    const good = await provider.fetchRobotToken(resource);
+    expect([await statusOf(good), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 1]);
     for (let round = 0; round < 50; round++) expect(await statusOf("of-nobody")).toBe(401);
-    expect([await statusOf(good), requestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
-    pass(10_001);
-    expect([await statusOf("of-nobody"), requestsTo(INTROSPECTION_PATH)]).toEqual([401, 3]);
-    expect(await statusOf(await provider.robotToken(resource))).toBe(200);
+    expect([await statusOf(good), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
+    advance(10_001);
+    expect([await statusOf("of-nobody"), countRequestsTo(INTROSPECTION_PATH)]).toEqual([401, 3]);
+    expect(await statusOf(await provider.fetchRobotToken(resource))).toBe(200);
   });
 });

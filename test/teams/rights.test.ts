@@ -3,14 +3,14 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createCallerService } from "../../src/teams/commands/serve.ts";
 import { connectLegacyClient, createModernClient, post, resultOf } from "../mcp/http/raw-client.ts";
-import { composed } from "../support/composed.ts";
-import { deploymentForTest, TEAM } from "./bench.ts";
+import { composeForTest } from "../support/compose.ts";
+import { deploymentForTest, TEAM } from "./in-process-deployment.ts";
 
-const STEP_UP = [
+const STEP_UP_RESPONSE = [
   403,
   expect.stringMatching(/^Bearer error="insufficient_scope".*, scope="mic:read mic:act", resource_metadata="/),
 ];
-const challengeOf = ({ status, headers }: { status: number; headers: NodeJS.Dict<string | string[]> }) => [
+const challengeIn = ({ status, headers }: { status: number; headers: NodeJS.Dict<string | string[]> }) => [
   status,
   headers["www-authenticate"],
 ];
@@ -20,13 +20,13 @@ describe("with mic:read only", () => {
   const READ = { scope: "mic:read" };
 
   test("an action is 403 with all scopes that it needs, in any revision, place of a batch, or without an id", async () => {
-    const { as, url, bearer, calls } = await deploymentForTest();
-    const modern = await as(READ);
-    expect(challengeOf(await modern.call(1, "act", {}).answer)).toEqual(STEP_UP);
+    const { connectAs, url, bearer, calls } = await deploymentForTest();
+    const modern = await connectAs(READ);
+    expect(challengeIn(await modern.call(1, "act", {}).answer)).toEqual(STEP_UP_RESPONSE);
     const { headers } = await connectLegacyClient(url, {}, await bearer(READ));
     const act = { ...toolCall("act"), id: 1 };
     for (const body of [act, [{ ...toolCall("look"), id: 2 }, act], toolCall("act")])
-      expect(challengeOf(await post(url, body, headers).answer)).toEqual(STEP_UP);
+      expect(challengeIn(await post(url, body, headers).answer)).toEqual(STEP_UP_RESPONSE);
     expect(calls).toEqual([]);
     await resultOf(modern.call(2, "look", {}), 2);
   });
@@ -40,7 +40,7 @@ describe("with mic:read only", () => {
   });
 
   test("canceling a task needs mic:act, reading it does not, and all tools are listed so that a client can step up", async () => {
-    const modern = await (await deploymentForTest()).as(READ);
+    const modern = await (await deploymentForTest()).connectAs(READ);
     expect((await modern.request(1, "tasks/cancel", { taskId: "x" }).answer).status).toBe(403);
     expect((await modern.request(2, "tasks/get", { taskId: "x" }).answer).status).not.toBe(403);
     expect(await resultOf(modern.request(3, "tools/list"), 3)).toMatchObject({
@@ -50,9 +50,9 @@ describe("with mic:read only", () => {
 });
 
 test("without mic:read nothing is served, with or without mic:act", async () => {
-  const { as } = await deploymentForTest();
+  const { connectAs } = await deploymentForTest();
   for (const scope of ["openid", "mic:act", ""])
-    expect(challengeOf(await (await as({ scope })).call(1, "look", {}).answer)).toEqual([
+    expect(challengeIn(await (await connectAs({ scope })).call(1, "look", {}).answer)).toEqual([
       403,
       expect.stringMatching(/scope="mic:read",/),
     ]);
@@ -60,22 +60,26 @@ test("without mic:read nothing is served, with or without mic:act", async () => 
 
 test("a team's path accepts tokens for itself and for the deployment, and names itself in its challenge", async () => {
   const { url, provider, resource, calls } = await deploymentForTest();
-  const at = async (path: string, audience: string) => {
-    const authorization = `Bearer ${await provider.token(audience)}`;
+  const statusFor = async (path: string, audience: string) => {
+    const authorization = `Bearer ${await provider.issueToken(audience)}`;
     return (await createModernClient(url + path, {}, { authorization }).call(1, "look", {}).answer).status;
   };
   const own = `${resource}/${TEAM}`;
-  expect([await at(`/${TEAM}`, own), await at(`/${TEAM}`, resource), await at("", resource)]).toEqual([200, 200, 200]);
+  expect([
+    await statusFor(`/${TEAM}`, own),
+    await statusFor(`/${TEAM}`, resource),
+    await statusFor("", resource),
+  ]).toEqual([200, 200, 200]);
   expect(calls.map(({ team }) => team)).toEqual([TEAM, TEAM, undefined]);
-  expect([await at("", own), await at("/blue", own)]).toEqual([401, 401]);
+  expect([await statusFor("", own), await statusFor("/blue", own)]).toEqual([401, 401]);
   // The caller is authenticated, but there is no such team.
-  expect(await at("/blue", resource)).toBe(404);
+  expect(await statusFor("/blue", resource)).toBe(404);
   const { headers } = await createModernClient(own).call(1, "look", {}).answer;
   expect(headers["www-authenticate"]).toContain(`/.well-known/oauth-protected-resource/mcp/${TEAM}"`);
 });
 
 test("of the product's tools, those that change nothing at the API need mic:read, all others mic:act", () => {
-  const { runtime, close } = composed({});
+  const { runtime, close } = composeForTest({});
   onTestFinished(close);
   const { rightFor } = createCallerService(runtime);
   const wrong = runtime.tools.filter(

@@ -11,48 +11,48 @@ import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts"
 import { createSecrets } from "../../src/teams/tenancy/secrets.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
-import { jobArguments } from "../mcp/tasks/bench.ts";
-import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { jobArguments } from "../mcp/tasks/fixtures.ts";
+import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { listeningUrl } from "../support/free-port.ts";
-import { folderForTest } from "../support/home.ts";
-import { addTeam, callerNamed, clientAt, instanceForTest, keyLine, teamsAt } from "./deployment.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { addTeam, connectCaller, createCaller, createKeyLine, instanceForTest, openTeams } from "./deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
 /** A proxy before the API, which records the credentials and tokens of requests. */
-async function watchBefore(origin: string) {
-  const seen: string[] = [];
+async function startRecordingProxy(origin: string) {
+  const recorded: string[] = [];
   const server = createServer((incoming, outgoing) => {
     const { authorization = "" } = incoming.headers;
-    seen.push(authorization.split(" ")[1] ?? "");
+    recorded.push(authorization.split(" ")[1] ?? "");
     const headers = { ...incoming.headers, host: new URL(origin).host };
-    const onward = request(`${origin}${incoming.url}`, { method: incoming.method ?? "GET", headers });
-    onward.on("response", (answer) => {
+    const upstreamRequest = request(`${origin}${incoming.url}`, { method: incoming.method ?? "GET", headers });
+    upstreamRequest.on("response", (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(outgoing);
     });
-    incoming.pipe(onward);
+    incoming.pipe(upstreamRequest);
   });
   onTestFinished(() => void server.close());
-  return { seen, url: await listeningUrl(server) };
+  return { seen: recorded, url: await listeningUrl(server) };
 }
 
 describeWithPostgres("secrets of teams", (postgres) => {
-  const ann = callerNamed("ann", ["reds"]);
+  const ann = createCaller("ann", ["reds"]);
 
-  async function scene(more: { readonly secret?: string } = {}) {
-    const clock = manualClock();
+  async function setUp(more: { readonly secret?: string } = {}) {
+    const clock = createManualClock();
     const started = await emulatorForTest({ clock });
-    const { seen, url: baseUrl } = await watchBefore(started.baseUrl);
+    const { seen: recorded, url: baseUrl } = await startRecordingProxy(started.baseUrl);
     const emulator = { ...started, baseUrl };
-    const place = { url: await postgres().database(), keys: keyLine("one"), emulator };
+    const place = { url: await postgres().createDatabase(), keys: createKeyLine("one"), emulator };
     await addTeam(place, { name: "red", client: 0, claim: "reds", ...more });
-    return { clock, emulator, place, seen, service: new Service(emulator, clock) };
+    return { clock, emulator, place, seen: recorded, service: new Service(emulator, clock) };
   }
 
-  const clientOf = (instance: ComposedTeams) => clientAt(instance, ann);
+  const connectClient = (instance: ComposedTeams) => connectCaller(instance, ann);
 
   /** Every row of every table. */
-  async function dump(url: string): Promise<string> {
+  async function dumpDatabase(url: string): Promise<string> {
     const database = await openPostgres(url);
     try {
       const tables = await database.query(
@@ -70,14 +70,14 @@ describeWithPostgres("secrets of teams", (postgres) => {
   }
 
   test("neither the database nor the log at debug nor a result holds a secret, a token or a key", async () => {
-    const { emulator, place, seen, service } = await scene();
+    const { emulator, place, seen: recorded, service } = await setUp();
     const lines: string[] = [];
     const stderr = vi.spyOn(process.stderr, "write").mockImplementation((line) => lines.push(String(line)) > 0);
     const config = readConfig({ MIC_BASE_URL: emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "debug" });
     const secrets = [place.keys.split(" ")[1] ?? ""];
     const results: string[] = [];
     try {
-      const client = await clientOf(await instanceForTest(place, { config, secrets }));
+      const client = await connectClient(await instanceForTest(place, { config, secrets }));
       const calls = {
         list_jobs: {},
         submit_job: { ...(await jobArguments(service, FILE.succeeds)) },
@@ -91,43 +91,43 @@ describeWithPostgres("secrets of teams", (postgres) => {
       stderr.mockRestore();
     }
     expect(lines.join("")).toContain('"team":"red"');
-    const sent = [...new Set(seen)].filter((text) => text !== "");
+    const sent = [...new Set(recorded)].filter((text) => text !== "");
     // The client's secret, and a token for each set of scopes.
     expect(sent.length).toBeGreaterThan(3);
-    const kept = await dump(place.url);
+    const databaseDump = await dumpDatabase(place.url);
     for (const secret of [...sent, ...secrets, emulator.clientSecret]) {
       expect(lines.join("")).not.toContain(secret);
       expect(results.join("")).not.toContain(secret);
-      expect(kept).not.toContain(secret);
+      expect(databaseDump).not.toContain(secret);
     }
     // A seal, of five parts.
-    expect(kept).toMatch(/"encrypted_secret":"[\w-]+(\.[\w-]+){4}"/);
+    expect(databaseDump).toMatch(/"encrypted_secret":"[\w-]+(\.[\w-]+){4}"/);
   });
 
   test("a secret that was rotated is used from the next token on", async () => {
-    const { emulator, place } = await scene({ secret: "not-the-secret-yet" });
-    const client = await clientOf(await instanceForTest(place));
+    const { emulator, place } = await setUp({ secret: "not-the-secret-yet" });
+    const client = await connectClient(await instanceForTest(place));
     expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "unauthorized" });
     const encrypted = await createEncryption(readSecretKeys(place.keys)).encryptSecret("red", emulator.clientSecret);
-    await (await teamsAt(place.url)).replaceSecret("red", { encrypted });
+    await (await openTeams(place.url)).replaceSecret("red", { encrypted });
     expect((await client.callTool("list_jobs")).isError).toBe(false);
   });
 
   test("encrypted again while callers are at work: no call fails, and the old key can go", async () => {
-    const { place, service } = await scene();
-    const keys = `${keyLine("two")}\n${place.keys}`;
+    const { place, service } = await setUp();
+    const keys = `${createKeyLine("two")}\n${place.keys}`;
     const instance = await instanceForTest({ ...place, keys });
-    const client = await clientOf(instance);
+    const client = await connectClient(instance);
     const messages: string[] = [];
-    const teams = await teamsAt(place.url);
+    const teams = await openTeams(place.url);
     const secrets = createSecrets({ encryption: createEncryption(readSecretKeys(keys)), now: Date.now });
-    let isOver = false;
+    let isDone = false;
     let calls = 0;
     const failed: unknown[] = [];
-    const working = (async () => {
-      while (!isOver || calls < 20) {
+    const calling = (async () => {
+      while (!isDone || calls < 20) {
         // The next call needs a new token, and that needs the secret.
-        await service.fault({ kind: "expire-token" });
+        await service.injectFault({ kind: "expire-token" });
         const { error } = await client.callTool("list_jobs");
         calls += 1;
         if (error) failed.push(error);
@@ -135,37 +135,42 @@ describeWithPostgres("secrets of teams", (postgres) => {
     })();
     const recordChange = (team: string, what: string) => messages.push(`${team}: ${what}`);
     const print = (text: string) => messages.push(text);
-    const none = { baseUrl: undefined, issuer: undefined };
-    expect(await rotateKeys({ teams, secrets, firstKey: "two", recordChange, print, ...none })).toBe(0);
-    isOver = true;
-    await working;
+    const noFilter = { baseUrl: undefined, issuer: undefined };
+    expect(await rotateKeys({ teams, secrets, firstKey: "two", recordChange, print, ...noFilter })).toBe(0);
+    isDone = true;
+    await calling;
     expect(failed).toEqual([]);
     expect(messages).toEqual(["red: keys rotated", expect.stringContaining("1 put there now")]);
-    const later = await instanceForTest({ ...place, keys: keys.split("\n")[0] ?? "" });
-    expect((await (await clientOf(later)).callTool("list_jobs")).isError).toBe(false);
+    const newKeyInstance = await instanceForTest({ ...place, keys: keys.split("\n")[0] ?? "" });
+    expect((await (await connectClient(newKeyInstance)).callTool("list_jobs")).isError).toBe(false);
   });
 
   test("what no key opens, or another team's seal, is not configured: what mends it is said, and nothing of it", async () => {
-    const { emulator, place } = await scene();
-    const otherKeyClient = await clientOf(await instanceForTest({ ...place, keys: keyLine("three") }));
+    const { emulator, place } = await setUp();
+    const otherKeyClient = await connectClient(await instanceForTest({ ...place, keys: createKeyLine("three") }));
     const { error } = await otherKeyClient.callTool("list_jobs");
     expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
     expect(error?.message).toContain('the key "one", which MIC_SECRET_KEYS does not have');
     expect(error?.next).toContain("mic-mcp teams rotate-secret");
     const encryption = createEncryption(readSecretKeys(place.keys));
-    await (await teamsAt(place.url)).replaceSecret("red", {
+    await (await openTeams(place.url)).replaceSecret("red", {
       encrypted: await encryption.encryptSecret("blue", emulator.clientSecret),
     });
-    const own = await clientOf(await instanceForTest(place));
-    expect((await own.callTool("list_jobs")).error?.message).toContain('it was encrypted for the team "blue"');
-    expect((await own.callTool("list_states")).isError).toBe(false);
+    const sameKeyClient = await connectClient(await instanceForTest(place));
+    expect((await sameKeyClient.callTool("list_jobs")).error?.message).toContain(
+      'it was encrypted for the team "blue"',
+    );
+    expect((await sameKeyClient.callTool("list_states")).isError).toBe(false);
   });
 
   test("a file is read at use, every ten seconds at most, one line break at its end left off", async () => {
     const file = join(await folderForTest(), "secret");
     writeFileSync(file, "first-secret\n");
     let now = 1_000;
-    const secrets = createSecrets({ encryption: createEncryption(readSecretKeys(keyLine("one"))), now: () => now });
+    const secrets = createSecrets({
+      encryption: createEncryption(readSecretKeys(createKeyLine("one"))),
+      now: () => now,
+    });
     const read = () => secrets.read({ name: "red", secret: { file } });
     expect(await read()).toBe("first-secret");
     writeFileSync(file, "second-secret");

@@ -28,7 +28,7 @@ export async function sendRequest(
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta } }),
   }).answer;
-  const last = messages.at(-1);
-  if (!last) throw new Error(`${method} was answered ${status}: ${body}`);
-  return last;
+  const lastMessage = messages.at(-1);
+  if (!lastMessage) throw new Error(`${method} was answered ${status}: ${body}`);
+  return lastMessage;
 }

@@ -11,9 +11,11 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
   test.each<ClientRevision>(clientRevisions)(
     "callers of two teams each work in their own workspace, through any instance (%s)",
     async (revision) => {
-      const { url, teams, token } = deployment();
+      const { url, teams, issueToken } = deployment();
       for (const team of teams) {
-        const client = await connectHttp(revision, url, { token: await token(`ann-${team.name}-${revision}`, [team]) });
+        const client = await connectHttp(revision, url, {
+          token: await issueToken(`ann-${team.name}-${revision}`, [team]),
+        });
         const { structured, isError, text } = await client.callTool("get_capabilities", { view: "full" });
         expect(isError, text).toBe(false);
         expect(JSON.stringify(structured)).toContain(team.client.workspaceId);
@@ -23,27 +25,27 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
   );
 
   test("who joins a team while instances serve is in it with his next call, and who leaves is not", async () => {
-    const { url, teams, token, command } = deployment();
+    const { url, teams, issueToken, runCommand } = deployment();
     const [team] = teams;
     if (!team) throw new Error("there is a team");
-    const client = await connectHttp("v2-modern", url, { token: await token("bob", []) });
+    const client = await connectHttp("v2-modern", url, { token: await issueToken("bob", []) });
     expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "forbidden" });
-    await command(["teams", "add", team.name, "--member", "bob"]);
+    await runCommand(["teams", "add", team.name, "--member", "bob"]);
     await expect.poll(async () => (await client.callTool("list_jobs")).isError).toBe(false);
-    await command(["teams", "remove", team.name, "--member", "bob"]);
+    await runCommand(["teams", "remove", team.name, "--member", "bob"]);
     await expect.poll(async () => (await client.callTool("list_jobs")).isError).toBe(true);
     await client.close();
   });
 
   test("who leaves a team no longer hears of what moves in it: his stream ends, and the next one is nobody's", async () => {
-    const { url, teams, token, command } = deployment();
+    const { url, teams, issueToken, runCommand } = deployment();
     const [team] = teams;
     if (!team) throw new Error("there is a team");
-    await command(["teams", "add", team.name, "--member", "dan"]);
-    const client = createModernClient(url, {}, { authorization: `Bearer ${await token("dan", [])}` });
+    await runCommand(["teams", "add", team.name, "--member", "dan"]);
+    const client = createModernClient(url, {}, { authorization: `Bearer ${await issueToken("dan", [])}` });
     const listening = client.request(1, "subscriptions/listen", { notifications: { toolsListChanged: true } });
     await listening.message(({ method }) => method === "notifications/subscriptions/acknowledged");
-    await command(["teams", "remove", team.name, "--member", "dan"]);
+    await runCommand(["teams", "remove", team.name, "--member", "dan"]);
     // It resolves at its end: nobody here cuts it.
     expect((await listening.answer).status).toBe(200);
     const { messages } = await client.call(2, "list_jobs", {}).answer;
@@ -51,20 +53,20 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
   });
 
   test("an instance that is told to end first reports that it is not ready, still serves, and ends at a second signal", async () => {
-    const { url, teams, token, fleet } = deployment();
+    const { url, teams, issueToken, fleet } = deployment();
     const [first, second] = fleet.instances;
     if (!first || !second) throw new Error("there are two instances");
-    const headers = { host: new URL(url).host, authorization: `Bearer ${await token("fay", teams.slice(0, 1))}` };
-    const list = async () => {
+    const headers = { host: new URL(url).host, authorization: `Bearer ${await issueToken("fay", teams.slice(0, 1))}` };
+    const countTools = async () => {
       const listing = createModernClient(`${first.url}/mcp`, {}, headers).request(1, "tools/list");
       return Object(await resultOf(listing, 1)).tools.length;
     };
-    expect(await list()).toBeGreaterThan(20);
+    expect(await countTools()).toBeGreaterThan(20);
     first.signal("SIGTERM");
     await expect.poll(() => first.isReady()).toBe(false);
-    expect(await list()).toBeGreaterThan(20);
+    expect(await countTools()).toBeGreaterThan(20);
     expect(await second.isReady()).toBe(true);
-    await first.end();
+    await first.terminate();
   });
 });
 

@@ -4,12 +4,12 @@ import { type Deployment, type DeploymentOptions, deploymentMissing, startDeploy
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 
 function describeWith<T>(
-  what: string,
+  title: string,
   { missing, start, stop }: { missing: string | undefined; start(): Promise<T>; stop(service: T): Promise<void> },
   tests: (service: () => T) => void,
 ): void {
   const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
-  describe.skipIf(missing !== undefined)(`${what}${skipped}`, () => {
+  describe.skipIf(missing !== undefined)(`${title}${skipped}`, () => {
     let service: T | undefined;
     beforeAll(async () => {
       service = await start();
@@ -24,16 +24,16 @@ function describeWith<T>(
   });
 }
 
-export const describeWithPostgres = (what: string, tests: (postgres: () => PostgresServer) => void): void =>
-  describeWith(what, { missing: postgresMissing, start: startPostgres, stop: (server) => server.stop() }, tests);
+export const describeWithPostgres = (title: string, tests: (postgres: () => PostgresServer) => void): void =>
+  describeWith(title, { missing: postgresMissing, start: startPostgres, stop: (server) => server.stop() }, tests);
 
 export const describeWithDeployment = (
-  what: string,
+  title: string,
   options: DeploymentOptions,
   tests: (deployment: () => Deployment) => void,
 ): void =>
   describeWith(
-    what,
+    title,
     { missing: deploymentMissing, start: () => startDeployment(options), stop: (deployment) => deployment.stop() },
     tests,
   );

@@ -4,18 +4,18 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readStoreSettings, readTeamsSettings } from "../../src/teams/settings.ts";
-import { folderForTest } from "../support/home.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
-const ENOUGH = {
+const REQUIRED = {
   MIC_PUBLIC_URL: "https://mic.example.org",
   MIC_AUTH_ISSUER: "https://login.example.org/",
   MIC_DATABASE_URL: "postgres://mic:pass%2Fword@db.example.org/mic",
   MIC_SECRET_KEYS: `first ${KEY}`,
 };
 
-function reasons(environment: Readonly<Record<string, string>>, host?: string): readonly string[] {
+function readErrors(environment: Readonly<Record<string, string>>, host?: string): readonly string[] {
   try {
     readTeamsSettings(environment, host);
   } catch (error) {
@@ -27,7 +27,7 @@ function reasons(environment: Readonly<Record<string, string>>, host?: string): 
 
 describe("what is enough", () => {
   test("four variables; the rest has its defaults", () => {
-    expect(readTeamsSettings(ENOUGH)).toMatchObject({
+    expect(readTeamsSettings(REQUIRED)).toMatchObject({
       publicOrigin: "https://mic.example.org",
       signIn: {
         issuer: "https://login.example.org/",
@@ -36,7 +36,7 @@ describe("what is enough", () => {
         teamClaim: "groups",
         scopes: { read: "mic:read", act: "mic:act" },
       },
-      database: { urls: [ENOUGH.MIC_DATABASE_URL], pool: 16, durability: "synchronous", migrate: true },
+      database: { urls: [REQUIRED.MIC_DATABASE_URL], pool: 16, durability: "synchronous", migrate: true },
       secretKeys: { first: "first" },
       isTrustedProxy: undefined,
       allowedOrigins: [],
@@ -53,14 +53,14 @@ describe("what is enough", () => {
   });
 
   test("commands that look after a deployment need no provider", () => {
-    const { MIC_DATABASE_URL, MIC_SECRET_KEYS } = ENOUGH;
+    const { MIC_DATABASE_URL, MIC_SECRET_KEYS } = REQUIRED;
     expect(readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS })).toMatchObject({ secretKeys: { first: "first" } });
   });
 
   test("keys come from a file as well", async () => {
     const folder = await folderForTest();
     writeFileSync(join(folder, "keys"), `# of this year\nsecond ${KEY}\n`);
-    const { MIC_SECRET_KEYS: _, ...rest } = ENOUGH;
+    const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
     expect(readTeamsSettings({ ...rest, MIC_SECRET_KEYS_FILE: join(folder, "keys") }).secretKeys.ids).toEqual([
       "second",
     ]);
@@ -68,7 +68,7 @@ describe("what is enough", () => {
 
   test("what is secret is given to the redactor, in each form", () => {
     const { secrets } = readTeamsSettings({
-      ...ENOUGH,
+      ...REQUIRED,
       MIC_AUTH_TOKENS: "introspection",
       MIC_AUTH_CLIENT_ID: "mic-mcp",
       MIC_AUTH_CLIENT_SECRET: "of the deployment",
@@ -78,18 +78,18 @@ describe("what is enough", () => {
 
   test("ranges of the balancer's addresses", () => {
     const { isTrustedProxy } = readTeamsSettings(
-      { ...ENOUGH, MIC_TRUST_PROXY: "10.1.0.0/16, fd00::/8,192.0.2.7" },
+      { ...REQUIRED, MIC_TRUST_PROXY: "10.1.0.0/16, fd00::/8,192.0.2.7" },
       "0.0.0.0",
     );
-    const isIn = (address: string) => isTrustedProxy?.(address);
-    expect(["10.1.255.1", "fd12::1", "192.0.2.7"].map(isIn)).toEqual([true, true, true]);
-    expect(["10.2.0.1", "fe80::1", "192.0.2.8"].map(isIn)).toEqual([false, false, false]);
+    const isTrusted = (address: string) => isTrustedProxy?.(address);
+    expect(["10.1.255.1", "fd12::1", "192.0.2.7"].map(isTrusted)).toEqual([true, true, true]);
+    expect(["10.2.0.1", "fe80::1", "192.0.2.8"].map(isTrusted)).toEqual([false, false, false]);
   });
 });
 
 describe("what is not", () => {
   test("with nothing set, all that is missing is named, with what it is", () => {
-    const errors = reasons({});
+    const errors = readErrors({});
     expect(errors.map((line) => line.split(" ")[0])).toEqual([
       "MIC_PUBLIC_URL",
       "MIC_AUTH_ISSUER",
@@ -123,13 +123,13 @@ describe("what is not", () => {
     ["MIC_RESTORED_AT", "yesterday/today"],
     ["MIC_GEOGRAPHY_RATE", "many"],
   ])("%s=%s", (name, value) => {
-    const errors = reasons({ ...ENOUGH, [name]: value });
+    const errors = readErrors({ ...REQUIRED, [name]: value });
     expect(errors).toEqual([expect.stringMatching(new RegExp(`^${name} takes .+\\.$`))]);
     expect(errors.join()).not.toContain(value);
   });
 
   test("several at once are all named", () => {
-    const errors = reasons({ ...ENOUGH, MIC_PUBLIC_URL: "x", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" });
+    const errors = readErrors({ ...REQUIRED, MIC_PUBLIC_URL: "x", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" });
     expect(errors.map((line) => line.split(" ")[0])).toEqual([
       "MIC_PUBLIC_URL",
       "MIC_CALLER_RATE",
@@ -145,20 +145,20 @@ describe("what is not", () => {
     ["MIC_STATE_DIR", /MIC_DATABASE_URL/],
     ["MIC_JOURNAL_URL", /MIC_DATABASE_URL/],
     ["MIC_EMULATOR", /mic-mcp emulator/],
-  ])("%s belongs to a server of one person: what takes its place is named", (name, instead) => {
-    expect(reasons({ ...ENOUGH, [name]: "1" })).toEqual([expect.stringMatching(instead)]);
+  ])("%s belongs to a server of one person: what takes its place is named", (name, replacement) => {
+    expect(readErrors({ ...REQUIRED, [name]: "1" })).toEqual([expect.stringMatching(replacement)]);
   });
 
   test("beyond this machine plain http needs a balancer that ends TLS", () => {
-    expect(reasons(ENOUGH, "0.0.0.0")).toEqual([
+    expect(readErrors(REQUIRED, "0.0.0.0")).toEqual([
       expect.stringMatching(/^MIC_TRUST_PROXY is missing: .+--host 0\.0\.0\.0/),
     ]);
-    expect(reasons({ ...ENOUGH, MIC_TRUST_PROXY: "10.0.0.1" }, "0.0.0.0")).toEqual([]);
-    for (const host of ["127.0.0.1", "::1", "[::1]", "localhost"]) expect(reasons(ENOUGH, host)).toEqual([]);
+    expect(readErrors({ ...REQUIRED, MIC_TRUST_PROXY: "10.0.0.1" }, "0.0.0.0")).toEqual([]);
+    for (const host of ["127.0.0.1", "::1", "[::1]", "localhost"]) expect(readErrors(REQUIRED, host)).toEqual([]);
   });
 
   test("asking about tokens takes credentials", () => {
-    expect(reasons({ ...ENOUGH, MIC_AUTH_TOKENS: "introspection" })).toEqual([
+    expect(readErrors({ ...REQUIRED, MIC_AUTH_TOKENS: "introspection" })).toEqual([
       expect.stringMatching(/MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET/),
     ]);
   });
@@ -168,14 +168,14 @@ describe("what is not", () => {
     ["a key that is too short", { MIC_SECRET_KEYS: "first c2hvcnQ=" }, /openssl rand -base64 32/],
     ["both", { MIC_SECRET_KEYS: `first ${KEY}`, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set one of them/],
   ])("keys: %s", (_what, keys, reason) => {
-    const { MIC_SECRET_KEYS: _, ...rest } = ENOUGH;
-    const errors = reasons({ ...rest, ...keys });
+    const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
+    const errors = readErrors({ ...rest, ...keys });
     expect(errors).toEqual([expect.stringMatching(reason)]);
     expect(errors.join()).not.toContain("c2hvcnQ");
   });
 
   test("what a token for serve --http is good for here is told", () => {
-    expect(readTeamsSettings({ ...ENOUGH, MIC_HTTP_TOKEN: "0123456789abcdef" }).config.warnings).toEqual([
+    expect(readTeamsSettings({ ...REQUIRED, MIC_HTTP_TOKEN: "0123456789abcdef" }).config.warnings).toEqual([
       "MIC_HTTP_TOKEN has no effect on serve --teams.",
     ]);
   });

@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { connectLegacyClient, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
-import { serveStatelessInside } from "../support/stateless.ts";
+import { serveStatelessInProcess } from "../support/stateless.ts";
 import { answer, neverAnswer, stubForFile } from "../support/stub.ts";
 
 const stubOf = stubForFile();
-const start = () => serveStatelessInside(stubEnv(stubOf()));
+const start = () => serveStatelessInProcess(stubEnv(stubOf()));
 const listTools = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 
 describe("a request", () => {
@@ -56,14 +56,14 @@ describe("a request", () => {
     const url = await start();
     stubOf().respond(() => answer(200, enveloped(job)));
     const call = { ...listTools, method: "tools/call", params: { name: "get_job", arguments: { jobId: "job-1" } } };
-    const typesIn = async (headers: Readonly<Record<string, string>>) => {
+    const eventTypes = async (headers: Readonly<Record<string, string>>) => {
       const { messages } = await post(url, call, headers).answer;
       const content = messages[0]?.result?.["content"];
       return Array.isArray(content) ? content.map(({ type }) => type) : [];
     };
-    expect(await typesIn({ "mcp-protocol-version": "2025-06-18" })).toContain("resource_link");
-    expect(await typesIn({ "mcp-protocol-version": "2025-03-26" })).toEqual(["text"]);
-    expect(await typesIn({})).toEqual(["text"]);
+    expect(await eventTypes({ "mcp-protocol-version": "2025-06-18" })).toContain("resource_link");
+    expect(await eventTypes({ "mcp-protocol-version": "2025-03-26" })).toEqual(["text"]);
+    expect(await eventTypes({})).toEqual(["text"]);
   });
 });
 

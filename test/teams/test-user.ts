@@ -10,7 +10,7 @@ import { AGENT, type IdentityProvider } from "../support/identity-provider.ts";
 export interface TestUserOptions {
   readonly name?: string;
   /** How the client is known to the provider: its owner has registered it, it registers itself, or its id is the URL of its metadata. */
-  readonly by: "its id" | "registering" | { readonly url: string };
+  readonly registration: "its id" | "registering" | { readonly url: string };
 }
 
 export interface TestUser extends OAuthClientProvider {
@@ -20,17 +20,20 @@ export interface TestUser extends OAuthClientProvider {
   readonly requestedScopes: readonly string[];
 }
 
-export function createTestUser(provider: IdentityProvider, { name = "alice", by }: TestUserOptions): TestUser {
+export function createTestUser(
+  provider: IdentityProvider,
+  { name = "alice", registration }: TestUserOptions,
+): TestUser {
   let client: StoredOAuthClientInformation | undefined =
-    by === "its id" ? { client_id: AGENT.id, issuer: provider.issuer } : undefined;
+    registration === "its id" ? { client_id: AGENT.id, issuer: provider.issuer } : undefined;
   let discovered: OAuthDiscoveryState | undefined;
   let tokens: StoredOAuthTokens | undefined;
   let verifier = "";
-  let back: Promise<URL> | undefined;
+  let callbackUrl: Promise<URL> | undefined;
   const requestedScopes: string[] = [];
   return {
     redirectUrl: AGENT.redirectUrl,
-    ...(typeof by === "object" && { clientMetadataUrl: by.url }),
+    ...(typeof registration === "object" && { clientMetadataUrl: registration.url }),
     clientMetadata: {
       client_name: "An agent",
       application_type: "native",
@@ -39,28 +42,28 @@ export function createTestUser(provider: IdentityProvider, { name = "alice", by 
       token_endpoint_auth_method: "none",
     },
     clientInformation: () => client,
-    saveClientInformation(given) {
-      client = given;
+    saveClientInformation(value) {
+      client = value;
     },
     tokens: () => tokens,
-    saveTokens(given) {
-      tokens = given;
+    saveTokens(value) {
+      tokens = value;
     },
     discoveryState: () => discovered,
-    saveDiscoveryState(given) {
-      discovered = given;
+    saveDiscoveryState(value) {
+      discovered = value;
     },
-    saveCodeVerifier(given) {
-      verifier = given;
+    saveCodeVerifier(value) {
+      verifier = value;
     },
     codeVerifier: () => verifier,
     redirectToAuthorization(url) {
       requestedScopes.push(url.searchParams.get("scope") ?? "");
-      back = provider.browse(url, name);
+      callbackUrl = provider.browse(url, name);
     },
     async callback() {
-      if (!back) throw new Error("nobody was sent to sign in");
-      return (await back).searchParams;
+      if (!callbackUrl) throw new Error("nobody was sent to sign in");
+      return (await callbackUrl).searchParams;
     },
     requestedScopes,
   };

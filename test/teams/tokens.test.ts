@@ -1,17 +1,18 @@
 // Which access tokens are let in: anything else is told how to do better, and nothing of it reaches the service.
 import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, test } from "vitest";
-import { type Answer, bytes, createModernClient, resultOf } from "../mcp/http/raw-client.ts";
+import { type Answer, createModernClient, exchangeBytes, resultOf } from "../mcp/http/raw-client.ts";
 import { AGENT, type IdentityProvider, type TokenOptions } from "../support/identity-provider.ts";
-import { type Deployment, deploymentForTest, TEAM } from "./bench.ts";
+import { type Deployment, deploymentForTest, TEAM } from "./in-process-deployment.ts";
 
 const MINUTE = 60;
 
 const clientWithToken = (url: string, token: string) =>
   createModernClient(url, {}, { authorization: `Bearer ${token}` });
-const call = (url: string, token: string): Promise<Answer> => clientWithToken(url, token).call(1, "look", {}).answer;
+const callLook = (url: string, token: string): Promise<Answer> =>
+  clientWithToken(url, token).call(1, "look", {}).answer;
 
-const claimsOf = (provider: IdentityProvider, audience: string) => ({
+const validClaims = (provider: IdentityProvider, audience: string) => ({
   iss: provider.issuer,
   sub: "alice",
   aud: audience,
@@ -20,52 +21,55 @@ const claimsOf = (provider: IdentityProvider, audience: string) => ({
   exp: Math.floor(Date.now() / 1_000) + 10 * MINUTE,
 });
 
-type Made = (deployment: Deployment) => Promise<string> | string;
-const with_ =
-  (options: TokenOptions): Made =>
+type TokenFactory = (deployment: Deployment) => Promise<string> | string;
+const tokenWith =
+  (options: TokenOptions): TokenFactory =>
   ({ provider, resource }) =>
-    provider.token(resource, options);
+    provider.issueToken(resource, options);
 
-const BAD: Readonly<Record<string, Made>> = {
-  "expired a minute ago": with_({ seconds: -MINUTE }),
-  "not in force for a minute": with_({ claims: { nbf: Math.floor(Date.now() / 1_000) + 2 * MINUTE } }),
-  "for another audience": ({ provider }) => provider.token("https://other.example/mcp"),
-  "for nobody": with_({ claims: { aud: undefined } }),
-  "for another team's path": ({ provider, resource }) => provider.token(`${resource}/${TEAM}`),
-  "without an end": with_({ claims: { exp: undefined } }),
-  "without a subject": with_({ claims: { sub: undefined } }),
-  "of another issuer": with_({ claims: { iss: "https://elsewhere.example" } }),
-  "an ID token": ({ provider }) => provider.token(AGENT.id, { header: { typ: "JWT" }, claims: { nonce: "1" } }),
-  "an ID token whose audience is ours": with_({ header: { typ: "JWT" }, claims: { nonce: "1", at_hash: "x" } }),
-  "of another kind": with_({ header: { typ: "logout+jwt" } }),
-  "bound to a key": with_({ claims: { cnf: { jkt: "x" } } }),
-  "of an unknown key": with_({ header: { kid: "key-of-nobody" } }),
-  "unsigned (alg: none)": ({ provider, resource }) => new UnsecuredJWT(claimsOf(provider, resource)).encode(),
+const INVALID_TOKENS: Readonly<Record<string, TokenFactory>> = {
+  "expired a minute ago": tokenWith({ seconds: -MINUTE }),
+  "not in force for a minute": tokenWith({ claims: { nbf: Math.floor(Date.now() / 1_000) + 2 * MINUTE } }),
+  "for another audience": ({ provider }) => provider.issueToken("https://other.example/mcp"),
+  "for nobody": tokenWith({ claims: { aud: undefined } }),
+  "for another team's path": ({ provider, resource }) => provider.issueToken(`${resource}/${TEAM}`),
+  "without an end": tokenWith({ claims: { exp: undefined } }),
+  "without a subject": tokenWith({ claims: { sub: undefined } }),
+  "of another issuer": tokenWith({ claims: { iss: "https://elsewhere.example" } }),
+  "an ID token": ({ provider }) => provider.issueToken(AGENT.id, { header: { typ: "JWT" }, claims: { nonce: "1" } }),
+  "an ID token whose audience is ours": tokenWith({ header: { typ: "JWT" }, claims: { nonce: "1", at_hash: "x" } }),
+  "of another kind": tokenWith({ header: { typ: "logout+jwt" } }),
+  "bound to a key": tokenWith({ claims: { cnf: { jkt: "x" } } }),
+  "of an unknown key": tokenWith({ header: { kid: "key-of-nobody" } }),
+  "unsigned (alg: none)": ({ provider, resource }) => new UnsecuredJWT(validClaims(provider, resource)).encode(),
   "signed with the public key as a secret (HS256)": async ({ provider, resource }) =>
-    await new SignJWT(claimsOf(provider, resource))
+    await new SignJWT(validClaims(provider, resource))
       .setProtectedHeader({ alg: "HS256", kid: "key-1" })
-      .sign(new TextEncoder().encode(await provider.publicKey())),
+      .sign(new TextEncoder().encode(await provider.exportPublicKey())),
   "signed by somebody else under the provider's key id": async ({ provider, resource }) => {
     const { privateKey } = await generateKeyPair("RS256");
-    return await new SignJWT(claimsOf(provider, resource))
+    return await new SignJWT(validClaims(provider, resource))
       .setProtectedHeader({ alg: "RS256", kid: "key-1" })
       .sign(privateKey);
   },
   "with another payload": async ({ provider, resource }) => {
-    const [header, , signature] = (await provider.token(resource)).split(".");
-    const payload = Buffer.from(JSON.stringify({ ...claimsOf(provider, resource), sub: "bob" })).toString("base64url");
+    const [header, , signature] = (await provider.issueToken(resource)).split(".");
+    const payload = Buffer.from(JSON.stringify({ ...validClaims(provider, resource), sub: "bob" })).toString(
+      "base64url",
+    );
     return [header, payload, signature].join(".");
   },
-  "without its signature": async ({ provider, resource }) => (await provider.token(resource)).replace(/\.[^.]*$/, "."),
+  "without its signature": async ({ provider, resource }) =>
+    (await provider.issueToken(resource)).replace(/\.[^.]*$/, "."),
   opaque: () => "0123456789abcdef0123456789abcdef",
   "of 25,000 letters": () => "x".repeat(25_000),
 };
 
 describe("a bad token is 401, with the way to a better one", () => {
-  test.each(Object.entries(BAD))("%s", async (_what, createToken) => {
+  test.each(Object.entries(INVALID_TOKENS))("%s", async (_what, createToken) => {
     const deployment = await deploymentForTest();
     const { url, calls, resource, provider } = deployment;
-    const { status, headers, body } = await call(url, await createToken(deployment));
+    const { status, headers, body } = await callLook(url, await createToken(deployment));
     expect([status, body]).toEqual([401, expect.stringContaining("invalid_token")]);
     const { origin } = new URL(resource);
     expect(headers["www-authenticate"]).toMatch(/^Bearer error="invalid_token"/);
@@ -75,7 +79,7 @@ describe("a bad token is 401, with the way to a better one", () => {
     );
     expect(calls).toEqual([]);
     // One that is good still comes in from there.
-    await resultOf(clientWithToken(url, await provider.token(resource)).call(1, "look", {}), 1);
+    await resultOf(clientWithToken(url, await provider.issueToken(resource)).call(1, "look", {}), 1);
     expect(calls).toHaveLength(1);
   });
 
@@ -88,7 +92,7 @@ describe("a bad token is 401, with the way to a better one", () => {
     const { url, resource } = await deploymentForTest();
     const { host, origin } = new URL(resource);
     const head = ["POST /mcp HTTP/1.1", `host: ${host}`, ...headers, "content-length: 0", "connection: close", "", ""];
-    const text = await bytes(url, [head.join("\r\n")]);
+    const text = await exchangeBytes(url, [head.join("\r\n")]);
     expect(text).toMatch(/^HTTP\/1\.1 401 /);
     const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
     // RFC 6750, 3.1: an error is named only where a token was given.
@@ -98,7 +102,7 @@ describe("a bad token is 401, with the way to a better one", () => {
   test("of a megabyte: its request is not read", async () => {
     const { url, calls, resource } = await deploymentForTest();
     const { host } = new URL(resource);
-    const text = await bytes(url, [
+    const text = await exchangeBytes(url, [
       `POST /mcp HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${"x".repeat(1024 * 1024)}\r\n\r\n`,
     ]);
     expect(text).toMatch(/^HTTP\/1\.1 431 /);
@@ -108,9 +112,9 @@ describe("a bad token is 401, with the way to a better one", () => {
 
 test("a good token that was never used is accepted after 50 bad tokens from the same address", async () => {
   const { url, resource, provider, calls } = await deploymentForTest();
-  const bad = Array.from({ length: 50 }, async (_, at) => (await call(url, `bad-token-${at}`)).status);
-  expect(new Set(await Promise.all(bad))).toEqual(new Set([401]));
-  await resultOf(clientWithToken(url, await provider.token(resource)).call(1, "look", {}), 1);
+  const invalidCalls = Array.from({ length: 50 }, async (_, at) => (await callLook(url, `bad-token-${at}`)).status);
+  expect(new Set(await Promise.all(invalidCalls))).toEqual(new Set([401]));
+  await resultOf(clientWithToken(url, await provider.issueToken(resource)).call(1, "look", {}), 1);
   expect(calls).toHaveLength(1);
 });
 
@@ -138,11 +142,10 @@ describe("a good token", () => {
     const { aud, ...claims } = { aud: undefined, ...options.claims };
     const audiences = aud === undefined ? {} : { aud: [...aud, resource] };
     await resultOf(
-      clientWithToken(url, await provider.token(resource, { ...options, claims: { ...claims, ...audiences } })).call(
-        1,
-        "look",
-        {},
-      ),
+      clientWithToken(
+        url,
+        await provider.issueToken(resource, { ...options, claims: { ...claims, ...audiences } }),
+      ).call(1, "look", {}),
       1,
     );
     expect(calls).toMatchObject([{ caller: { subject: "alice", issuer: provider.issuer, ...caller } }]);

@@ -14,8 +14,8 @@ import {
   start,
 } from "../mcp/stdio/child.ts";
 
-export const WAYS = ["stdio, older", "stdio, modern", "HTTP, older", "HTTP, modern"] as const;
-export type Way = (typeof WAYS)[number];
+export const CLIENT_MODES = ["stdio, older", "stdio, modern", "HTTP, older", "HTTP, modern"] as const;
+export type ClientMode = (typeof CLIENT_MODES)[number];
 
 export interface Extra {
   /** Joins the request's `_meta`. */
@@ -43,14 +43,14 @@ const envelope = {
   [CLIENT_CAPABILITIES_META_KEY]: {},
 };
 
-const overPipe =
+const sendOverStdio =
   (program: Program): Send =>
   async (id, method, params) => {
     program.send({ jsonrpc: "2.0", id, method, params });
     return JSON.stringify((await program.answersTo([id])).get(id));
   };
 
-function overHttp(url: string, fixed: Readonly<Record<string, string>>): Send {
+function sendOverHttp(url: string, fixedHeaders: Readonly<Record<string, string>>): Send {
   return async (id, method, params, headers) => {
     const name = params["name"];
     const response = await fetch(url, {
@@ -58,8 +58,8 @@ function overHttp(url: string, fixed: Readonly<Record<string, string>>): Send {
       headers: {
         accept: "application/json, text/event-stream",
         "content-type": "application/json",
-        ...fixed,
-        ...("mcp-protocol-version" in fixed && {
+        ...fixedHeaders,
+        ...("mcp-protocol-version" in fixedHeaders && {
           "mcp-method": method,
           ...(typeof name === "string" && { "mcp-name": name }),
         }),
@@ -71,7 +71,7 @@ function overHttp(url: string, fixed: Readonly<Record<string, string>>): Send {
   };
 }
 
-async function sessionOf(url: string, entry: Readonly<Record<string, string>>) {
+async function initializeSession(url: string, entry: Readonly<Record<string, string>>) {
   const post = (message: object, headers = {}) =>
     fetch(url, {
       method: "POST",
@@ -83,35 +83,38 @@ async function sessionOf(url: string, entry: Readonly<Record<string, string>>) {
       },
       body: JSON.stringify(message),
     });
-  const begun = await post(initializeMessage);
-  await begun.text();
-  const session = { ...entry, "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  const initializeResponse = await post(initializeMessage);
+  await initializeResponse.text();
+  const session = { ...entry, "mcp-session-id": initializeResponse.headers.get("mcp-session-id") ?? "" };
   await (await post(initializedMessage, session)).text();
   return session;
 }
 
-async function begin(way: Way, env: Readonly<Record<string, string>>): Promise<{ program: Program; send: Send }> {
+async function startProgram(
+  mode: ClientMode,
+  env: Readonly<Record<string, string>>,
+): Promise<{ program: Program; send: Send }> {
   const { MIC_HTTP_TOKEN: token } = env;
   const entry = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  if (way === "HTTP, older") {
+  if (mode === "HTTP, older") {
     const program = await startHttp({ env });
-    return { program, send: overHttp(program.url, await sessionOf(program.url, entry)) };
+    return { program, send: sendOverHttp(program.url, await initializeSession(program.url, entry)) };
   }
-  if (way === "HTTP, modern") {
+  if (mode === "HTTP, modern") {
     const program = await startHttp({ env });
-    return { program, send: overHttp(program.url, { ...entry, "mcp-protocol-version": MODERN }) };
+    return { program, send: sendOverHttp(program.url, { ...entry, "mcp-protocol-version": MODERN }) };
   }
   const program = start(["serve"], { env });
-  if (way === "stdio, older") await initialize(program);
-  return { program, send: overPipe(program) };
+  if (mode === "stdio, older") await initialize(program);
+  return { program, send: sendOverStdio(program) };
 }
 
 /** Killed when the running test is done. */
-export async function connectClient(way: Way, env: Readonly<Record<string, string>>): Promise<TelemetryClient> {
-  const { program, send } = await begin(way, env);
+export async function connectClient(mode: ClientMode, env: Readonly<Record<string, string>>): Promise<TelemetryClient> {
+  const { program, send } = await startProgram(mode, env);
   let lastId = 100;
   const request: TelemetryClient["request"] = (method, params, { meta = {}, headers } = {}) => {
-    const all = way.endsWith("modern") ? { ...envelope, ...meta } : meta;
+    const all = mode.endsWith("modern") ? { ...envelope, ...meta } : meta;
     const withMeta = Object.keys(all).length > 0 ? { ...params, _meta: all } : params;
     return send(++lastId, method, withMeta, headers);
   };

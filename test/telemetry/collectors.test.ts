@@ -6,7 +6,7 @@ import { connectClient } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
 
 /** A batch goes out at once, and would be waited for ten minutes. */
-const EAGER = { OTEL_BSP_SCHEDULE_DELAY: "1", OTEL_EXPORTER_OTLP_TIMEOUT: "600000" };
+const IMMEDIATE_EXPORT = { OTEL_BSP_SCHEDULE_DELAY: "1", OTEL_EXPORTER_OTLP_TIMEOUT: "600000" };
 
 async function startClient(endpoint: string) {
   const stub = await stubForTest();
@@ -16,21 +16,21 @@ async function startClient(endpoint: string) {
     MIC_CLIENT_ID: "id-1",
     MIC_CLIENT_SECRET: "secret-1",
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-    ...EAGER,
+    ...IMMEDIATE_EXPORT,
   });
   const callGetJob = () => client.call("get_job", { jobId: job.id });
   return { ...client, ask: callGetJob };
 }
 
 /** Lines on stderr about telemetry. */
-const complaints = (stderr: string): readonly string[] =>
+const telemetryWarnings = (stderr: string): readonly string[] =>
   stderr.split("\n").filter((line) => line.includes('"msg":"telemetry"'));
 
 test("one that is away: calls are answered, the end comes, and stderr says it once", async () => {
   const { ask: callGetJob, end, program } = await startClient(await refusingBaseUrl());
   for (let count = 0; count < 5; count++) expect(await callGetJob()).toContain(job.id);
   expect(await end()).toEqual({ code: 0, signal: null });
-  expect(complaints(program.stderr()).length).toBeLessThanOrEqual(1);
+  expect(telemetryWarnings(program.stderr()).length).toBeLessThanOrEqual(1);
 });
 
 test("one that never answers: calls are answered while it holds a batch, and the end comes without it", async () => {
@@ -46,10 +46,10 @@ test("one that fails: calls are answered, and stderr says it once, without a wor
   const receiver = await receiverForTest((response) => void response.writeHead(500).end("the collector's own words"));
   const { ask: callGetJob, end, program } = await startClient(receiver.endpoint);
   await callGetJob();
-  await expect.poll(() => complaints(program.stderr())).toHaveLength(1);
+  await expect.poll(() => telemetryWarnings(program.stderr())).toHaveLength(1);
   for (let count = 0; count < 3; count++) expect(await callGetJob()).toContain(job.id);
   expect(await end()).toEqual({ code: 0, signal: null });
-  expect(complaints(program.stderr())).toHaveLength(1);
+  expect(telemetryWarnings(program.stderr())).toHaveLength(1);
 });
 
 test("a signal sends what is left", async () => {

@@ -12,7 +12,7 @@ const PRELOAD = fileURLToPath(new URL("loaded.cjs", import.meta.url));
 const Seen = z.object({ loaded: z.array(z.string()), connected: z.array(z.unknown()) });
 
 /** A short session: what the client read, what the program loaded, and the ports it connected to. */
-async function session(stub: Stub, env: Readonly<Record<string, string>>) {
+async function runSession(stub: Stub, env: Readonly<Record<string, string>>) {
   const program = start(["serve"], {
     node: ["--require", PRELOAD],
     env: { MIC_BASE_URL: stub.baseUrl, MIC_CLIENT_ID: "id-1", MIC_CLIENT_SECRET: "secret-1", ...env },
@@ -34,7 +34,7 @@ async function session(stub: Stub, env: Readonly<Record<string, string>>) {
   };
 }
 
-async function stubWithJob(): Promise<Stub> {
+async function startStubWithJob(): Promise<Stub> {
   const stub = await stubForTest();
   stub.respond(() => answer(200, { data: job, meta: { requestId: "r-1" } }));
   return stub;
@@ -42,14 +42,14 @@ async function stubWithJob(): Promise<Stub> {
 
 /** Where the OpenTelemetry SDK would knock by itself, if nobody else is there. */
 async function defaultCollector(): Promise<() => number> {
-  let knocks = 0;
+  let connections = 0;
   const server = createServer((socket) => {
-    knocks += 1;
+    connections += 1;
     socket.destroy();
   });
   await new Promise<void>((resolve) => server.once("error", () => resolve()).listen(4318, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
-  return () => knocks;
+  return () => connections;
 }
 
 test.each([
@@ -61,20 +61,20 @@ test.each([
   ],
   ["a name alone asks for nothing", { OTEL_SERVICE_NAME: "mine", OTEL_RESOURCE_ATTRIBUTES: "a=b" }],
 ])("%s: nothing is loaded, nobody is connected to", async (_, env) => {
-  const knocks = await defaultCollector();
-  const stub = await stubWithJob();
-  const { parts, connected } = await session(stub, env);
+  const connectionCount = await defaultCollector();
+  const stub = await startStubWithJob();
+  const { parts, connected } = await runSession(stub, env);
   expect(parts).toEqual([]);
   expect(new Set(connected)).toEqual(new Set([new URL(stub.baseUrl).port]));
-  expect(knocks()).toBe(0);
+  expect(connectionCount()).toBe(0);
   for (const { headers } of stub.requests) expect(headers["traceparent"]).toBeUndefined();
 });
 
 test("the client reads the same bytes, with telemetry or without, and with it the part is loaded", async () => {
-  const stub = await stubWithJob();
+  const stub = await startStubWithJob();
   const receiver = await receiverForTest();
-  const off = await session(stub, {});
-  const on = await session(stub, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+  const off = await runSession(stub, {});
+  const on = await runSession(stub, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
   expect(on.parts).not.toEqual([]);
   expect(on.connected).toContain(Number(new URL(receiver.endpoint).port));
   expect(on.stdout).toBe(off.stdout);

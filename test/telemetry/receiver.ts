@@ -57,13 +57,13 @@ const Point = z.looseObject({
 });
 const Data = z.looseObject({ dataPoints: z.array(Point).default([]) }).optional();
 const Metric = z.looseObject({ name: z.string(), histogram: Data, sum: Data, gauge: Data });
-const Line = z.looseObject({ body: Value, severityText: Text, traceId: Id, spanId: Id, attributes: Attributes });
-export type Line = z.infer<typeof Line>;
-const listIn = <S extends z.ZodType>(item: S) => z.array(item).default([]);
+const LogRecord = z.looseObject({ body: Value, severityText: Text, traceId: Id, spanId: Id, attributes: Attributes });
+export type LogRecord = z.infer<typeof LogRecord>;
+const arrayOf = <S extends z.ZodType>(item: S) => z.array(item).default([]);
 const Body = z.looseObject({
-  resourceSpans: listIn(z.looseObject({ scopeSpans: listIn(z.looseObject({ spans: listIn(Span) })) })),
-  resourceMetrics: listIn(z.looseObject({ scopeMetrics: listIn(z.looseObject({ metrics: listIn(Metric) })) })),
-  resourceLogs: listIn(z.looseObject({ scopeLogs: listIn(z.looseObject({ logRecords: listIn(Line) })) })),
+  resourceSpans: arrayOf(z.looseObject({ scopeSpans: arrayOf(z.looseObject({ spans: arrayOf(Span) })) })),
+  resourceMetrics: arrayOf(z.looseObject({ scopeMetrics: arrayOf(z.looseObject({ metrics: arrayOf(Metric) })) })),
+  resourceLogs: arrayOf(z.looseObject({ scopeLogs: arrayOf(z.looseObject({ logRecords: arrayOf(LogRecord) })) })),
 });
 
 /** `value`: of a histogram, how often. */
@@ -77,7 +77,7 @@ export interface Receiver {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
   spans(): readonly Span[];
-  lines(): readonly Line[];
+  logs(): readonly LogRecord[];
   /** As they were collected last, each series once. */
   points(): readonly MetricPoint[];
   /** All bodies. */
@@ -95,7 +95,7 @@ export async function receiverForTest(answer: Answer = (response) => void respon
   const raw: Buffer[] = [];
   const headers: IncomingHttpHeaders[] = [];
   let requests = 0;
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function receiveBatch(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requests += 1;
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -107,7 +107,7 @@ export async function receiverForTest(answer: Answer = (response) => void respon
     answer(response);
   }
   const server = createServer((request, response) => {
-    take(request, response).catch((error: unknown) => void response.writeHead(400).end(String(error)));
+    receiveBatch(request, response).catch((error: unknown) => void response.writeHead(400).end(String(error)));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(async () => {
@@ -120,7 +120,7 @@ export async function receiverForTest(answer: Answer = (response) => void respon
     endpoint: `http://127.0.0.1:${address.port}`,
     spans: () =>
       bodies.flatMap((body) => body.resourceSpans.flatMap((of) => of.scopeSpans.flatMap(({ spans }) => spans))),
-    lines: () =>
+    logs: () =>
       bodies.flatMap((body) => body.resourceLogs.flatMap((of) => of.scopeLogs.flatMap(({ logRecords }) => logRecords))),
     points() {
       const metrics = bodies.flatMap((body) =>

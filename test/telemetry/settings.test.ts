@@ -57,7 +57,7 @@ describe("what is exported", () => {
   });
 });
 
-const WRONG: readonly (readonly [string, string])[] = [
+const INVALID: readonly (readonly [string, string])[] = [
   ["OTEL_TRACES_EXPORTER", "console"],
   ["OTEL_METRICS_EXPORTER", "otlp,statsd"],
   ["OTEL_LOGS_EXPORTER", "prometheus"],
@@ -70,7 +70,7 @@ const WRONG: readonly (readonly [string, string])[] = [
   ["OTEL_METRIC_EXPORT_INTERVAL", "soon"],
 ];
 
-test.each(WRONG)("%s=%s turns it off, and the warning names the variable, not the value", (name, value) => {
+test.each(INVALID)("%s=%s turns it off, and the warning names the variable, not the value", (name, value) => {
   const { settings, warnings } = readTelemetrySettings({ ...OTLP, [name]: value }, { hasPort: true });
   expect(settings).toBeUndefined();
   expect(warnings).toHaveLength(1);
@@ -79,9 +79,9 @@ test.each(WRONG)("%s=%s turns it off, and the warning names the variable, not th
 
 test.each(["stdio, modern", "HTTP, older"] as const)(
   "%s: with a wrong value the server serves, and says so",
-  async (way) => {
+  async (mode) => {
     const receiver = await receiverForTest();
-    const { request, program, end } = await connectClient(way, {
+    const { request, program, end } = await connectClient(mode, {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
       OTEL_TRACES_EXPORTER: "console",
     });

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { addTeam, callerNamed, clientAt, instanceForTest, keyLine } from "../teams/deployment.ts";
+import { addTeam, connectCaller, createCaller, createKeyLine, instanceForTest } from "../teams/deployment.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { receiverForTest } from "./receiver.ts";
 
@@ -17,18 +17,18 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
     const place = {
-      url: await postgres().database(),
-      keys: keyLine("one"),
+      url: await postgres().createDatabase(),
+      keys: createKeyLine("one"),
       emulator: await emulatorForTest({ clients: 2 }),
     };
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
     await addTeam(place, { name: "blue", client: 1, claim: "blues" });
     const config = readConfig({ MIC_BASE_URL: place.emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "info" });
     const instance = await instanceForTest(place, { config, startTelemetry });
-    const ann = callerNamed("ann", ["reds"]);
-    const bob = callerNamed("bob", ["blues"]);
+    const ann = createCaller("ann", ["reds"]);
+    const bob = createCaller("bob", ["blues"]);
     for (const caller of [ann, bob]) {
-      const client = await clientAt(instance, caller);
+      const client = await connectCaller(instance, caller);
       expect((await client.callTool("list_jobs")).isError).toBe(false);
       await client.close();
     }
@@ -41,7 +41,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
       ...names.map((name) => [name, "red", ann.id]),
       ...names.map((name) => [name, "blue", bob.id]),
     ]);
-    const lines = receiver.lines().filter(({ body }) => body === "tool call");
+    const lines = receiver.logs().filter(({ body }) => body === "tool call");
     expect(lines.map(({ attributes }) => [attributes["mic.team"], attributes["mic.caller"]])).toEqual([
       ["red", ann.id],
       ["blue", bob.id],

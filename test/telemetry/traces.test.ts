@@ -6,7 +6,7 @@ import { initialize, start } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { answer, hangUp, stubForTest } from "../support/stub.ts";
-import { connectClient, WAYS } from "./client.ts";
+import { CLIENT_MODES, connectClient } from "./client.ts";
 import { type Receiver, receiverForTest, type Span } from "./receiver.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
@@ -28,18 +28,19 @@ const env = (receiver: Receiver, baseUrl: string, more = {}) => ({
   ...more,
 });
 
-const named = (spans: readonly Span[], name: string): readonly Span[] => spans.filter((span) => span.name === name);
+const spansNamed = (spans: readonly Span[], name: string): readonly Span[] =>
+  spans.filter((span) => span.name === name);
 
-describe.each(WAYS)("%s", (way) => {
+describe.each(CLIENT_MODES)("%s", (mode) => {
   // Each protocol in each era, and on each transport.
-  const protocol = way === "stdio, older" || way === "HTTP, modern" ? "http/protobuf" : "http/json";
+  const protocol = mode === "stdio, older" || mode === "HTTP, modern" ? "http/protobuf" : "http/json";
 
   test(`calls and their requests are in the trace that the client names, by ${protocol}`, async () => {
     const receiver = await receiverForTest();
     const stub = await stubForTest();
     stub.respond(() => found);
     const { call, end } = await connectClient(
-      way,
+      mode,
       env(receiver, stub.baseUrl, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol }),
     );
     // The third passes the SDK by.
@@ -50,7 +51,7 @@ describe.each(WAYS)("%s", (way) => {
     await call("get_job", { jobId: job.id }, { meta: { traceparent: "00-zz-not-one" } });
     expect((await end()).code).toBe(0);
 
-    const calls = named(receiver.spans(), "tools/call get_job");
+    const calls = spansNamed(receiver.spans(), "tools/call get_job");
     expect(calls).toHaveLength(4);
     for (const span of calls.slice(0, 3)) {
       expect(span).toMatchObject({ kind: SERVER, traceId: TRACE, parentSpanId: PARENT, status: { code: 0 } });
@@ -58,14 +59,14 @@ describe.each(WAYS)("%s", (way) => {
         "mcp.method.name": "tools/call",
         "gen_ai.tool.name": "get_job",
         "gen_ai.operation.name": "execute_tool",
-        "network.transport": way.startsWith("stdio") ? "pipe" : "tcp",
-        "mcp.protocol.version": way.endsWith("modern") ? "2026-07-28" : "2025-06-18",
+        "network.transport": mode.startsWith("stdio") ? "pipe" : "tcp",
+        "mcp.protocol.version": mode.endsWith("modern") ? "2026-07-28" : "2025-06-18",
       });
     }
     expect(calls[3]).toMatchObject({ parentSpanId: "" });
     expect(calls[3]?.traceId).not.toBe(TRACE);
 
-    const requests = named(receiver.spans(), "GET /v1/mic/jobs/{jobId}");
+    const requests = spansNamed(receiver.spans(), "GET /v1/mic/jobs/{jobId}");
     expect(requests.map(({ parentSpanId }) => parentSpanId)).toEqual(calls.map(({ spanId }) => spanId));
     for (const span of requests) {
       expect(span.kind).toBe(CLIENT);
@@ -87,18 +88,18 @@ describe.each(WAYS)("%s", (way) => {
   });
 });
 
-test.each(["HTTP, older", "HTTP, modern"] as const)("%s: the context of an HTTP header is linked", async (way) => {
+test.each(["HTTP, older", "HTTP, modern"] as const)("%s: the context of an HTTP header is linked", async (mode) => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   stub.respond(() => found);
-  const { call, end } = await connectClient(way, env(receiver, stub.baseUrl));
+  const { call, end } = await connectClient(mode, env(receiver, stub.baseUrl));
   const headers = { traceparent: `00-${OTHER_TRACE}-${PARENT}-01` };
   for (let count = 0; count < 3; count++)
     await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT }, headers });
   await call("get_job", { jobId: job.id }, { headers });
   await call("get_job", { jobId: job.id });
   await end();
-  const calls = named(receiver.spans(), "tools/call get_job");
+  const calls = spansNamed(receiver.spans(), "tools/call get_job");
   expect(calls.map(({ links }) => links.map(({ traceId }) => traceId))).toEqual([
     ...Array.from({ length: 4 }, () => [OTHER_TRACE]),
     [],
@@ -135,20 +136,20 @@ test("each attempt has a span of its own, under one key and one body", async () 
   const result = await call("retry_job", { jobId: "job-1", retryMode: "SAFE_RESUME", reason: "again" });
   await end();
   expect(stub.requests, result).toHaveLength(3);
-  const one = <T>(values: readonly T[]) => new Set(values).size === 1;
-  expect(one(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toBe(true);
-  expect(one(stub.requests.map(({ body }) => body.toString()))).toBe(true);
+  const hasOneValue = <T>(values: readonly T[]) => new Set(values).size === 1;
+  expect(hasOneValue(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toBe(true);
+  expect(hasOneValue(stub.requests.map(({ body }) => body.toString()))).toBe(true);
 
   const spans = receiver.spans();
-  const attempts = named(spans, "POST /v1/mic/jobs/{jobId}/retries");
+  const attempts = spansNamed(spans, "POST /v1/mic/jobs/{jobId}/retries");
   expect(attempts.map(({ attributes }) => attributes["http.request.resend_count"])).toEqual([undefined, 1, 2]);
   expect(attempts.map(({ attributes }) => attributes["error.type"])).toEqual(["503", "connection", undefined]);
   expect(new Set(stub.requests.map(({ headers }) => headers["traceparent"])).size).toBe(3);
-  const [action] = named(spans, "action");
+  const [action] = spansNamed(spans, "action");
   expect(attempts.map(({ parentSpanId }) => parentSpanId)).toEqual(attempts.map(() => action?.spanId));
   expect(action).toMatchObject({ kind: INTERNAL });
   expect(action?.attributes).toMatchObject({ "mic.action.attempts": 3, "mic.action.state": "succeeded" });
-  expect(action?.parentSpanId).toBe(named(spans, "tools/call retry_job")[0]?.spanId);
+  expect(action?.parentSpanId).toBe(spansNamed(spans, "tools/call retry_job")[0]?.spanId);
 });
 
 test("a tool's failure, a refused request and an unknown outcome are errors, without a word of their texts", async () => {
@@ -163,13 +164,13 @@ test("a tool's failure, a refused request and an unknown outcome are errors, wit
   await call("cancel_job", { jobId: "j", reason: "r", resourceVersion: 1 }, {});
   await end();
   const spans = receiver.spans();
-  const [failed] = named(spans, "tools/call get_job");
+  const [failed] = spansNamed(spans, "tools/call get_job");
   expect(failed?.status).toEqual({ code: ERROR, message: "" });
   expect(failed?.attributes).toMatchObject({ "error.type": "tool_error", "mic.error.kind": expect.any(String) });
-  const [unknown] = named(spans, "tools/call _OTHER");
+  const [unknown] = spansNamed(spans, "tools/call _OTHER");
   expect(unknown?.attributes).toMatchObject({ "error.type": "-32602", "rpc.response.status_code": "-32602" });
-  expect(named(spans, "action")[0]?.attributes).toMatchObject({ "mic.action.state": "unknown" });
-  const [line] = receiver.lines().filter(({ body }) => body === "tool call failed");
+  expect(spansNamed(spans, "action")[0]?.attributes).toMatchObject({ "mic.action.state": "unknown" });
+  const [line] = receiver.logs().filter(({ body }) => body === "tool call failed");
   expect(line).toMatchObject({ traceId: failed?.traceId, spanId: failed?.spanId, severityText: "INFO" });
   expect(receiver.bytes().includes("nothing like that")).toBe(false);
   expect(receiver.bytes().includes("surely_no_tool")).toBe(false);
@@ -182,7 +183,7 @@ test("OTEL_PROPAGATORS=none: no context comes in, none goes out", async () => {
   const { call, end } = await connectClient("stdio, modern", env(receiver, stub.baseUrl, { OTEL_PROPAGATORS: "none" }));
   await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT } });
   await end();
-  expect(named(receiver.spans(), "tools/call get_job")[0]?.parentSpanId).toBe("");
+  expect(spansNamed(receiver.spans(), "tools/call get_job")[0]?.parentSpanId).toBe("");
   expect(stub.requests.map(({ headers }) => headers["traceparent"])).toEqual([undefined]);
 });
 

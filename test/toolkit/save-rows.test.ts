@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { saveRows, toCsv } from "../../src/toolkit/save-rows.ts";
-import { folderForTest } from "../support/home.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 /** Cell by cell, as the grammar of RFC 4180 has it. */
 function parse(text: string): string[][] {

@@ -3,19 +3,19 @@
 import { expect, test } from "vitest";
 import { changeAt } from "../contract/object-rules.ts";
 import { covers } from "../covers.ts";
-import { badValues, fieldsOf, goodValues, type PlacedField } from "../fields.ts";
+import { badValues, fieldsOf, goodValues, type LocatedField } from "../fields.ts";
 import { type ListedOperation, rows } from "../operations.ts";
 import type { Args, Bench } from "./bench.ts";
 import { OWN_TOOLS, validCall } from "./catalogue.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
-type Argument = Pick<PlacedField, "name" | "values" | "isOptional" | "isFree"> & {
-  readonly place?: PlacedField["place"];
+type Argument = Pick<LocatedField, "name" | "values" | "isOptional" | "isIndependent"> & {
+  readonly location?: LocatedField["location"];
 };
 
 const argumentsOf = (row: ListedOperation): readonly Argument[] => [
-  ...fieldsOf(row).map((each) => ({ ...each, values: row.takes?.[each.name] ?? each.values })),
-  ...Object.entries(row.adds ?? {}).map(([name, values]) => ({ name, values, isOptional: true as const })),
+  ...fieldsOf(row).map((each) => ({ ...each, values: row.widenedArguments?.[each.name] ?? each.values })),
+  ...Object.entries(row.extraArguments ?? {}).map(([name, values]) => ({ name, values, isOptional: true as const })),
 ];
 
 const withValue = (args: Args, { name }: Argument, value: unknown): Args => ({
@@ -24,16 +24,18 @@ const withValue = (args: Args, { name }: Argument, value: unknown): Args => ({
 });
 
 /** Whether the service could get it: a URL has no half of a character, and its length has an end. */
-const fitsItsPlace = ({ place }: Argument, value: unknown): boolean =>
+const canBeSent = ({ location }: Argument, value: unknown): boolean =>
   typeof value !== "string" ||
-  (place !== "path" && place !== "query") ||
-  (!/\p{Cs}/u.test(value) && encodeURIComponent(value).length <= 8000 && !(place === "path" && /^\.\.?$/.test(value)));
+  (location !== "path" && location !== "query") ||
+  (!/\p{Cs}/u.test(value) &&
+    encodeURIComponent(value).length <= 8000 &&
+    !(location === "path" && /^\.\.?$/.test(value)));
 
 /** The service got it and does not call it malformed; what it thinks of it otherwise does not matter here. */
-async function expectSent(bench: Bench, tool: string, args: Args, { isFree }: Argument): Promise<void> {
+async function expectSent(bench: Bench, tool: string, args: Args, { isIndependent }: Argument): Promise<void> {
   const { error, text } = await bench.call(tool, args);
   const what = `${tool} ${JSON.stringify(args).slice(0, 300)}: ${text}`;
-  if (isFree) expect(error, what).toBeUndefined();
+  if (isIndependent) expect(error, what).toBeUndefined();
   // A key that is as it has to be, and belongs to an action of another tool's test.
   if (error === undefined || (error.kind === "conflict" && text.includes("The key "))) return;
   // What the server knows besides the grammar: an offer that another test read, and the time.
@@ -112,7 +114,7 @@ describeLatestRevision((bench) => {
     "%s names each argument that is wrong or missing, and sends nothing",
     async (tool) => {
       const args = await validCall(tool, await bench().world());
-      await bench().sendsNothing(async () => {
+      await bench().expectNothingSent(async () => {
         for (const [change, ...pointers] of WRONG[tool] ?? [])
           await bench().refuses(tool, { ...args, ...change }, ...pointers);
         const required = OWN_TOOLS[tool]?.required ?? [];
@@ -130,8 +132,8 @@ describeLatestRevision((bench) => {
         const args = await bench().argumentsFor(row.id);
         const pointer = `/${argument.name.replaceAll(".", "/")}`;
         // In a path, `.` and `..` would be another path.
-        const wrong = [...badValues(argument.values), ...(argument.place === "path" ? [".", ".."] : [])];
-        await bench().sendsNothing(async () => {
+        const wrong = [...badValues(argument.values), ...(argument.location === "path" ? [".", ".."] : [])];
+        await bench().expectNothingSent(async () => {
           for (const value of wrong) {
             const { fieldErrors = [], text } = await bench().refuses(row.tool, withValue(args, argument, value));
             expect(
@@ -141,8 +143,8 @@ describeLatestRevision((bench) => {
           }
         });
         for (const value of goodValues(argument.values)) {
-          if (!fitsItsPlace(argument, value)) continue;
-          const fine = argument.isFree ? await bench().argumentsFor(row.id) : args;
+          if (!canBeSent(argument, value)) continue;
+          const fine = argument.isIndependent ? await bench().argumentsFor(row.id) : args;
           await expectSent(bench(), row.tool, withValue(fine, argument, value), argument);
         }
       };
@@ -165,7 +167,7 @@ describeLatestRevision((bench) => {
       for (const row of rows) {
         const args = await bench().argumentsFor(row.id);
         const valid = argumentsOf(row).filter(({ name }) => !name.includes("."));
-        await bench().sendsNothing(async () => {
+        await bench().expectNothingSent(async () => {
           for (const unknown of ["bogus", "workspace_id", "Limit", "a/b~c", "constructor"]) {
             const pointer = `/${unknown.replaceAll("~", "~0").replaceAll("/", "~1")}`;
             const { text } = await bench().refuses(row.tool, { ...args, [unknown]: 1 }, pointer);
@@ -183,7 +185,7 @@ describeLatestRevision((bench) => {
     for (const row of rows) {
       const args = await bench().argumentsFor(row.id);
       const required = fieldsOf(row).filter(({ isOptional }) => !isOptional);
-      await bench().sendsNothing(async () => {
+      await bench().expectNothingSent(async () => {
         const topLevel = required.filter(({ name }) => !name.includes("."));
         if (topLevel.length > 0) await bench().refuses(row.tool, {}, ...topLevel.map(({ name }) => `/${name}`));
         for (const { name } of required) {
@@ -201,7 +203,7 @@ describeLatestRevision((bench) => {
   test("every wrong argument is named at once", async () => {
     const args = await bench().argumentsFor("retryMicJob");
     const wrong = { ...args, retryMode: "AGAIN", reason: "", bogus: 1, idempotencyKey: "short" };
-    await bench().sendsNothing(() =>
+    await bench().expectNothingSent(() =>
       bench().refuses("retry_job", wrong, "/retryMode", "/reason", "/bogus", "/idempotencyKey"),
     );
   });
@@ -209,7 +211,7 @@ describeLatestRevision((bench) => {
   test("an integer that JSON has rounded on its way here is not sent on", async () => {
     const args = await bench().argumentsFor("createMicJob");
     const parameterValues = { deep: [{ size: 2 ** 53 }] };
-    await bench().sendsNothing(() =>
+    await bench().expectNothingSent(() =>
       bench().refuses("submit_job", { ...args, parameterValues }, "/parameterValues/deep/0/size"),
     );
   });

@@ -2,11 +2,11 @@
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import * as z from "zod/v4";
-import { makeWorld, type World } from "../emulator/example.ts";
+import { createExampleData, type ExampleData } from "../emulator/example.ts";
 import type { Service } from "../emulator/service.ts";
 import { type OperationId, operations, type PostId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
-import type { CallOptions, ClientFace, Progress } from "../support/mcp.ts";
+import type { CallOptions, Progress, TestClient } from "../support/mcp.ts";
 import type { CallResult, Facts } from "../support/results.ts";
 import { validCall } from "./catalogue.ts";
 
@@ -22,7 +22,7 @@ export interface ToolSuccess {
 }
 
 /** A tool's result when it failed. */
-export interface Failed extends Facts {
+export interface ToolFailure extends Facts {
   readonly text: string;
 }
 
@@ -47,7 +47,7 @@ export interface Schemas {
 
 const NextStep = z.strictObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), why: z.string() });
 
-function expectFits(validate: ValidateFunction | undefined, value: unknown, what: string): void {
+function expectValid(validate: ValidateFunction | undefined, value: unknown, what: string): void {
   expect(validate, what).toBeDefined();
   expect(validate?.(value), `${what}: ${JSON.stringify(validate?.errors)} in ${JSON.stringify(value)}`).toBe(true);
 }
@@ -60,14 +60,14 @@ export function factsIn(value: unknown): readonly string[] {
 }
 
 export class Bench {
-  readonly connection: ClientFace;
+  readonly connection: TestClient;
   readonly downloadDir: string;
   readonly #schemas: Schemas;
   readonly #service: Service;
-  #world: Promise<World> | undefined;
+  #world: Promise<ExampleData> | undefined;
   #newActions = 0;
 
-  constructor(service: Service, connection: ClientFace, downloadDir: string, schemas: Schemas) {
+  constructor(service: Service, connection: TestClient, downloadDir: string, schemas: Schemas) {
     this.#service = service;
     this.connection = connection;
     this.downloadDir = downloadDir;
@@ -75,7 +75,7 @@ export class Bench {
   }
 
   /** The same bench behind another connection. */
-  on(connection: ClientFace): Bench {
+  withConnection(connection: TestClient): Bench {
     return new Bench(this.#service, connection, this.downloadDir, this.#schemas);
   }
 
@@ -93,8 +93,8 @@ export class Bench {
   }
 
   /** Resources for example arguments; made once, when first asked for. */
-  world(): Promise<World> {
-    this.#world ??= makeWorld(this.#service);
+  world(): Promise<ExampleData> {
+    this.#world ??= createExampleData(this.#service);
     return this.#world;
   }
 
@@ -114,7 +114,7 @@ export class Bench {
   }
 
   /** Options that let a minute of the emulator's time pass with each progress, so no test waits longer than it must. */
-  hurrying(ticks: Progress[] = []): CallOptions {
+  withAdvancingClock(ticks: Progress[] = []): CallOptions {
     return {
       onprogress: (tick) => {
         ticks.push(tick);
@@ -133,10 +133,10 @@ export class Bench {
     expect(links.length).toBeLessThanOrEqual(1);
     for (const link of links) expect(link).toMatch(/^mic:\/\/[a-z]/);
     if (structured === undefined) throw new Error(`${tool} gave no structuredContent: ${result.raw}`);
-    expectFits(this.#schemas.output(tool), structured, `${tool}'s structuredContent`);
+    expectValid(this.#schemas.output(tool), structured, `${tool}'s structuredContent`);
     this.#expectCompleteText(tool, structured, text);
     const step = NextStep.optional().parse(structured["nextStep"]);
-    if (step) expectFits(this.#schemas.input(step.tool), step.arguments, `the next step ${step.tool}`);
+    if (step) expectValid(this.#schemas.input(step.tool), step.arguments, `the next step ${step.tool}`);
     return { structured, text, link: links[0], drift: result.meta["mic-mcp/drift"] };
   }
 
@@ -159,11 +159,11 @@ export class Bench {
   }
 
   /** A call that fails with this kind, held to all that holds for every failure. */
-  async fails(tool: string, args: Args, kind: Facts["kind"]): Promise<Failed> {
+  async fails(tool: string, args: Args, kind: Facts["kind"]): Promise<ToolFailure> {
     return this.expectFailure(await this.call(tool, args), kind);
   }
 
-  expectFailure(result: CallResult, kind: Facts["kind"]): Failed {
+  expectFailure(result: CallResult, kind: Facts["kind"]): ToolFailure {
     expect(result.isError, result.raw).toBe(true);
     expect(result.structured).toBeUndefined();
     expect(result.blocks).toBe(1);
@@ -189,7 +189,7 @@ export class Bench {
   }
 
   /** Refused as arguments, every pointer named. That nothing was sent is for `sendsNothing` to see. */
-  async refuses(tool: string, args: Args, ...pointers: readonly string[]): Promise<Failed> {
+  async refuses(tool: string, args: Args, ...pointers: readonly string[]): Promise<ToolFailure> {
     const failed = await this.fails(tool, args, "invalid_arguments");
     expect(failed).toMatchObject({ sideEffect: "none", retryable: false });
     // A status would be the service's.
@@ -200,28 +200,28 @@ export class Bench {
   }
 
   /** Not one request reaches the service, not even for a token. */
-  async sendsNothing<T>(work: () => Promise<T>): Promise<T> {
-    const before = (await this.#log()).length;
-    const result = await work();
-    expect(await this.#log()).toHaveLength(before);
+  async expectNothingSent<T>(run: () => Promise<T>): Promise<T> {
+    const before = (await this.#readLog()).length;
+    const result = await run();
+    expect(await this.#readLog()).toHaveLength(before);
     return result;
   }
 
   /** What the service received of one operation so far, oldest first. */
   async requests(operationId: string): Promise<readonly SentRequest[]> {
-    return SentRequests.parse((await this.#log()).filter((entry) => Object(entry).operationId === operationId));
+    return SentRequests.parse((await this.#readLog()).filter((entry) => Object(entry).operationId === operationId));
   }
 
   /** What `work` made the server send, token requests left out. */
-  async sentDuring(work: () => Promise<unknown>): Promise<readonly SentRequest[]> {
-    const before = (await this.#log()).length;
-    await work();
-    const sent = SentRequests.parse((await this.#log()).slice(before));
+  async captureRequests(run: () => Promise<unknown>): Promise<readonly SentRequest[]> {
+    const before = (await this.#readLog()).length;
+    await run();
+    const sent = SentRequests.parse((await this.#readLog()).slice(before));
     return sent.filter(({ operationId }) => operationId !== "token");
   }
 
   /** The emulator's log; it keeps the last 1000 requests, and a full one would show no difference. */
-  async #log(): Promise<readonly unknown[]> {
+  async #readLog(): Promise<readonly unknown[]> {
     const response = await fetch(`${this.#service.emulator.baseUrl}/__emulator/requests`);
     const entries: unknown = await response.json();
     if (!Array.isArray(entries) || entries.length >= 1000) throw new Error("the emulator's log is full, or none");

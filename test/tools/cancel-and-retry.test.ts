@@ -18,7 +18,7 @@ describeLatestRevision((bench) => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
       bench().clock.advance(1300);
       const { resourceVersion } = await readJob(bench().service, id);
-      const sent = await bench().sentDuring(async () => {
+      const sent = await bench().captureRequests(async () => {
         const { structured } = await bench().ok("cancel_job", { jobId: id, reason });
         expect(structured["data"]).toMatchObject({ originatingResourceId: id, operationType: "JOB_CANCELLATION" });
         expect(structured["nextStep"]).toMatchObject({ tool: "get_operation" });
@@ -35,7 +35,9 @@ describeLatestRevision((bench) => {
     "cancel_job uses a given version as it is, and reads nothing before",
     async () => {
       const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
-      const sent = await bench().sentDuring(() => bench().ok("cancel_job", { jobId: id, reason, resourceVersion }));
+      const sent = await bench().captureRequests(() =>
+        bench().ok("cancel_job", { jobId: id, reason, resourceVersion }),
+      );
       expect(sent.map(({ operationId }) => operationId)).toEqual(["cancelMicJob"]);
       expect(sent[0]?.headers["if-match"]).toBe(`"${resourceVersion}"`);
     },
@@ -64,8 +66,8 @@ describeLatestRevision((bench) => {
     async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
       const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-      await bench().service.fault(stale, { operationId: "cancelMicJob" });
-      const sent = await bench().sentDuring(() => bench().ok("cancel_job", { jobId: id, reason }));
+      await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
+      const sent = await bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason }));
       expect(sent.map(({ operationId }) => operationId)).toEqual([
         "getMicJob",
         "cancelMicJob",
@@ -81,7 +83,7 @@ describeLatestRevision((bench) => {
   test("with a key of its own, a conflict is told instead: a key stands for one exact command", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-    await bench().service.fault(stale, { operationId: "cancelMicJob" });
+    await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
     const before = (await ifMatches(bench())).length;
     const failed = await bench().fails(
       "cancel_job",
@@ -95,7 +97,7 @@ describeLatestRevision((bench) => {
   test("a job that never stands still is given up after a few rounds", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-    await bench().service.fault(stale, { operationId: "cancelMicJob", times: 20 });
+    await bench().service.injectFault(stale, { operationId: "cancelMicJob", times: 20 });
     const before = (await ifMatches(bench())).length;
     await bench().fails("cancel_job", { jobId: id, reason }, "precondition_failed");
     expect((await ifMatches(bench())).length - before).toBeLessThanOrEqual(5);
@@ -104,7 +106,7 @@ describeLatestRevision((bench) => {
   test("a job that has ended is not cancelled, and told so", async () => {
     for (const file of [FILE.succeeds, FILE.failsForGood]) {
       const { id, state, resourceVersion } = await runJobToEnd(bench().service, file);
-      const sent = await bench().sentDuring(async () => {
+      const sent = await bench().captureRequests(async () => {
         const failed = await bench().fails("cancel_job", { jobId: id, reason }, "conflict");
         expect(failed).toMatchObject({ sideEffect: "none", retryable: false });
         expect(failed.text).toContain(state);
@@ -119,7 +121,7 @@ describeLatestRevision((bench) => {
     // It ended just now: the version that the agent knew is stale as well.
     const { id } = await runJobToEnd(bench().service, FILE.succeeds);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-    await bench().service.fault(stale, { operationId: "cancelMicJob" });
+    await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
     const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion: 1 }, "precondition_failed");
     expect(failed.next).toMatch(/ended/);
   });

@@ -1,6 +1,6 @@
 // The tools that docs/interface.md lists ("Tools"): one for each operation (operations.ts), then those over several of them, written out
 // by hand. The one list for every test of all tools; success.test.ts proves that each call succeeds against the emulator.
-import { example, type World } from "../emulator/example.ts";
+import { createRequest, type ExampleData } from "../emulator/example.ts";
 import { type ListedOperation, rows } from "../operations.ts";
 
 type Args = Readonly<Record<string, unknown>>;
@@ -11,7 +11,7 @@ interface OwnTool {
   /** Whether it may change something at the API. */
   readonly isWrite?: true;
   /** Arguments with which it succeeds. */
-  readonly call: (world: World) => Args | Promise<Args>;
+  readonly call: (world: ExampleData) => Args | Promise<Args>;
 }
 
 const state = "TG";
@@ -42,8 +42,8 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
     required: ["jobIds", "retryMode", "reason"],
     optional: ["idempotencyKey", "waitSeconds"],
     isWrite: true,
-    async call({ failedJob }) {
-      return { jobIds: [(await failedJob()).id], retryMode: "SAFE_RESUME", reason: "An example", waitSeconds: 0 };
+    async call({ createFailedJob }) {
+      return { jobIds: [(await createFailedJob()).id], retryMode: "SAFE_RESUME", reason: "An example", waitSeconds: 0 };
     },
   },
   wait_for_jobs: {
@@ -78,12 +78,12 @@ const ownWrites = Object.entries(OWN_TOOLS).flatMap(([name, { isWrite }]) => (is
 export const POST_TOOLS: readonly string[] = [...rows.filter(isAction).map(({ tool }) => tool), ...ownWrites];
 
 /** Arguments with which the tool of this name succeeds. */
-export async function validCall(tool: string, world: World): Promise<Args> {
+export async function validCall(tool: string, world: ExampleData): Promise<Args> {
   const own = new Map(Object.entries({ ...OWN_TOOLS, ...VIEW_TOOLS })).get(tool);
   if (own) return await own.call(world);
   const row = rows.find((each) => each.tool === tool);
   if (!row) throw new Error(`there is no tool ${tool}`);
-  const { path = {}, query = {}, body = {} } = await example(world, row.id);
+  const { path = {}, query = {}, body = {} } = await createRequest(world, row.id);
   if (typeof query === "string" || typeof body !== "object" || body === null)
     throw new Error(`the example of ${row.id} has no plain query and body`);
   return { ...path, ...query, ...body };

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { credentials } from "../api-client/client.ts";
 import { covers } from "../covers.ts";
-import { sessionForTest } from "../gaps/session.ts";
 import { operations } from "../operations.ts";
 import { answer } from "../support/stub.ts";
+import { sessionForTest } from "../unspecified/session.ts";
 import type { Bench } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -16,7 +16,7 @@ const NAMES = ["notes.csv", "जिले.csv", "a b (1).tar.gz", `${"n".repeat(
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-async function original(bench: Bench, assetId: string): Promise<Uint8Array> {
+async function fetchOriginal(bench: Bench, assetId: string): Promise<Uint8Array> {
   return (await bench.service.call(operations.getMicPublicAssetContent, { path: { assetId } })).bytes;
 }
 
@@ -32,7 +32,7 @@ describeLatestRevision((bench) => {
   covers("4.2/get-asset-content", "every asset arrives byte for byte, under its own name", async () => {
     for (const assetId of assetIds(bench())) {
       const { structured } = await bench().ok(TOOL, { assetId });
-      const bytes = await original(bench(), assetId);
+      const bytes = await fetchOriginal(bench(), assetId);
       const path = String(structured["path"]);
       expect(structured).toEqual({
         summary: expect.stringMatching(/^Saved .* to the download folder\.$/),
@@ -51,7 +51,7 @@ describeLatestRevision((bench) => {
   test("a preview is a text's first 20 lines, beside the file", async () => {
     const assetId = firstAsset(bench());
     const { structured, text } = await bench().ok(TOOL, { assetId, preview: true });
-    const content = Buffer.from(await original(bench(), assetId)).toString("utf8");
+    const content = Buffer.from(await fetchOriginal(bench(), assetId)).toString("utf8");
     const lines = content.split(/(?<=\n)/);
     expect(lines.length).toBeGreaterThan(20);
     expect(structured["preview"]).toBe(lines.slice(0, 20).join(""));
@@ -84,13 +84,13 @@ describeLatestRevision((bench) => {
   test("a download that fails leaves nothing behind", async () => {
     const before = await files(bench());
     const { fileIds } = bench().service.emulator;
-    const withheld = fileIds.find((id) => !assetIds(bench()).includes(id)) ?? "";
+    const undownloadableId = fileIds.find((id) => !assetIds(bench()).includes(id)) ?? "";
     await bench().fails(TOOL, { assetId: "devfile_none", fileName: "none.csv" }, "not_found");
-    expect(await bench().fails(TOOL, { assetId: withheld }, "conflict")).toMatchObject({
+    expect(await bench().fails(TOOL, { assetId: undownloadableId }, "conflict")).toMatchObject({
       code: "CONTENT_WITHHELD",
       sideEffect: "none",
     });
-    await bench().service.fault(
+    await bench().service.injectFault(
       { kind: "status", status: 204, problem: false },
       { operationId: "getMicPublicAssetContent" },
     );
@@ -100,15 +100,15 @@ describeLatestRevision((bench) => {
 
   test("giving up a download ends it and leaves nothing behind", async () => {
     const before = await files(bench());
-    await bench().service.fault({ kind: "hang" }, { operationId: "getMicPublicAssetContent" });
+    await bench().service.injectFault({ kind: "hang" }, { operationId: "getMicPublicAssetContent" });
     const countRequests = async () => (await bench().requests("getMicPublicAssetContent")).length;
     const requestsBefore = await countRequests();
     const abort = new AbortController();
     const args = { assetId: firstAsset(bench()), fileName: "given-up.csv" };
-    const gone = expect(bench().call(TOOL, args, { signal: abort.signal })).rejects.toThrow();
+    const cancelled = expect(bench().call(TOOL, args, { signal: abort.signal })).rejects.toThrow();
     await expect.poll(countRequests).toBe(requestsBefore + 1);
     abort.abort();
-    await gone;
+    await cancelled;
     await bench().ok(TOOL, { ...args, fileName: "taken-up.csv" });
     expect(await countRequests()).toBe(requestsBefore + 2);
     expect(await files(bench())).toEqual([...before, "taken-up.csv"].sort());

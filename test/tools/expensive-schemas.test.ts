@@ -86,15 +86,15 @@ const expensive: readonly (readonly [what: string, definition: Json, parameterVa
 const OTHER = { versionId: `micrecipev_${"b".repeat(32)}`, contentHash: "b".repeat(64) };
 
 /** An API that offers a recipe with this schema, another with an ordinary one, and takes everything. */
-function offering(stub: Stub, definition: Json): void {
-  const offerOf = (recipe: Json, parameters: Json) =>
+function respondWithOffers(stub: Stub, definition: Json): void {
+  const createOffer = (recipe: Json, parameters: Json) =>
     micEnveloped({
       ...recipeOffer,
       recipe: { ...recipeDefinition, ...recipe, parameters: { ...recipeParameters, ...parameters, references: {} } },
     });
-  const offer = offerOf({}, { definition });
+  const offer = createOffer({}, { definition });
   const ordinary = { contentHash: OTHER.contentHash, definition: titled({ pattern: "^[a-z ]+$" }) };
-  const other = offerOf({ versionId: OTHER.versionId }, ordinary);
+  const other = createOffer({ versionId: OTHER.versionId }, ordinary);
   stub.respond(({ method, target }) => {
     if (target.endsWith(OTHER.versionId)) return answer(200, other);
     if (target.endsWith(versionId)) return answer(200, offer);
@@ -110,7 +110,7 @@ const submissions = (requests: readonly RecordedRequest[]) =>
     .map(({ body }) => z.looseObject({ parameterValues: z.unknown() }).parse(JSON.parse(body.toString())))
     .slice(1);
 
-const started = async (stub: Stub, parameterValues: Json = {}): Promise<Server> => {
+const startWithRecipe = async (stub: Stub, parameterValues: Json = {}): Promise<Server> => {
   const server = await startServer({ env: stubEnv(stub) });
   // A job whose recipe is not known takes what this one does, except for the check of its values.
   expect((await server.call("submit_job", { ...createJob, parameterValues })).isError).toBe(false);
@@ -120,9 +120,9 @@ const started = async (stub: Stub, parameterValues: Json = {}): Promise<Server> 
 };
 
 /** What the call gives, and the longest time that a ping waited for its answer meanwhile. */
-async function pingedDuring<T>(server: Server, call: Promise<T>): Promise<{ result: T; slowestMs: number }> {
+async function pingDuring<T>(server: Server, call: Promise<T>): Promise<{ result: T; slowestMs: number }> {
   let isOver = false;
-  const over = call.finally(() => {
+  const finished = call.finally(() => {
     isOver = true;
   });
   let slowestMs = 0;
@@ -130,9 +130,9 @@ async function pingedDuring<T>(server: Server, call: Promise<T>): Promise<{ resu
     const sentAt = performance.now();
     await server.request("ping", {});
     slowestMs = Math.max(slowestMs, performance.now() - sentAt);
-    await Promise.race([sleep(20), over]);
+    await Promise.race([sleep(20), finished]);
   }
-  return { result: await over, slowestMs };
+  return { result: await finished, slowestMs };
 }
 
 /** The bound is 250 ms on an idle machine; a ping beside an ordinary call took 560 ms where 23 processes shared two cores. */
@@ -142,13 +142,13 @@ const MAX_BYTES = 64_000_000;
 for (const [what, definition, parameterValues] of expensive)
   covers("4.2/job-parameter-values", `${what}: pings are answered, memory is bounded, the API validates`, async () => {
     const stub = await stubForTest();
-    offering(stub, definition);
-    const server = await started(stub, parameterValues);
+    respondWithOffers(stub, definition);
+    const server = await startWithRecipe(stub, parameterValues);
     const before = peakMissing ? 0 : peakOf(server.pid);
     for (const count of [1, 2]) {
       const idempotencyKey = `own-key-${count}`;
       const submitting = server.call("submit_job", { ...createJob, parameterValues, idempotencyKey });
-      const { result, slowestMs } = await pingedDuring(server, submitting);
+      const { result, slowestMs } = await pingDuring(server, submitting);
       expect(result.isError, result.text).toBe(false);
       expect(submissions(stub.requests)).toEqual(many(count, () => expect.objectContaining({ parameterValues })));
       expect(slowestMs).toBeLessThan(PROMPTLY_MS);
@@ -158,8 +158,8 @@ for (const [what, definition, parameterValues] of expensive)
 
 test("run_job leaves values that cannot be validated in time to the API", async () => {
   const stub = await stubForTest();
-  offering(stub, titled({ pattern: "^(\\w+\\s?)*$" }));
-  const server = await started(stub);
+  respondWithOffers(stub, titled({ pattern: "^(\\w+\\s?)*$" }));
+  const server = await startWithRecipe(stub);
   const args = {
     workspaceId: "micws_1",
     recipeVersionId: versionId,
@@ -167,7 +167,7 @@ test("run_job leaves values that cannot be validated in time to the API", async 
     parameterValues: { title: TITLE },
     waitSeconds: 0,
   };
-  const { result, slowestMs } = await pingedDuring(server, server.call("run_job", args));
+  const { result, slowestMs } = await pingDuring(server, server.call("run_job", args));
   expect(result.isError, result.text).toBe(false);
   expect(submissions(stub.requests)).toMatchObject([{ parameterValues: { title: TITLE } }]);
   expect(slowestMs).toBeLessThan(PROMPTLY_MS);
@@ -175,8 +175,8 @@ test("run_job leaves values that cannot be validated in time to the API", async 
 
 test("SIGTERM ends the process while a schema is being validated", async () => {
   const stub = await stubForTest();
-  offering(stub, titled({ pattern: "^(\\w+\\s?)*$" }));
-  const server = await started(stub);
+  respondWithOffers(stub, titled({ pattern: "^(\\w+\\s?)*$" }));
+  const server = await startWithRecipe(stub);
   server.send("submit_job", { ...createJob, parameterValues: { title: TITLE } }, 7);
   for (const _ of many(10, () => undefined)) {
     await server.request("ping", {});
@@ -188,8 +188,8 @@ test("SIGTERM ends the process while a schema is being validated", async () => {
 
 test("values of another recipe are validated before anything is sent, also after a check that took too long", async () => {
   const stub = await stubForTest();
-  offering(stub, titled({ pattern: "^(\\w+\\s?)*$" }));
-  const server = await started(stub);
+  respondWithOffers(stub, titled({ pattern: "^(\\w+\\s?)*$" }));
+  const server = await startWithRecipe(stub);
   await server.call("get_recipe", { versionId: OTHER.versionId });
   let keys = 0;
   const submit = (recipeVersionId: string, title: string) => {
@@ -212,8 +212,8 @@ test("values of another recipe are validated before anything is sent, also after
 
 test("ajv's own keyword $async ends no process", async () => {
   const stub = await stubForTest();
-  offering(stub, { $async: true, required: ["absent"] });
-  const server = await started(stub);
+  respondWithOffers(stub, { $async: true, required: ["absent"] });
+  const server = await startWithRecipe(stub);
   const result = await server.call("submit_job", createJob);
   expect(result.isError, result.text).toBe(false);
   await server.request("ping", {});

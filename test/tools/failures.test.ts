@@ -8,7 +8,7 @@ describeEachRevision((bench) => {
   test("wrong arguments, named before anything is sent", async () => {
     const args = await bench().argumentsFor("retryMicJob");
     const wrong = { ...args, retryMode: "AGAIN", bogus: 1, idempotencyKey: "\n" };
-    const { fieldErrors, next } = await bench().sendsNothing(() =>
+    const { fieldErrors, next } = await bench().expectNothingSent(() =>
       bench().refuses("retry_job", wrong, "/retryMode", "/bogus", "/idempotencyKey"),
     );
     expect(fieldErrors?.find(({ pointer }) => pointer === "/idempotencyKey")?.message).toMatch(/must/);
@@ -25,29 +25,29 @@ describeEachRevision((bench) => {
       [{ status: 429, retryAfterSeconds: 60 }, "rate_limited", { sideEffect: "none", retryAfterSeconds: 60 }],
       [{ status: 503, retryAfterSeconds: 60 }, "outcome_unknown", { sideEffect: "unknown", retryAfterSeconds: 60 }],
     ] as const satisfies readonly (readonly [object, Facts["kind"], Partial<Facts>])[]) {
-      await bench().service.fault({ kind: "status", ...fault }, { operationId: "createMicJob" });
+      await bench().service.injectFault({ kind: "status", ...fault }, { operationId: "createMicJob" });
       expect(await bench().fails("submit_job", { ...args, idempotencyKey: `fails-${kind}` }, kind)).toMatchObject(
         facts,
       );
     }
     const body = '{"data":{},"meta":{"requestId":"r"}}';
-    await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
     await bench().fails("get_job", await bench().argumentsFor("getMicJob"), "contract_violation");
   });
 
   test("a call that the client gives up does not act a second time", async () => {
     const args = await bench().argumentsFor("createMicJob");
     const idempotencyKey = "given-up-by-the-client";
-    await bench().service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
+    await bench().service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
     const abort = new AbortController();
     const call = bench().call("submit_job", { ...args, idempotencyKey }, { signal: abort.signal });
-    const gone = expect(call).rejects.toThrow();
-    await expect.poll(() => bench().service.executions(idempotencyKey)).toBe(1);
+    const cancelled = expect(call).rejects.toThrow();
+    await expect.poll(() => bench().service.countExecutions(idempotencyKey)).toBe(1);
     abort.abort();
-    await gone;
+    await cancelled;
     const result = await bench().ok("submit_job", { ...args, idempotencyKey });
     expect(result.structured).toMatchObject({ action: { idempotencyKey, replayed: true } });
-    expect(await bench().service.executions(idempotencyKey)).toBe(1);
+    expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
   });
 
   test("a wait that the client gives up ends at once, and its progress was told", async () => {

@@ -6,12 +6,12 @@ import type { Args, Bench, SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 type Fault = Readonly<Record<string, unknown>>;
-const LATER = { kind: "status", status: 503, retryAfterSeconds: 60 };
+const RETRY_LATER = { kind: "status", status: 503, retryAfterSeconds: 60 };
 
-async function under(bench: Bench, id: PostId, args: Args, ...faults: readonly Fault[]) {
-  for (const fault of faults) await bench.service.fault(fault, { operationId: id });
+async function callWithFaults(bench: Bench, id: PostId, args: Args, ...faults: readonly Fault[]) {
+  for (const fault of faults) await bench.service.injectFault(fault, { operationId: id });
   let result: Awaited<ReturnType<Bench["call"]>> | undefined;
-  const sent = await bench.sentDuring(async () => {
+  const sent = await bench.captureRequests(async () => {
     result = await bench.call(operations[id].tool, args);
   });
   if (result === undefined) throw new Error("not called");
@@ -41,24 +41,26 @@ describeLatestRevision((bench) => {
           { kind: "truncate" },
           { kind: "status", status: 500, afterCommit: true },
         ]) {
-          const { result, requests } = await under(bench(), id, await bench().newAction(id), fault);
+          const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
           expect(result.isError, result.text).toBe(false);
           const key = expectSameCommand(requests, 2);
           expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
-          expect(await bench().service.executions(key)).toBe(1);
+          expect(await bench().service.countExecutions(key)).toBe(1);
         }
       },
     );
 
     covers("4.2/key-names-one-command", `${tool}: a request that never arrived is sent again`, async () => {
-      const { result, requests } = await under(bench(), id, await bench().newAction(id), { kind: "drop-before" });
+      const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
+        kind: "drop-before",
+      });
       expect(result.isError, result.text).toBe(false);
-      expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
+      expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
     });
 
     covers("4.2/key-names-one-command", `${tool}: an unknown outcome says so, and its key finds out`, async () => {
       const args = await bench().newAction(id);
-      const { result, requests } = await under(bench(), id, args, { kind: "drop-after" }, LATER);
+      const { result, requests } = await callWithFaults(bench(), id, args, { kind: "drop-after" }, RETRY_LATER);
       const failed = bench().expectFailure(result, "outcome_unknown");
       const key = expectSameCommand(requests, 2);
       expect(failed).toMatchObject({
@@ -69,26 +71,26 @@ describeLatestRevision((bench) => {
       });
       expect(failed.text).toMatch(/may or may not/);
       expect(failed.next).toContain(key);
-      expect(await bench().service.executions(key)).toBe(1);
-      const again = await under(bench(), id, { ...args, idempotencyKey: key });
+      expect(await bench().service.countExecutions(key)).toBe(1);
+      const again = await callWithFaults(bench(), id, { ...args, idempotencyKey: key });
       expect(again.result.structured, again.result.text).toMatchObject({
         action: { idempotencyKey: key, replayed: true, attempts: 3 },
       });
-      expect(await bench().service.executions(key)).toBe(1);
+      expect(await bench().service.countExecutions(key)).toBe(1);
     });
 
     test(`${tool}: a server error at the last attempt leaves the outcome unknown`, async () => {
-      const { result, requests } = await under(bench(), id, await bench().newAction(id), LATER);
+      const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), RETRY_LATER);
       const failed = bench().expectFailure(result, "outcome_unknown");
       expect(failed).toMatchObject({ status: 503, sideEffect: "unknown", retryAfterSeconds: 60 });
       expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
-      expect(await bench().service.executions(failed.idempotencyKey ?? "")).toBe(0);
+      expect(await bench().service.countExecutions(failed.idempotencyKey ?? "")).toBe(0);
     });
 
     test(`${tool}: a rate limit changes nothing and says when to come back, with which key`, async () => {
       const fault = { kind: "status", status: 429, retryAfterSeconds: 60 };
       const args = await bench().newAction(id);
-      const { result, requests } = await under(bench(), id, args, fault);
+      const { result, requests } = await callWithFaults(bench(), id, args, fault);
       const failed = bench().expectFailure(result, "rate_limited");
       expect(failed).toMatchObject({ sideEffect: "none", retryable: true, retryAfterSeconds: 60 });
       expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
@@ -103,34 +105,37 @@ describeLatestRevision((bench) => {
         [422, "rejected"],
       ] as const) {
         const fault = { kind: "status", status, code: "NO", retryable: false };
-        const { result, requests } = await under(bench(), id, await bench().newAction(id), fault);
+        const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
         const failed = bench().expectFailure(result, kind);
         expect(failed).toMatchObject({ status, code: "NO", sideEffect: "none", retryable: false });
-        expect(await bench().service.executions(expectSameCommand(requests, 1))).toBe(0);
+        expect(await bench().service.countExecutions(expectSameCommand(requests, 1))).toBe(0);
       }
     });
 
     test(`${tool}: an answer that breaks the contract still says that the action took effect`, async () => {
       const fault = { kind: "body", body: '{"data":{},"meta":{"requestId":"r"}}' };
-      const { result, requests } = await under(bench(), id, await bench().newAction(id), fault);
+      const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
       const failed = bench().expectFailure(result, "contract_violation");
       const key = expectSameCommand(requests, 1);
       expect(failed).toMatchObject({ sideEffect: "done", retryable: false, idempotencyKey: key });
       expect(failed.text).toContain("took effect");
       expect(failed.next).toMatch(/not repeat/);
-      expect(await bench().service.executions(key)).toBe(1);
+      expect(await bench().service.countExecutions(key)).toBe(1);
     });
 
     test(`${tool}: an answer that need not be the service's proves nothing, and is asked for again`, async () => {
       for (const body of ["<html>", '{"data":{}}', ""]) {
-        const { result, requests } = await under(bench(), id, await bench().newAction(id), { kind: "body", body });
+        const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
+          kind: "body",
+          body,
+        });
         expect(result.isError, result.text).toBe(false);
-        expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
+        expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
       }
     });
 
     covers("2.2/closed-objects", `${tool}: a field it does not know is dropped and named`, async () => {
-      const { result } = await under(bench(), id, await bench().newAction(id), { kind: "extra-field" });
+      const { result } = await callWithFaults(bench(), id, await bench().newAction(id), { kind: "extra-field" });
       expect(result.isError, result.text).toBe(false);
       expect(result.meta["mic-mcp/drift"]).toEqual(["/data/emulatorExtraField"]);
       expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
@@ -140,7 +145,7 @@ describeLatestRevision((bench) => {
   test("a refusal after a lost answer does not claim that nothing happened", async () => {
     const refused = { kind: "status", status: 409, code: "JOB_EXISTS", retryable: false };
     const args = await bench().newAction("createMicJob");
-    const { result, requests } = await under(bench(), "createMicJob", args, { kind: "drop-after" }, refused);
+    const { result, requests } = await callWithFaults(bench(), "createMicJob", args, { kind: "drop-after" }, refused);
     const failed = bench().expectFailure(result, "conflict");
     expect(failed.sideEffect).toBe("unknown");
     expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 2));
@@ -148,7 +153,12 @@ describeLatestRevision((bench) => {
 
   test("a key that the service is still working on is asked for again", async () => {
     const running = { kind: "status", status: 409, code: "IDEMPOTENCY_IN_PROGRESS", retryable: true };
-    const { result, requests } = await under(bench(), "createMicJob", await bench().newAction("createMicJob"), running);
+    const { result, requests } = await callWithFaults(
+      bench(),
+      "createMicJob",
+      await bench().newAction("createMicJob"),
+      running,
+    );
     expect(result.isError, result.text).toBe(false);
     expectSameCommand(requests, 2);
   });
@@ -160,11 +170,13 @@ describeLatestRevision((bench) => {
       `${operations[id].tool}: an expired token is renewed and the same bytes are sent again`,
       async () => {
         await bench().ok(operations[id].tool, await bench().newAction(id));
-        const { result, requests } = await under(bench(), id, await bench().newAction(id), { kind: "expire-token" });
+        const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
+          kind: "expire-token",
+        });
         bench().service.forgetTokens();
         expect(result.isError, result.text).toBe(false);
         expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);
-        expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
+        expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
       },
     );
 });

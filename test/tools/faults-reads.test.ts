@@ -4,7 +4,7 @@ import { covers } from "../covers.ts";
 import { type OperationId, type OperationRow, operations } from "../operations.ts";
 import type { Facts } from "../support/results.ts";
 import type { Bench } from "./bench.ts";
-import { freshBench, isPlayground } from "./fresh.ts";
+import { createFreshBench, isPlayground } from "./fresh-bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 type Row = OperationRow & { readonly id: OperationId };
@@ -18,11 +18,11 @@ const jsonReads = reads.filter(({ answer }) => answer !== undefined);
 const jobReads = reads.filter(({ scopes }) => scopes.length > 0);
 
 /** Calls the row's tool under these faults and gives its result beside the statuses it met. */
-async function under(bench: Bench, { id }: Row, ...faults: readonly Fault[]) {
+async function callWithFaults(bench: Bench, { id }: Row, ...faults: readonly Fault[]) {
   const args = await bench.argumentsFor(id);
-  for (const fault of faults) await bench.service.fault(fault, { operationId: id });
+  for (const fault of faults) await bench.service.injectFault(fault, { operationId: id });
   let result: Awaited<ReturnType<Bench["call"]>> | undefined;
-  const sent = await bench.sentDuring(async () => {
+  const sent = await bench.captureRequests(async () => {
     result = await bench.call(operations[id].tool, args);
   });
   if (result === undefined) throw new Error("not called");
@@ -49,22 +49,22 @@ const broken: readonly (readonly [OperationId, readonly (string | number)[], unk
   ["getMicSharedFileProcessingRequest", ["data", "sourceOrigin"], "FILE"],
 ];
 
-function replaced(value: unknown, [step, ...rest]: readonly (string | number)[], part: unknown): unknown {
+function replaceAt(value: unknown, [step, ...rest]: readonly (string | number)[], part: unknown): unknown {
   if (step === undefined) return part;
-  if (Array.isArray(value)) return value.map((item, index) => (index === step ? replaced(item, rest, part) : item));
+  if (Array.isArray(value)) return value.map((item, index) => (index === step ? replaceAt(item, rest, part) : item));
   const record: Record<string, unknown> = { ...Object(value) };
-  return { ...record, [step]: replaced(record[step], rest, part) };
+  return { ...record, [step]: replaceAt(record[step], rest, part) };
 }
 
 describeLatestRevision((bench, revision) => {
   /** What a successful read would keep is not there yet. */
-  const cold = async (row: Row) => (isPlayground(row) ? await freshBench(bench(), revision) : bench());
+  const cold = async (row: Row) => (isPlayground(row) ? await createFreshBench(bench(), revision) : bench());
 
   for (const row of reads) {
     const tool = row.tool;
 
     test(`${tool} reads again when the answer is lost, and when what is behind the service was away`, async () => {
-      const { result, statuses } = await under(await cold(row), row, { kind: "drop-after" }, AWAY);
+      const { result, statuses } = await callWithFaults(await cold(row), row, { kind: "drop-after" }, AWAY);
       expect(result.isError, result.text).toBe(false);
       expect(statuses).toEqual([null, AWAY.status, row.success]);
     });
@@ -75,7 +75,7 @@ describeLatestRevision((bench, revision) => {
         [503, "upstream_unavailable"],
         [429, "rate_limited"],
       ] as const) {
-        const { result, statuses } = await under(own, row, { kind: "status", status, retryAfterSeconds: 60 });
+        const { result, statuses } = await callWithFaults(own, row, { kind: "status", status, retryAfterSeconds: 60 });
         const failed = bench().expectFailure(result, kind);
         expect(failed).toMatchObject({ status, retryAfterSeconds: 60, retryable: true, sideEffect: "none" });
         expect(failed.idempotencyKey).toBeUndefined();
@@ -98,7 +98,7 @@ describeLatestRevision((bench, revision) => {
         { kind: "body", body: "null" },
         { kind: "status", status: 204, problem: false },
       ]) {
-        const { result, statuses } = await under(own, row, fault);
+        const { result, statuses } = await callWithFaults(own, row, fault);
         const failed = bench().expectFailure(result, "contract_violation");
         expect(failed, JSON.stringify(fault)).toMatchObject({ retryable: false, sideEffect: "none" });
         expect(failed.message).toContain(row.id);
@@ -112,7 +112,7 @@ describeLatestRevision((bench, revision) => {
         ["2.1/closed-objects", "2.2/closed-objects"],
         `${tool} drops a field it does not know and names it`,
         async () => {
-          const { result } = await under(await cold(row), row, { kind: "extra-field" });
+          const { result } = await callWithFaults(await cold(row), row, { kind: "extra-field" });
           expect(result.isError, result.text).toBe(false);
           expect(result.meta["mic-mcp/drift"]).toEqual([expect.stringMatching(/\/emulatorExtraField$/)]);
           expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
@@ -128,8 +128,8 @@ describeLatestRevision((bench, revision) => {
       const query = row.path.includes("{") ? {} : parts;
       const values = Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, String(value)]));
       const { text } = await bench().service.call(row, { path: values, query: { ...Object(query) } });
-      const body = JSON.stringify(replaced(JSON.parse(text), path, part));
-      await bench().service.fault({ kind: "body", body }, { operationId: id });
+      const body = JSON.stringify(replaceAt(JSON.parse(text), path, part));
+      await bench().service.injectFault({ kind: "body", body }, { operationId: id });
       const failed = await (await cold(row)).fails(operations[id].tool, parts, "contract_violation");
       expect(failed.message).toContain(pointer);
       expect(failed.next).toBeDefined();
@@ -151,7 +151,7 @@ describeLatestRevision((bench, revision) => {
   covers("7.2/problem", "a refusal is told by its kind, with the Problem's facts", async () => {
     for (const [status, kind] of kinds) {
       const fault = { kind: "status", status, code: `CODE_${status}`, retryable: false };
-      const { result, statuses } = await under(bench(), operations.getMicJob, fault);
+      const { result, statuses } = await callWithFaults(bench(), operations.getMicJob, fault);
       const failed = bench().expectFailure(result, kind);
       expect(failed).toMatchObject({ status, code: `CODE_${status}`, retryable: false, sideEffect: "none" });
       expect(failed.requestId).toMatch(/^micreq_/);
@@ -161,7 +161,7 @@ describeLatestRevision((bench, revision) => {
 
   test("a refusal without a Problem is told as well", async () => {
     for (const body of ["", "<html>", "[]", '"no"', '{"error":{"code":"WRAPPED","title":"In a wrapper"}}']) {
-      const { result } = await under(bench(), operations.getMicJob, { kind: "body", status: 404, body });
+      const { result } = await callWithFaults(bench(), operations.getMicJob, { kind: "body", status: 404, body });
       const failed = bench().expectFailure(result, "not_found");
       expect(failed.status).toBe(404);
       if (body.includes("WRAPPED")) expect(failed.code).toBe("WRAPPED");
@@ -171,7 +171,7 @@ describeLatestRevision((bench, revision) => {
   for (const row of jobReads)
     covers("5/token-renewed", `${row.tool} goes on with a new token when its own has expired`, async () => {
       await bench().ok(row.tool, await bench().argumentsFor(row.id));
-      const { result, statuses } = await under(await cold(row), row, { kind: "expire-token" });
+      const { result, statuses } = await callWithFaults(await cold(row), row, { kind: "expire-token" });
       bench().service.forgetTokens();
       expect(result.isError, result.text).toBe(false);
       expect(statuses).toEqual([401, 200]);
@@ -179,7 +179,7 @@ describeLatestRevision((bench, revision) => {
 
   test("a token that is refused twice is told as such, and not tried for ever", async () => {
     const refused = { kind: "status", status: 401 };
-    const { result, statuses } = await under(bench(), operations.getMicJob, refused, refused);
+    const { result, statuses } = await callWithFaults(bench(), operations.getMicJob, refused, refused);
     const failed = bench().expectFailure(result, "unauthorized");
     expect(failed).toMatchObject({ retryable: false, sideEffect: "none" });
     expect(failed.next).toContain("mic-mcp doctor");

@@ -7,12 +7,12 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { problem } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
-import { retryableJob } from "../emulator/work.ts";
-import { sessionForTest } from "../gaps/session.ts";
+import { createRetryableJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import type { CallResult } from "../support/results.ts";
 import { answer } from "../support/stub.ts";
+import { sessionForTest } from "../unspecified/session.ts";
 import type { Args, Bench } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -25,14 +25,14 @@ const Found = z.looseObject({
   read: z.object({ jobs: z.number(), complete: z.boolean() }),
   page: z.object({ nextCursor: z.string().nullable(), hasMore: z.boolean() }),
 });
-const found = ({ isError, text, structured }: CallResult) => {
+const parseFound = ({ isError, text, structured }: CallResult) => {
   expect(isError, text).toBe(false);
   return Found.parse(structured);
 };
 const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
 const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, count) => total + count);
 
-async function everyJob(bench: Bench) {
+async function listEveryJob(bench: Bench) {
   const { workspaceId, service } = bench;
   const first = await service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
   const cursor = String(first.page.nextCursor);
@@ -41,7 +41,7 @@ async function everyJob(bench: Bench) {
 }
 
 /** All rows, by the calls that each answer names. */
-async function follow(bench: Bench, args: Args) {
+async function followPages(bench: Bench, args: Args) {
   const rows: z.infer<typeof Row>[] = [];
   let read = 0;
   for (let next: Args | undefined = args; next; ) {
@@ -59,10 +59,10 @@ async function follow(bench: Bench, args: Args) {
 describeLatestRevision((bench) => {
   covers(["4.2/list-jobs", "4.2/next-cursor"], "the jobs in some states, all of them, in one call", async () => {
     const { workspaceId } = bench();
-    const jobs = await everyJob(bench());
+    const jobs = await listEveryJob(bench());
     const [sent, all] = await (async () => {
       let structured: unknown;
-      const requests = await bench().sentDuring(async () => {
+      const requests = await bench().captureRequests(async () => {
         structured = (await bench().ok("list_jobs", { workspaceId, states: ["FAILED", "PAUSED"], limit: 100 }))
           .structured;
       });
@@ -84,13 +84,13 @@ describeLatestRevision((bench) => {
     "with fewer rows than fit, each next call goes on exactly where the last one ended",
     async () => {
       const { workspaceId } = bench();
-      const jobs = await everyJob(bench());
+      const jobs = await listEveryJob(bench());
       for (const args of [
         { states: ["FAILED"], limit: 7 },
         { states: ["SUCCEEDED"] },
         { states: ["FAILED", "SUCCEEDED"], limit: 30, view: "full" },
       ]) {
-        const { rows, read } = await follow(bench(), { workspaceId, ...args });
+        const { rows, read } = await followPages(bench(), { workspaceId, ...args });
         expect(idsOf(rows)).toEqual(idsOf(jobs.filter(({ state }) => args.states.includes(state))));
         expect(read).toBe(jobs.length);
       }
@@ -99,7 +99,7 @@ describeLatestRevision((bench) => {
 
   test("saveAs saves all that fit, as CSV, and nothing is overwritten", async () => {
     const { workspaceId, downloadDir } = bench();
-    const jobs = await everyJob(bench());
+    const jobs = await listEveryJob(bench());
     const saveAs = "failed jobs.csv";
     const { structured } = await bench().ok("list_jobs", { workspaceId, states: ["FAILED"], limit: 3, saveAs });
     const failed = jobs.filter(({ state }) => state === "FAILED");
@@ -122,7 +122,7 @@ describeLatestRevision((bench) => {
 
   test("createdSince keeps what was created then or later, to the microsecond", async () => {
     const { workspaceId } = bench();
-    const jobs = await everyJob(bench());
+    const jobs = await listEveryJob(bench());
     const since = String(jobs[40]?.createdAt);
     const { structured } = await bench().ok("list_jobs", { workspaceId, createdSince: since, limit: 100 });
     expect(idsOf(Found.parse(structured).data)).toEqual(idsOf(jobs.slice(0, 41)));
@@ -131,16 +131,16 @@ describeLatestRevision((bench) => {
   test("unretried leaves out what was retried, by this server or by another, and the sentence says how to retry the rest", async () => {
     const { workspaceId, service } = bench();
     const [ours, theirs, left] = [
-      await retryableJob(service),
-      await retryableJob(service),
-      await retryableJob(service),
+      await createRetryableJob(service),
+      await createRetryableJob(service),
+      await createRetryableJob(service),
     ];
     const retry = { retryMode: "SAFE_RESUME", reason: "Once more" };
     await bench().ok("retry_job", { jobId: ours.id, ...retry });
     const elsewhere = await service.ok(operations.retryMicJob, { path: { jobId: theirs.id }, body: retry });
     const { structured } = await bench().ok("list_jobs", { workspaceId, unretried: true, limit: 100 });
     const { data, summary } = Found.parse(structured);
-    const failed = (await everyJob(bench())).filter(({ failure }) => failure?.retryable === true);
+    const failed = (await listEveryJob(bench())).filter(({ failure }) => failure?.retryable === true);
     expect(idsOf(data)).toEqual(idsOf(failed.filter(({ id }) => id !== ours.id && id !== theirs.id)));
     expect(data[0]?.id).toBe(left.id);
     expect(summary).toMatch(/ retry_jobs with retryMode SAFE_RESUME retries (\d+ of )?them in one call\./);
@@ -166,7 +166,7 @@ test("a call reads 1,000 jobs at most, and the next one goes on behind them", as
   const { stub, connection } = await sessionForTest();
   const jobs = hourlyJobs(1_250, (index) => (index % 400 === 399 ? failed : {}));
   const requestedPages = serveJobs(stub, () => jobs);
-  const first = found(await connection.callTool("list_jobs", { ...args, states: ["FAILED"] }));
+  const first = parseFound(await connection.callTool("list_jobs", { ...args, states: ["FAILED"] }));
   expect(first).toMatchObject({
     read: { jobs: 1_000, complete: false },
     page: { nextCursor: "at 1000", hasMore: true },
@@ -174,7 +174,7 @@ test("a call reads 1,000 jobs at most, and the next one goes on behind them", as
   expect(idsOf(first.data)).toEqual(["job-399", "job-799"]);
   expect(requestedPages).toHaveLength(10);
   expect(first.nextStep?.arguments).toEqual({ ...args, states: ["FAILED"], cursor: "at 1000" });
-  const second = found(await connection.callTool("list_jobs", first.nextStep?.arguments ?? {}));
+  const second = parseFound(await connection.callTool("list_jobs", first.nextStep?.arguments ?? {}));
   expect(second).toMatchObject({ read: { jobs: 250, complete: true }, data: [{ id: "job-1199" }] });
 });
 
@@ -186,7 +186,7 @@ test("a page that fails behind others ends the reading, and nothing that was rea
     () => hourlyJobs(300, (index) => (index % 90 === 0 ? failed : {})),
     (request) => (request === 3 ? refused : undefined),
   );
-  const part = found(await connection.callTool("list_jobs", { ...args, states: ["FAILED"] }));
+  const part = parseFound(await connection.callTool("list_jobs", { ...args, states: ["FAILED"] }));
   expect(idsOf(part.data)).toEqual(["job-0", "job-90", "job-180"]);
   expect(part).toMatchObject({ read: { jobs: 200, complete: false }, page: { nextCursor: "at 200", hasMore: true } });
   expect(part.summary).toMatch(/Reading ended early: .*403/);
@@ -209,7 +209,7 @@ test("jobs that come while a page is read again are neither lost nor told twice"
       return undefined;
     },
   );
-  const first = found(await connection.callTool("list_jobs", { ...args, states: ["FAILED"], limit: 10 }));
+  const first = parseFound(await connection.callTool("list_jobs", { ...args, states: ["FAILED"], limit: 10 }));
   expect(requestedPages.map(({ limit }) => limit)).toEqual([100, 10]);
   expect(idsOf(first.data)).toEqual(["new-0", "new-1", ...idsOf(hourlyJobs(8, () => failed))]);
   expect(first.page.nextCursor).toBe("at 10");
@@ -259,6 +259,6 @@ test("a retry that only a later page shows takes the row away", async () => {
   const { stub, connection } = await sessionForTest();
   const jobs = hourlyJobs(150, (index) => (index === 3 ? failed : index === 140 ? { retryOfBatchId: "job-3" } : {}));
   serveJobs(stub, () => jobs);
-  const { data, read } = found(await connection.callTool("list_jobs", { ...args, unretried: true }));
+  const { data, read } = parseFound(await connection.callTool("list_jobs", { ...args, unretried: true }));
   expect({ data, read }).toEqual({ data: [], read: { jobs: 150, complete: true } });
 });

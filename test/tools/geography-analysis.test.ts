@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { emulatorEnv, insideForTest } from "../support/mcp.ts";
+import { emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
-import { readCatalogue, rowsOf } from "./country.ts";
+import { readCatalogue, rowsOf } from "./geography-catalogue.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const District = z.object({
@@ -263,7 +263,7 @@ describeLatestRevision(
     test("nothing is overwritten, no path is taken, and nothing is read for a name that is taken", async () => {
       const name = `mine-${revision}.csv`;
       await writeFile(join(bench().downloadDir, name), "mine");
-      await bench().sendsNothing(async () => {
+      await bench().expectNothingSent(async () => {
         for (const [tool, args] of [
           ["rank_divisions", byMandals],
           ["list_districts", { state: "GA" }],
@@ -310,7 +310,7 @@ describeLatestRevision(
 );
 
 const freshServer = (bench: Bench, env: Readonly<Record<string, string>> = {}) =>
-  insideForTest("v2-modern", {
+  inProcessClientForTest("v2-modern", {
     ...emulatorEnv(bench.service.emulator),
     MIC_DOWNLOAD_DIR: bench.downloadDir,
     MIC_GEOGRAPHY_RATE: "600",

@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
-import { freshBench } from "./fresh.ts";
+import { createFreshBench } from "./fresh-bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const catalogue = (facts: object) => JSON.stringify({ contract: PLAYGROUND_CONTRACT, ...facts });
 
 describeLatestRevision((bench, revision) => {
-  const fresh = () => freshBench(bench(), revision);
+  const fresh = () => createFreshBench(bench(), revision);
 
   covers(
     ["4.1/states", "1/playground-no-side-effects"],
@@ -55,11 +55,11 @@ describeLatestRevision((bench, revision) => {
         { code: "QX", name: "A state of tomorrow", districtCount: 0, mandalCount: 9_007_199_254_740_991 },
       ];
       const body = catalogue({ states });
-      await bench().service.fault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
+      await bench().service.injectFault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
       expect((await (await fresh()).ok("list_states")).structured["states"]).toEqual(states);
       const districts = [{ code: "D-1", name: "Its only district", mandalCount: 0 }];
       const answer = { kind: "body", status: 200, body: catalogue({ state: "A state of tomorrow", districts }) };
-      await bench().service.fault(answer, { operationId: "listPlaygroundDistricts" });
+      await bench().service.injectFault(answer, { operationId: "listPlaygroundDistricts" });
       expect((await bench().ok("list_districts", { state: "QX" })).structured["districts"]).toEqual(districts);
       expect((await (await fresh()).ok("list_states")).structured).toEqual(before.structured);
     },
@@ -68,25 +68,25 @@ describeLatestRevision((bench, revision) => {
   test("the vintage that the service states is told, and its absence too", async () => {
     const stated = await bench().ok("list_states");
     expect(stated.text).toContain(String(stated.structured["sourceUpdatedAt"]));
-    await bench().service.fault(
+    await bench().service.injectFault(
       { kind: "body", body: catalogue({ states: [] }) },
       { operationId: "listPlaygroundStates" },
     );
     expect((await (await fresh()).ok("list_states")).text).toMatch(/vintage not stated/);
     const fallback = catalogue({ source: "Backup", fallbackUsed: true, sourceUpdatedAt: "2020-01-01", states: [] });
-    await bench().service.fault({ kind: "body", body: fallback }, { operationId: "listPlaygroundStates" });
+    await bench().service.injectFault({ kind: "body", body: fallback }, { operationId: "listPlaygroundStates" });
     expect((await (await fresh()).ok("list_states")).text).toMatch(/2020-01-01.*fallbackUsed true/);
   });
 
   covers("7.1/upstream-status-preserved", "the upstream's status is kept, whatever it is", async () => {
     const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
     for (const status of [404, 418]) {
-      await bench().service.fault({ kind: "body", status, body }, { operationId: "listPlaygroundStates" });
+      await bench().service.injectFault({ kind: "body", status, body }, { operationId: "listPlaygroundStates" });
       const own = await fresh();
-      const sent = await bench().sentDuring(() => own.ok("list_states"));
+      const sent = await bench().captureRequests(() => own.ok("list_states"));
       expect(sent.map((request) => request.status)).toEqual([status, 200]);
     }
-    await bench().service.fault(
+    await bench().service.injectFault(
       { kind: "status", status: 503, retryAfterSeconds: 3600 },
       { operationId: "listPlaygroundStates" },
     );
@@ -99,9 +99,12 @@ describeLatestRevision((bench, revision) => {
     "an upstream 404 of the districts is no statement about the state",
     async () => {
       const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
-      await bench().service.fault({ kind: "body", status: 404, body }, { operationId: "listPlaygroundDistricts" });
+      await bench().service.injectFault(
+        { kind: "body", status: 404, body },
+        { operationId: "listPlaygroundDistricts" },
+      );
       const own = await fresh();
-      const sent = await bench().sentDuring(() => own.ok("list_districts", { state: "TG" }));
+      const sent = await bench().captureRequests(() => own.ok("list_districts", { state: "TG" }));
       expect(sent.map(({ status }) => status)).toEqual([404, 200]);
     },
   );
@@ -112,14 +115,14 @@ describeLatestRevision((bench, revision) => {
     async () => {
       const state = { code: "TG", name: "Telangana", districtCount: 33, mandalCount: 621 };
       const states = Array.from({ length: 65 }, () => state);
-      await bench().service.fault(
+      await bench().service.injectFault(
         { kind: "body", body: catalogue({ states }) },
         { operationId: "listPlaygroundStates" },
       );
       expect((await (await fresh()).fails("list_states", {}, "contract_violation")).message).toContain("/states");
       const districts = Array.from({ length: 257 }, (_, code) => ({ code: String(code), name: "D", mandalCount: 0 }));
       const body = catalogue({ state: "Telangana", districts });
-      await bench().service.fault({ kind: "body", body }, { operationId: "listPlaygroundDistricts" });
+      await bench().service.injectFault({ kind: "body", body }, { operationId: "listPlaygroundDistricts" });
       const failed = await (await fresh()).fails("list_districts", { state: "TG" }, "contract_violation");
       expect(failed.message).toContain("/districts");
     },

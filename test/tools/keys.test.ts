@@ -32,7 +32,7 @@ describeLatestRevision((bench) => {
         const args = await bench().argumentsFor(id);
         // After a rejection the same call is a new action.
         for (let call = 0; call < 3; call += 1) {
-          await bench().service.fault(
+          await bench().service.injectFault(
             { kind: "status", status: 422, code: "NO", retryable: false },
             { operationId: id },
           );
@@ -60,17 +60,17 @@ describeLatestRevision((bench) => {
       expect(second.structured).toMatchObject({ action: { idempotencyKey: args.idempotencyKey, replayed: true } });
       expect(second.structured["data"]).toEqual(first.structured["data"]);
       expect(second.text).toContain("replayed");
-      expect(await bench().service.executions(args.idempotencyKey)).toBe(1);
+      expect(await bench().service.countExecutions(args.idempotencyKey)).toBe(1);
     });
 
     covers("4.2/key-names-one-command", `${tool} never does another command under the same key`, async () => {
       const idempotencyKey = `reused.${tool}:1`;
       await bench().ok(tool, { ...(await bench().argumentsFor(id)), idempotencyKey });
-      const other = { ...(await bench().argumentsFor(id)), idempotencyKey, ...operations[id].another };
+      const other = { ...(await bench().argumentsFor(id)), idempotencyKey, ...operations[id].variation };
       const result = await bench().call(tool, other);
       expect(result.isError, result.text).toBe(true);
       expect(result.error).toMatchObject({ sideEffect: "none", retryable: false, idempotencyKey });
-      expect(await bench().service.executions(idempotencyKey)).toBe(1);
+      expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
     });
   }
 

@@ -71,7 +71,7 @@ describeLatestRevision((bench) => {
 
   covers(["4.2/jobs-limit-default", "4.2/closed-query"], "what is left out is left to the service", async () => {
     const { workspaceId } = bench();
-    const [request] = await bench().sentDuring(async () => {
+    const [request] = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("list_jobs", { workspaceId });
       expect(structured["data"]).toHaveLength(25);
     });
@@ -139,13 +139,13 @@ describeLatestRevision((bench) => {
   test("a page that is too long for the contract is refused, one without items is none", async () => {
     const { workspaceId } = bench();
     const empty = { data: [], meta: { requestId: "r" }, page: { nextCursor: null, hasMore: false } };
-    await bench().service.fault({ kind: "body", body: JSON.stringify(empty) }, { operationId: "listMicJobs" });
+    await bench().service.injectFault({ kind: "body", body: JSON.stringify(empty) }, { operationId: "listMicJobs" });
     const { structured, text } = await bench().ok("list_jobs", { workspaceId });
     expect(structured).toEqual({ summary: "0 jobs. No more.", ...empty });
     expect(text).toMatch(/^0 jobs\. No more\./);
     const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 1 } });
     const long = { ...empty, data: Array.from({ length: 101 }, () => data[0]) };
-    await bench().service.fault({ kind: "body", body: JSON.stringify(long) }, { operationId: "listMicJobs" });
+    await bench().service.injectFault({ kind: "body", body: JSON.stringify(long) }, { operationId: "listMicJobs" });
     expect((await bench().fails("list_jobs", { workspaceId }, "contract_violation")).message).toContain("/data");
   });
 

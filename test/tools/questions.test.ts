@@ -4,8 +4,15 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { State } from "../../src/contract/playground.ts";
 import type { Args, Bench } from "./bench.ts";
-import { type Catalogue, changed, type Row, readCatalogue, replaceGeography, rowsOf } from "./country.ts";
-import { freshBench } from "./fresh.ts";
+import { createFreshBench } from "./fresh-bench.ts";
+import {
+  type Catalogue,
+  changeCatalogue,
+  type Row,
+  readCatalogue,
+  replaceGeography,
+  rowsOf,
+} from "./geography-catalogue.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const Found = z.object({
@@ -275,7 +282,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 };
 
 const altered = (own: Catalogue): Catalogue =>
-  changed(own, {
+  changeCatalogue(own, {
     code: (code) => RECODED[code] ?? code,
     district: (district, index) => ({
       ...district,
@@ -303,12 +310,12 @@ async function answerAll(analyst: Analyst): Promise<void> {
 
 describeLatestRevision((bench, revision) => {
   test("26 questions, as the catalogue is", async () => {
-    const own = await freshBench(bench(), revision);
+    const own = await createFreshBench(bench(), revision);
     await answerAll(new Analyst(own, await readCatalogue(own)));
   });
 
   test("26 questions, with other numbers, codes, names and vintage", async () => {
-    const own = await freshBench(bench(), revision);
+    const own = await createFreshBench(bench(), revision);
     const before = await readCatalogue(own);
     const catalogue = altered(before);
     await replaceGeography(own, before, catalogue);

@@ -2,12 +2,12 @@
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import {
+  createInputs,
+  createJobBody,
   FILE,
   fileId,
-  inputsFor,
-  jobBody,
+  findOneInputOffer,
   listOffers,
-  oneInputOffer,
   registerInput,
   runJobToEnd,
 } from "../emulator/work.ts";
@@ -49,7 +49,7 @@ describeLatestRevision((bench) => {
     const { id } = await runJobToEnd(bench().service, FILE.succeeds);
     const retry = { jobId: id, retryMode: "RESTART", reason };
     await refused("retry_job", retry, "conflict", /^get_job shows how the job stands\.$/, "JOB_NOT_RETRYABLE");
-    const offer = await oneInputOffer(bench().service);
+    const offer = await findOneInputOffer(bench().service);
     const input = await registerInput(bench().service, FILE.quarantined);
     bench().clock.advance(60_000);
     const port = offer.recipe.inputs[0]?.name ?? "";
@@ -61,9 +61,9 @@ describeLatestRevision((bench) => {
   test("a capability that is not enabled is nothing that arguments could mend", async () => {
     const codes = new Set<string>();
     for (const offer of await listOffers(bench().service)) {
-      const inputIds = await inputsFor(bench().service, offer);
+      const inputIds = await createInputs(bench().service, offer);
       bench().clock.advance(60_000);
-      const { parameterValues: _parameters, ...order } = jobBody(bench().service, offer, ...inputIds);
+      const { parameterValues: _parameters, ...order } = createJobBody(bench().service, offer, ...inputIds);
       // Capabilities are judged before parameters.
       const { error, text } = await bench().call("submit_job", { ...order, parameterValues: { none: "such" } });
       codes.add(error?.code ?? "");
@@ -98,16 +98,16 @@ describeLatestRevision((bench) => {
       "forbidden",
       /^Check workspaceId. If it is right, ask the user to have the application's owner/,
     );
-    await bench().service.fault({ kind: "status", status: 403, code: "X" }, { operationId: "getMicJob" });
+    await bench().service.injectFault({ kind: "status", status: 403, code: "X" }, { operationId: "getMicJob" });
     await refused(
       "get_job",
       { jobId: "micjob_1" },
       "forbidden",
       /^Ask the user to have the application's owner grant it the scope/,
     );
-    await bench().service.fault({ kind: "status", status: 403, code: "X" }, { operationId: "createMicJob" });
+    await bench().service.injectFault({ kind: "status", status: 403, code: "X" }, { operationId: "createMicJob" });
     await refused("submit_job", await jobArguments(bench(), {}), "forbidden", /APPROVED.*request_file_processing/);
-    await bench().service.fault({ kind: "status", status: 403 }, { operationId: "getPlaygroundOpenApi" });
+    await bench().service.injectFault({ kind: "status", status: 403 }, { operationId: "getPlaygroundOpenApi" });
     await refused("get_geography_openapi", {}, "forbidden", /^Ask the user to contact the playground's operator/);
   });
 
@@ -120,7 +120,7 @@ describeLatestRevision((bench) => {
       [402, false, /^Ask the user to contact the service's operator: the same call/],
       [423, true, /^Try again in a little while/],
     ] as const) {
-      await bench().service.fault({ kind: "status", status, retryable }, { operationId: "createMicPublicInput" });
+      await bench().service.injectFault({ kind: "status", status, retryable }, { operationId: "createMicPublicInput" });
       await refused("register_input", registration, "rejected", next);
     }
   });

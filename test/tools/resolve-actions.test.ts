@@ -6,14 +6,22 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { Service } from "../emulator/service.ts";
-import { FILE, fileId, jobBodyFor, listOffers, processingBody, readJob, submitJob } from "../emulator/work.ts";
+import {
+  createJobBodyForFile,
+  createProcessingBody,
+  FILE,
+  fileId,
+  listOffers,
+  readJob,
+  submitJob,
+} from "../emulator/work.ts";
 import { run, start } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { fakeClockMissing, underClock } from "../support/fake-clock.ts";
-import { folderForTest } from "../support/home.ts";
+import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
 import { type ConnectOptions, connectHttp, connectionForTest, emulatorEnv } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
 import { startServer } from "../support/server.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 const patient = { timeout: 120_000 };
 const reason = "No longer needed";
@@ -52,7 +60,7 @@ const resolvedIn = ({ structured, text }: CallResult) => {
   return Resolved.parse(structured);
 };
 
-interface Cut {
+interface KilledCall {
   readonly tool: string;
   readonly operationId: string;
   readonly args: object;
@@ -62,7 +70,7 @@ interface Cut {
   readonly under?: readonly string[];
 }
 
-async function scene() {
+async function createScene() {
   const emulator = await emulatorForTest({ stageMs: 20 });
   const service = new Service(emulator, { now: Date.now, advance: () => undefined });
   const env = {
@@ -86,11 +94,11 @@ async function scene() {
     sent,
     executions,
     /** A server is killed after the API has received the call's request and before it answers. */
-    async cut({ tool, operationId, args, arrives = true, under = [] }: Cut): Promise<void> {
+    async killDuring({ tool, operationId, args, arrives = true, under = [] }: KilledCall): Promise<void> {
       const server = await startServer({ env, under });
       const count = arrives ? executions : sent;
       const before = await count(operationId);
-      await service.fault({ kind: "hang", afterCommit: arrives }, { operationId });
+      await service.injectFault({ kind: "hang", afterCommit: arrives }, { operationId });
       server.send(tool, args, 1);
       await expect.poll(() => count(operationId), { interval: 20, timeout: 20_000 }).toBe(before + 1);
       await server.kill();
@@ -114,16 +122,16 @@ async function scene() {
       operationId: "retryMicJob",
       args: { jobId, retryMode, reason },
     }),
-    failedJob: () => jobIn("FAILED", service, FILE.failsRetryably),
+    failedJob: () => createJobIn("FAILED", service, FILE.failsRetryably),
     /** It stays as it is until it is canceled. */
-    pausedJob: () => jobIn("PAUSED", service, FILE.pauses),
+    pausedJob: () => createJobIn("PAUSED", service, FILE.pauses),
     isCanceled: (id: string) =>
       expect.poll(async () => (await readJob(service, id)).state, { interval: 20, timeout: 20_000 }).toBe("CANCELLED"),
   };
 }
 
 /** A job on this file, once it is in this state. */
-async function jobIn(state: string, service: Service, file: number) {
+async function createJobIn(state: string, service: Service, file: number) {
   const { id } = await submitJob(service, file);
   await expect.poll(async () => (await readJob(service, id)).state, { interval: 20, timeout: 20_000 }).toBe(state);
   return { id };
@@ -131,9 +139,9 @@ async function jobIn(state: string, service: Service, file: number) {
 
 describe("after a server was killed in the middle of an action", () => {
   test("a new session's instructions, list_actions and resolve_actions find the outcome", patient, async () => {
-    const { cut, connect, server, registration, executions } = await scene();
-    await cut(registration(FILE.succeeds));
-    await cut({ ...registration(FILE.failsForGood), arrives: false });
+    const { killDuring, connect, server, registration, executions } = await createScene();
+    await killDuring(registration(FILE.succeeds));
+    await killDuring({ ...registration(FILE.failsForGood), arrives: false });
 
     const talk = await server();
     const listed = Listed.parse((await talk.call("list_actions", {})).structured);
@@ -169,15 +177,16 @@ describe("after a server was killed in the middle of an action", () => {
   });
 
   test("each of the five action tools is resolved, and runs once", patient, async () => {
-    const { cut, server, service, executions, registration, cancellation, retry, failedJob, pausedJob } = await scene();
+    const { killDuring, server, service, executions, registration, cancellation, retry, failedJob, pausedJob } =
+      await createScene();
     const running = await pausedJob();
     const failed = await failedJob();
-    const body = await jobBodyFor(service, FILE.succeeds);
+    const body = await createJobBodyForFile(service, FILE.succeeds);
     const offers = await listOffers(service);
     const offer = offers.find(({ recipe }) => recipe.inputs.length === 1) ?? offers[0];
     if (!offer) throw new Error("the emulator has no recipe");
     const [inputId = ""] = service.emulator.inputIds;
-    const cuts: readonly Cut[] = [
+    const cuts: readonly KilledCall[] = [
       registration(FILE.failsForGood),
       { tool: "submit_job", operationId: "createMicJob", args: body },
       cancellation(running.id),
@@ -185,12 +194,12 @@ describe("after a server was killed in the middle of an action", () => {
       {
         tool: "request_file_processing",
         operationId: "requestMicSharedFileProcessing",
-        args: processingBody(service, offer, inputId),
+        args: createProcessingBody(service, offer, inputId),
       },
     ];
     const before = new Map<string, number>();
     for (const { operationId } of cuts) before.set(operationId, await executions(operationId));
-    for (const each of cuts) await cut(each);
+    for (const each of cuts) await killDuring(each);
     const talk = await server();
     const { summary, results } = resolvedIn(await talk.call("resolve_actions", {}));
     expect(results.map(({ tool, outcome }) => [tool, outcome])).toEqual(cuts.map(({ tool }) => [tool, "resolved"]));
@@ -200,8 +209,8 @@ describe("after a server was killed in the middle of an action", () => {
   });
 
   test("an unknown action is listed before 20 newer ones, with the counts of the whole journal", patient, async () => {
-    const { cut, server, service, registration, type } = await scene();
-    await cut(registration(FILE.succeeds));
+    const { killDuring, server, service, registration, type } = await createScene();
+    await killDuring(registration(FILE.succeeds));
     const talk = await server();
     for (let n = 0; n < 21; n++)
       await talk.call("register_input", {
@@ -226,10 +235,10 @@ describe("after a server was killed in the middle of an action", () => {
   });
 
   test("an action that the API rejects is reported as rejected, and not sent again", patient, async () => {
-    const { cut, server, service, registration, executions, sent } = await scene();
-    await cut({ ...registration(FILE.succeeds), arrives: false });
+    const { killDuring, server, service, registration, executions, sent } = await createScene();
+    await killDuring({ ...registration(FILE.succeeds), arrives: false });
     const refused = { kind: "status", status: 422, code: "NO_SUCH_FILE", retryable: false };
-    await service.fault(refused, { operationId: "createMicPublicInput" });
+    await service.injectFault(refused, { operationId: "createMicPublicInput" });
     const talk = await server();
     const { results } = resolvedIn(await talk.call("resolve_actions", {}));
     const [row] = results;
@@ -241,9 +250,9 @@ describe("after a server was killed in the middle of an action", () => {
   });
 
   test("an action followed by an identical success is skipped", patient, async () => {
-    const { cut, server, registration, executions } = await scene();
+    const { killDuring, server, registration, executions } = await createScene();
     const registered = registration(FILE.succeeds);
-    await cut({ ...registered, arrives: false });
+    await killDuring({ ...registered, arrives: false });
     const talk = await server();
     await talk.call(registered.tool, { ...registered.args, idempotencyKey: "my-own-key-1" });
     const { actions, nextStep } = Listed.parse((await talk.call("list_actions", {})).structured);
@@ -256,9 +265,9 @@ describe("after a server was killed in the middle of an action", () => {
   });
 
   test("two servers that resolve at the same moment execute each action once", patient, async () => {
-    const { cut, server, registration, executions } = await scene();
+    const { killDuring, server, registration, executions } = await createScene();
     const files = [FILE.succeeds, FILE.failsForGood, FILE.pauses];
-    for (const file of files) await cut({ ...registration(file), arrives: false });
+    for (const file of files) await killDuring({ ...registration(file), arrives: false });
     const servers = await Promise.all([server(), server()]);
     const answers = await Promise.all(servers.map((each) => each.call("resolve_actions", {})));
     for (const answer of answers)
@@ -269,12 +278,12 @@ describe("after a server was killed in the middle of an action", () => {
   });
 
   test("a cancellation that the API refuses to repeat is resolved by reading the job", patient, async () => {
-    const { cut, server, service, cancellation, executions, pausedJob, isCanceled } = await scene();
+    const { killDuring, server, service, cancellation, executions, pausedJob, isCanceled } = await createScene();
     const { id } = await pausedJob();
-    await cut(cancellation(id));
+    await killDuring(cancellation(id));
     await isCanceled(id);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-    await service.fault(stale, { operationId: "cancelMicJob" });
+    await service.injectFault(stale, { operationId: "cancelMicJob" });
     const talk = await server();
     const { results } = resolvedIn(await talk.call("resolve_actions", {}));
     expect(results).toMatchObject([{ outcome: "resolved", about: id }]);
@@ -286,13 +295,13 @@ describe("after a server was killed in the middle of an action", () => {
   });
 
   test("a retry that the API refuses to repeat is resolved by reading the jobs", patient, async () => {
-    const { cut, server, service, retry, failedJob, executions } = await scene();
+    const { killDuring, server, service, retry, failedJob, executions } = await createScene();
     const refused = { kind: "status", status: 409, code: "ALREADY_RETRIED", retryable: false };
     const talk = await server();
     for (const arrives of [true, false]) {
       const { id } = await failedJob();
-      await cut({ ...retry(id), arrives });
-      await service.fault(refused, { operationId: "retryMicJob" });
+      await killDuring({ ...retry(id), arrives });
+      await service.injectFault(refused, { operationId: "retryMicJob" });
       const { results } = resolvedIn(await talk.call("resolve_actions", {}));
       expect(results).toMatchObject([{ outcome: arrives ? "resolved" : "rejected", about: id }]);
       expect(results[0]?.resourceId === undefined).toBe(!arrives);
@@ -302,11 +311,11 @@ describe("after a server was killed in the middle of an action", () => {
   });
 
   test("a refused cancellation stays unknown while the job may still be canceled", patient, async () => {
-    const { cut, server, service, cancellation, executions, pausedJob } = await scene();
+    const { killDuring, server, service, cancellation, executions, pausedJob } = await createScene();
     const { id } = await pausedJob();
-    await cut({ ...cancellation(id), arrives: false });
+    await killDuring({ ...cancellation(id), arrives: false });
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-    await service.fault(stale, { operationId: "cancelMicJob" });
+    await service.injectFault(stale, { operationId: "cancelMicJob" });
     const talk = await server();
     const { results, nextStep, summary } = resolvedIn(await talk.call("resolve_actions", {}));
     expect(results).toMatchObject([{ outcome: "still unknown", about: id }]);
@@ -316,10 +325,10 @@ describe("after a server was killed in the middle of an action", () => {
   });
 
   test("a resolving call that gets no answer stays unknown, and nextStep repeats it", patient, async () => {
-    const { cut, server, service, registration, executions } = await scene();
-    await cut({ ...registration(FILE.succeeds), arrives: false });
+    const { killDuring, server, service, registration, executions } = await createScene();
+    await killDuring({ ...registration(FILE.succeeds), arrives: false });
     const later = { kind: "status", status: 503, retryAfterSeconds: 120 };
-    await service.fault(later, { operationId: "createMicPublicInput" });
+    await service.injectFault(later, { operationId: "createMicPublicInput" });
     const talk = await server();
     const { results, nextStep } = resolvedIn(await talk.call("resolve_actions", {}));
     expect(results).toMatchObject([{ outcome: "still unknown" }]);
@@ -331,13 +340,14 @@ describe("after a server was killed in the middle of an action", () => {
 
 describe("before work is discarded", () => {
   test("one question covers all cancellations and restarts; declined, nothing is sent", patient, async () => {
-    const { cut, connect, cancellation, retry, registration, failedJob, pausedJob, sent, executions } = await scene();
+    const { killDuring, connect, cancellation, retry, registration, failedJob, pausedJob, sent, executions } =
+      await createScene();
     const running = await pausedJob();
     const failed = await failedJob();
     const registered = await executions("createMicPublicInput");
-    await cut({ ...registration(FILE.failsForGood), arrives: false });
-    await cut({ ...cancellation(running.id), arrives: false });
-    await cut({ ...retry(failed.id, "RESTART"), arrives: false });
+    await killDuring({ ...registration(FILE.failsForGood), arrives: false });
+    await killDuring({ ...cancellation(running.id), arrives: false });
+    await killDuring({ ...retry(failed.id, "RESTART"), arrives: false });
     const before = [await sent("cancelMicJob"), await sent("createMicPublicInput")];
     const questions: string[] = [];
     let action: "accept" | "decline" = "decline";
@@ -365,18 +375,19 @@ describe("before work is discarded", () => {
 const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissing})`;
 
 describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
-  const under = underClock(-21 * 3_600);
+  const under = fakeClockCommand(-21 * 3_600);
 
   test("cancellations and retries are resolved by reading; nothing is sent", patient, async () => {
-    const { cut, server, cancellation, retry, failedJob, pausedJob, isCanceled, sent, executions } = await scene();
+    const { killDuring, server, cancellation, retry, failedJob, pausedJob, isCanceled, sent, executions } =
+      await createScene();
     const canceled = await pausedJob();
-    await cut({ ...cancellation(canceled.id), under });
+    await killDuring({ ...cancellation(canceled.id), under });
     const missed = await pausedJob();
-    await cut({ ...cancellation(missed.id), under, arrives: false });
+    await killDuring({ ...cancellation(missed.id), under, arrives: false });
     const retried = await failedJob();
-    await cut({ ...retry(retried.id), under });
+    await killDuring({ ...retry(retried.id), under });
     const left = await failedJob();
-    await cut({ ...retry(left.id, "RESTART"), under, arrives: false });
+    await killDuring({ ...retry(left.id, "RESTART"), under, arrives: false });
     await isCanceled(canceled.id);
     const before = [await sent("cancelMicJob"), await sent("retryMicJob")];
 
@@ -401,8 +412,8 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
   });
 
   test("other actions stay, marked as not resolvable, and are not mentioned at the start", patient, async () => {
-    const { cut, server, connect, registration, sent, type } = await scene();
-    await cut({ ...registration(FILE.succeeds), under });
+    const { killDuring, server, connect, registration, sent, type } = await createScene();
+    await killDuring({ ...registration(FILE.succeeds), under });
     const before = await sent("createMicPublicInput");
     const talk = await server();
     const { results, nextStep } = resolvedIn(await talk.call("resolve_actions", {}));
@@ -419,10 +430,10 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
 
 describe("the server's instructions", () => {
   test("do not create a journal, and do not mention resolve_actions if it is not offered", patient, async () => {
-    const { cut, env, connect, registration } = await scene();
+    const { killDuring, env, connect, registration } = await createScene();
     expect((await connect()).instructions()).not.toContain("resolve_actions.");
     expect(existsSync(join(env.MIC_STATE_DIR, "actions.sqlite"))).toBe(false);
-    await cut(registration(FILE.succeeds));
+    await killDuring(registration(FILE.succeeds));
     const readOnly = await connectionForTest("v2-legacy", { env: { ...env, MIC_READ_ONLY: "1" } });
     expect(readOnly.instructions()).not.toContain("unknown outcome: call resolve_actions");
     for (const revision of ["v1-client", "v2-legacy", "v2-modern"] as const) {
@@ -432,9 +443,9 @@ describe("the server's instructions", () => {
   });
 
   test("mention unresolved actions over HTTP", patient, async () => {
-    const { cut, env, registration } = await scene();
-    await cut(registration(FILE.succeeds));
-    await cut(registration(FILE.failsForGood));
+    const { killDuring, env, registration } = await createScene();
+    await killDuring(registration(FILE.succeeds));
+    await killDuring(registration(FILE.failsForGood));
     const program = start(["serve", "--http"], { env });
     const { url } = z.object({ url: z.string() }).parse(await program.next());
     for (const revision of ["v2-legacy", "v2-modern"] as const) {
@@ -447,8 +458,8 @@ describe("the server's instructions", () => {
   });
 
   test("leave unresolved actions out if the journal cannot be read", patient, async () => {
-    const { cut, env, connect, registration } = await scene();
-    await cut(registration(FILE.succeeds));
+    const { killDuring, env, connect, registration } = await createScene();
+    await killDuring(registration(FILE.succeeds));
     for (const suffix of ["", "-wal", "-shm"])
       await writeFile(join(env.MIC_STATE_DIR, `actions.sqlite${suffix}`), "not a database, and longer than its header");
     const instructions = (await connect()).instructions();
@@ -459,9 +470,9 @@ describe("the server's instructions", () => {
 
 describe("on the command line", () => {
   test("resolve --dry-run sends nothing; resolve runs the calls; a replay exits with 3", patient, async () => {
-    const { cut, registration, executions, sent, type } = await scene();
+    const { killDuring, registration, executions, sent, type } = await createScene();
     const registered = registration(FILE.succeeds);
-    await cut({ ...registered, arrives: false });
+    await killDuring({ ...registered, arrives: false });
     const before = await sent("createMicPublicInput");
     const dry = await type("resolve", "--dry-run");
     expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("send again under its key") });
@@ -479,8 +490,8 @@ describe("on the command line", () => {
   });
 
   test("a replay of run_job and of retry_jobs exits with 3", patient, async () => {
-    const { service, type, failedJob, executions } = await scene();
-    const { recipeVersionId, inputBindings, parameterValues } = await jobBodyFor(service, FILE.succeeds);
+    const { service, type, failedJob, executions } = await createScene();
+    const { recipeVersionId, inputBindings, parameterValues } = await createJobBodyForFile(service, FILE.succeeds);
     const values = Object.entries({ inputs: inputBindings, parameterValues });
     const flags = values.map(([name, value]) => `${name}=${JSON.stringify(value)}`);
     const runJob = ["call", "run_job", `recipeVersionId=${recipeVersionId}`, "waitSeconds=0", ...flags];
@@ -494,9 +505,9 @@ describe("on the command line", () => {
   });
 
   test("asks before it sends a cancellation again, and takes --yes", patient, async () => {
-    const { cut, cancellation, executions, sent, type, pausedJob } = await scene();
+    const { killDuring, cancellation, executions, sent, type, pausedJob } = await createScene();
     const { id } = await pausedJob();
-    await cut({ ...cancellation(id), arrives: false });
+    await killDuring({ ...cancellation(id), arrives: false });
     const before = await sent("cancelMicJob");
     const refused = await type("resolve");
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });

@@ -41,7 +41,7 @@ describeLatestRevision((bench) => {
       const { service } = bench();
       for (const versionId of service.emulator.recipeVersionIds) {
         let structured: unknown;
-        const sent = await bench().sentDuring(async () => {
+        const sent = await bench().captureRequests(async () => {
           ({ structured } = await bench().ok("get_recipe", { versionId, view: "full" }));
         });
         expect(sent).toHaveLength(1);
@@ -84,18 +84,21 @@ describeLatestRevision((bench) => {
         data: { ...data, revision: "REVISION", state: "REVOKED", reasonCode: "SECURITY_REVOKED" },
         meta: { requestId: `micreq_${"0".repeat(32)}` },
       }).replace('"REVISION"', String(MAX_INT64));
-      await service.fault({ kind: "body", body }, { operationId: "getMicSharedFileProcessingRequest" });
+      await service.injectFault({ kind: "body", body }, { operationId: "getMicSharedFileProcessingRequest" });
       const { structured, text } = await bench().ok("get_file_processing_request", { requestId, view: "full" });
       expect(structured).toMatchObject({ data: { revision: "9223372036854775807" } });
       expect(structured["summary"]).toMatch(/REVOKED.*SECURITY_REVOKED/);
       expect(text).toContain("9223372036854775807");
       const beyond = body.replace(String(MAX_INT64), String(MAX_INT64 + 1n));
-      await service.fault({ kind: "body", body: beyond }, { operationId: "getMicSharedFileProcessingRequest" });
+      await service.injectFault({ kind: "body", body: beyond }, { operationId: "getMicSharedFileProcessingRequest" });
       const failed = await bench().fails("get_file_processing_request", { requestId }, "contract_violation");
       expect(failed.message).toContain("/data/revision");
       for (const revision of ['"7"', "true", "1.5", "7.0e0", "0"]) {
         const coerced = body.replace(String(MAX_INT64), revision);
-        await service.fault({ kind: "body", body: coerced }, { operationId: "getMicSharedFileProcessingRequest" });
+        await service.injectFault(
+          { kind: "body", body: coerced },
+          { operationId: "getMicSharedFileProcessingRequest" },
+        );
         const result = await bench().call("get_file_processing_request", { requestId });
         // 7.0e0 is an integer in JSON's eyes; whether it is one here is left open. The others are none.
         if (revision !== "7.0e0") bench().expectFailure(result, "contract_violation");

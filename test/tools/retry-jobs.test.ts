@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";
 import type { Service } from "../emulator/service.ts";
-import { FILE, jobBodyFor, retryableJob, runJobToEnd } from "../emulator/work.ts";
+import { createJobBodyForFile, createRetryableJob, FILE, runJobToEnd } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import type { Progress, Reply } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
@@ -26,31 +26,31 @@ const reason = "The workers are back";
 const resume = { retryMode: "SAFE_RESUME", reason };
 
 /** So many jobs that have failed, and that nobody has retried yet. */
-async function failedJobs(service: Service, count: number): Promise<readonly string[]> {
-  const body = await jobBodyFor(service, FILE.failsRetryably);
+async function createFailedJobs(service: Service, count: number): Promise<readonly string[]> {
+  const body = await createJobBodyForFile(service, FILE.failsRetryably);
   const ids: string[] = [];
   for (let made = 0; made < count; made += 1) ids.push((await service.ok(operations.createMicJob, { body })).data.id);
   service.clock.advance(60_000);
   return ids;
 }
 
-const retriesOf = async (bench: Bench, work: () => Promise<unknown>) =>
-  (await bench.sentDuring(work)).filter(({ operationId }) => operationId === "retryMicJob");
+const captureRetries = async (bench: Bench, run: () => Promise<unknown>) =>
+  (await bench.captureRequests(run)).filter(({ operationId }) => operationId === "retryMicJob");
 
 describeLatestRevision((bench) => {
   covers("4.2/retry-job", "12 failed jobs are retried and waited for, at few tokens", async () => {
-    const jobIds = await failedJobs(bench().service, 12);
+    const jobIds = await createFailedJobs(bench().service, 12);
     const ticks: Progress[] = [];
     let tokens = 0;
     let calls = 0;
-    const sent = await retriesOf(bench(), async () => {
-      const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume }, bench().hurrying(ticks));
+    const sent = await captureRetries(bench(), async () => {
+      const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume }, bench().withAdvancingClock(ticks));
       let answer = structured;
       for (calls = 1; ; calls += 1) {
         tokens += countTokens(JSON.stringify(answer));
         const { tool, arguments: args } = Object(answer["nextStep"] ?? {});
         if (tool === undefined) break;
-        answer = (await bench().ok(tool, args, bench().hurrying())).structured;
+        answer = (await bench().ok(tool, args, bench().withAdvancingClock())).structured;
       }
       const rows = rowsOf(structured);
       expect(rows.map(({ jobId }) => jobId)).toEqual(jobIds);
@@ -69,19 +69,19 @@ describeLatestRevision((bench) => {
   });
 
   test("retried without waiting and then waited for, 12 jobs cost two calls", async () => {
-    const jobIds = await failedJobs(bench().service, 12);
+    const jobIds = await createFailedJobs(bench().service, 12);
     const first = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
     const { tool, arguments: args } = Object(first.structured["nextStep"]);
     expect(tool).toBe("wait_for_jobs");
     expect(args.jobIds).toEqual(rowsOf(first.structured).map(({ newJobId }) => newJobId));
-    const second = await bench().ok(tool, args, bench().hurrying());
+    const second = await bench().ok(tool, args, bench().withAdvancingClock());
     expect(second.structured).toMatchObject({ moving: 0 });
     const weights = [first, second].map(({ structured }) => countTokens(JSON.stringify(structured)));
     expect(weights[0] ?? 0, String(weights)).toBeLessThanOrEqual(1_500);
   });
 
   test("one that cannot be retried stops no other, and each is told", async () => {
-    const [one = "", other = ""] = await failedJobs(bench().service, 2);
+    const [one = "", other = ""] = await createFailedJobs(bench().service, 2);
     const { id: ended } = await runJobToEnd(bench().service, FILE.succeeds);
     const jobIds = [ended, one, "micjob_none", other];
     const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
@@ -95,35 +95,35 @@ describeLatestRevision((bench) => {
   });
 
   test("jobs that were retried before are named and not sent: by the journal, by a list, by the service", async () => {
-    const [mine = "", listed = "", unseen = ""] = await failedJobs(bench().service, 3);
+    const [mine = "", listed = "", unseen = ""] = await createFailedJobs(bench().service, 3);
     const made = await bench().ok("retry_job", { jobId: mine, ...resume });
-    const mineAgain = Object(made.structured["data"]).id;
-    await bench().ok("get_job", { jobId: mineAgain });
-    const elsewhere = async (jobId: string): Promise<string> => {
+    const retryOfMine = Object(made.structured["data"]).id;
+    await bench().ok("get_job", { jobId: retryOfMine });
+    const retryDirectly = async (jobId: string): Promise<string> => {
       const parts = { path: { jobId }, body: { ...resume } };
       return (await bench().service.ok(operations.retryMicJob, parts)).data.id;
     };
-    const listedAgain = await elsewhere(listed);
+    const listedAgain = await retryDirectly(listed);
     await bench().ok("list_jobs", { workspaceId: bench().workspaceId });
-    await elsewhere(unseen);
+    await retryDirectly(unseen);
     const jobIds = [mine, listed, unseen];
-    const sent = await retriesOf(bench(), async () => {
+    const sent = await captureRetries(bench(), async () => {
       const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume });
       const code = "ALREADY_RETRIED";
       expect(rowsOf(structured)).toEqual([
-        expect.objectContaining({ jobId: mine, outcome: "retried", newJobId: mineAgain }),
+        expect.objectContaining({ jobId: mine, outcome: "retried", newJobId: retryOfMine }),
         { jobId: listed, outcome: "not sent", newJobId: listedAgain, code },
         { jobId: unseen, outcome: "rejected", code },
       ]);
-      expect(structured["nextStep"]).toMatchObject({ tool: "wait_for_jobs", arguments: { jobIds: [mineAgain] } });
+      expect(structured["nextStep"]).toMatchObject({ tool: "wait_for_jobs", arguments: { jobIds: [retryOfMine] } });
     });
     expect(sent.map(({ path }) => path.includes(unseen))).toEqual([true]);
   });
 
   covers("4.2/key-names-one-command", "an unknown outcome has a key, and the next step settles it", async () => {
-    const [lost = "", fine = ""] = await failedJobs(bench().service, 2);
+    const [lost = "", fine = ""] = await createFailedJobs(bench().service, 2);
     // Every try of the first job's: the second one has its own after that.
-    await bench().service.fault(
+    await bench().service.injectFault(
       { kind: "status", status: 503, afterCommit: true },
       { operationId: "retryMicJob", times: 6 },
     );
@@ -145,10 +145,10 @@ describeLatestRevision((bench) => {
   });
 
   test("a Retry-After that does not fit pauses all: the rest is not sent, and is the next step", async () => {
-    const jobIds = await failedJobs(bench().service, 12);
+    const jobIds = await createFailedJobs(bench().service, 12);
     const limited = { kind: "status", status: 429, code: "RATE_LIMITED", retryAfterSeconds: 3_600, retryable: true };
-    await bench().service.fault(limited, { operationId: "retryMicJob", times: 8 });
-    const sent = await retriesOf(bench(), async () => {
+    await bench().service.injectFault(limited, { operationId: "retryMicJob", times: 8 });
+    const sent = await captureRetries(bench(), async () => {
       const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume });
       const rows = rowsOf(structured);
       expect(new Set(rows.map(({ outcome }) => outcome))).toEqual(new Set(["not sent"]));
@@ -164,9 +164,9 @@ describeLatestRevision((bench) => {
   });
 
   test("a Retry-After that fits is waited for by all", async () => {
-    const jobIds = await failedJobs(bench().service, 10);
+    const jobIds = await createFailedJobs(bench().service, 10);
     const limited = { kind: "status", status: 429, code: "RATE_LIMITED", retryAfterSeconds: 1, retryable: true };
-    await bench().service.fault(limited, { operationId: "retryMicJob" });
+    await bench().service.injectFault(limited, { operationId: "retryMicJob" });
     const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
     expect(rowsOf(structured).every(({ outcome }) => outcome === "retried")).toBe(true);
   });
@@ -182,11 +182,11 @@ const onElicitation = (question: string): Reply => {
 describeEachRevisionInProcess(
   (bench) => {
     test("RESTART asks the person once for all; declined, nothing is sent", async () => {
-      const jobIds = await failedJobs(bench().service, 3);
+      const jobIds = await createFailedJobs(bench().service, 3);
       const restart = { jobIds, retryMode: "RESTART", reason, waitSeconds: 0 };
       questions.length = 0;
       reply = { action: "decline" };
-      const declined = await retriesOf(bench(), () => bench().fails("retry_jobs", restart, "cancelled"));
+      const declined = await captureRetries(bench(), () => bench().fails("retry_jobs", restart, "cancelled"));
       expect(declined).toEqual([]);
       expect(questions).toHaveLength(1);
       for (const id of jobIds) expect(questions[0]).toContain(`${id} (FAILED)`);
@@ -197,7 +197,7 @@ describeEachRevisionInProcess(
       expect(rowsOf(structured).every(({ outcome }) => outcome === "retried")).toBe(true);
       expect(questions).toHaveLength(2);
       // All are in the journal: the same call again asks nobody, and does nothing.
-      const again = await retriesOf(bench(), async () => {
+      const again = await captureRetries(bench(), async () => {
         const repeated = await bench().ok("retry_jobs", restart);
         expect(rowsOf(repeated.structured).map(({ newJobId }) => newJobId)).toEqual(
           rowsOf(structured).map(({ newJobId }) => newJobId),
@@ -207,7 +207,7 @@ describeEachRevisionInProcess(
       expect(questions).toHaveLength(2);
 
       // One more is asked about alone.
-      const { id } = await retryableJob(bench().service);
+      const { id } = await createRetryableJob(bench().service);
       await bench().ok("retry_jobs", { ...restart, jobIds: [...jobIds, id] });
       expect(questions).toHaveLength(3);
       expect(questions[2]).toMatch(/^Run 1 job anew/);
@@ -216,7 +216,7 @@ describeEachRevisionInProcess(
     });
 
     test("nobody is asked about SAFE_RESUME, nor about jobs that are not there", async () => {
-      const [jobId = ""] = await failedJobs(bench().service, 1);
+      const [jobId = ""] = await createFailedJobs(bench().service, 1);
       questions.length = 0;
       await bench().ok("retry_jobs", { jobIds: [jobId], ...resume, waitSeconds: 0 });
       const { structured } = await bench().ok("retry_jobs", { jobIds: ["micjob_none"], retryMode: "RESTART", reason });
@@ -225,9 +225,9 @@ describeEachRevisionInProcess(
     });
 
     test("within the deduplication window the same call is the same retries, and says so", async () => {
-      const jobIds = await failedJobs(bench().service, 3);
+      const jobIds = await createFailedJobs(bench().service, 3);
       const first = rowsOf((await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 })).structured);
-      const sent = await retriesOf(bench(), async () => {
+      const sent = await captureRetries(bench(), async () => {
         const args = { jobIds, retryMode: "SAFE_RESUME", reason: "worded otherwise", waitSeconds: 0 };
         const { structured } = await bench().ok("retry_jobs", args);
         const second = rowsOf(structured);

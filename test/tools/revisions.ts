@@ -7,14 +7,14 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
-import { manualClock } from "../support/emulator.ts";
+import { createManualClock } from "../support/emulator.ts";
 import {
-  type ClientFace,
   type ClientRevision,
   type ConnectOptions,
   connect,
-  connectInside,
+  connectInProcess,
   emulatorEnv,
+  type TestClient,
 } from "../support/mcp.ts";
 import { Bench, type Schemas } from "./bench.ts";
 
@@ -31,22 +31,22 @@ export interface BenchOptions {
 /** To compile a schema takes longer than most tests: each once, when first asked for, whatever server it is of. */
 const compiled = new Map<string, ValidateFunction>();
 
-function validatorOf(schema: object | undefined): ValidateFunction | undefined {
+function compileValidator(schema: object | undefined): ValidateFunction | undefined {
   if (schema === undefined) return undefined;
   const text = JSON.stringify(schema);
-  const known = compiled.get(text) ?? new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
-  compiled.set(text, known);
-  return known;
+  const validator = compiled.get(text) ?? new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
+  compiled.set(text, validator);
+  return validator;
 }
 
-type Connect = (revision: ClientRevision, options: ConnectOptions) => Promise<ClientFace>;
+type Connect = (revision: ClientRevision, options: ConnectOptions) => Promise<TestClient>;
 
 async function setUp(
   revision: ClientRevision,
   options: BenchOptions,
   connectBy: Connect,
 ): Promise<{ bench: Bench; tearDown(): Promise<void> }> {
-  const clock = manualClock();
+  const clock = createManualClock();
   const emulator = await startEmulator({ clock, ...options.emulator });
   const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
   const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
@@ -56,8 +56,8 @@ async function setUp(
   });
   const tools = new Map((await connection.listTools()).map((tool) => [tool.name, tool]));
   const schemas: Schemas = {
-    input: (tool) => validatorOf(tools.get(tool)?.inputSchema),
-    output: (tool) => validatorOf(tools.get(tool)?.outputSchema),
+    input: (tool) => compileValidator(tools.get(tool)?.inputSchema),
+    output: (tool) => compileValidator(tools.get(tool)?.outputSchema),
   };
   return {
     bench: new Bench(new Service(emulator, clock), connection, downloadDir, schemas),
@@ -71,7 +71,7 @@ async function setUp(
 
 type Tests = (bench: () => Bench, revision: ClientRevision) => void;
 
-function within(era: ClientRevision, tests: Tests, options: BenchOptions, connectBy: Connect): void {
+function defineTests(era: ClientRevision, tests: Tests, options: BenchOptions, connectBy: Connect): void {
   let running: Awaited<ReturnType<typeof setUp>> | undefined;
   beforeAll(async () => {
     running = await setUp(era, options, connectBy);
@@ -87,19 +87,21 @@ function within(era: ClientRevision, tests: Tests, options: BenchOptions, connec
 
 /** A process of its own for each. */
 export function describeEachRevision(tests: Tests, options: BenchOptions = {}): void {
-  describe.each(testedRevisions)("%s", (revision) => within(revision, tests, options, connect));
+  describe.each(testedRevisions)("%s", (revision) => defineTests(revision, tests, options, connect));
 }
 
 /** What no tool knows of: how the protocol of an era has resources, prompts, questions. Without a process. */
 export function describeEachRevisionInProcess(tests: Tests, options: BenchOptions = {}): void {
-  describe.each(testedRevisions)("%s", (revision) => within(revision, tests, options, connectOnce));
+  describe.each(testedRevisions)("%s", (revision) => defineTests(revision, tests, options, connectInProcessByDefault));
 }
 
 /** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY say otherwise. */
-export const connectOnce: Connect = (era, options) =>
-  process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"] ? connect(era, options) : connectInside(era, options);
+export const connectInProcessByDefault: Connect = (era, options) =>
+  process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"]
+    ? connect(era, options)
+    : connectInProcess(era, options);
 
 /** A tool knows nothing of eras: how a result and a failure come through each, success.test.ts and failures.test.ts show. */
 export function describeLatestRevision(tests: Tests, options: BenchOptions = {}): void {
-  describe("v2-modern", () => within("v2-modern", tests, options, connectOnce));
+  describe("v2-modern", () => defineTests("v2-modern", tests, options, connectInProcessByDefault));
 }

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
 import { covers } from "../covers.ts";
-import { makeValue } from "../emulator/parameters.ts";
-import { FILE, fileId, listOffers, oneInputOffer, registerInput } from "../emulator/work.ts";
+import { createValue } from "../emulator/parameters.ts";
+import { FILE, fileId, findOneInputOffer, listOffers, registerInput } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -30,12 +30,12 @@ const argsOf = (bench: Bench, { recipe }: RecipeOffer, ...inputs: readonly objec
   workspaceId: bench.workspaceId,
   recipeVersionId: recipe.versionId,
   inputs: recipe.inputs.slice(0, inputs.length).map(({ name }, at) => ({ port: name, ...inputs[at] })),
-  parameterValues: makeValue(recipe.parameters),
+  parameterValues: createValue(recipe.parameters),
 });
 
 /** Arguments of a job on this file, as nobody else has asked for it: files are registered once. */
 async function argsFor(bench: Bench, file: number, more: Args = {}): Promise<Args> {
-  const offer = await oneInputOffer(bench.service);
+  const offer = await findOneInputOffer(bench.service);
   return { ...argsOf(bench, offer, { referenceId: fileId(bench.service, file) }), ...more };
 }
 
@@ -43,8 +43,8 @@ describeLatestRevision((bench) => {
   covers(["4.2/create-input", "4.2/create-job"], "registers, submits and waits for the result", async () => {
     const ticks: Progress[] = [];
     const args = await argsFor(bench(), FILE.succeeds);
-    const sent = await bench().sentDuring(async () => {
-      const { structured, link } = await bench().ok("run_job", args, bench().hurrying(ticks));
+    const sent = await bench().captureRequests(async () => {
+      const { structured, link } = await bench().ok("run_job", args, bench().withAdvancingClock(ticks));
       const { data, steps, summary } = Result.parse(structured);
       expect(data.state).toBe("SUCCEEDED");
       expect(summary).toContain("SUCCEEDED");
@@ -64,7 +64,7 @@ describeLatestRevision((bench) => {
 
   test("each step is an action of its own in the journal", async () => {
     const args = await argsFor(bench(), FILE.succeeds, { clientReference: "in the journal" });
-    const { structured } = await bench().ok("run_job", args, bench().hurrying());
+    const { structured } = await bench().ok("run_job", args, bench().withAdvancingClock());
     const { actions } = Object((await bench().call("list_actions", { limit: 100 })).structured);
     for (const { tool, idempotencyKey, resourceId } of Result.parse(structured).steps)
       expect(actions).toContainEqual(expect.objectContaining({ tool, idempotencyKey, resourceId, state: "succeeded" }));
@@ -82,8 +82,10 @@ describeLatestRevision((bench) => {
     await bench().ok("get_input", { inputId });
     for (const own of [{}, { idempotencyKey: "another job of the same file" }]) {
       const args = await argsFor(bench(), FILE.pauses, own);
-      const sent = await bench().sentDuring(async () => {
-        const { data, steps } = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);
+      const sent = await bench().captureRequests(async () => {
+        const { data, steps } = Result.parse(
+          (await bench().ok("run_job", args, bench().withAdvancingClock())).structured,
+        );
         expect(data.state).toBe("PAUSED");
         expect(steps[0]).toMatchObject({ tool: "register_input", resourceId: inputId, replayed: true });
       });
@@ -93,9 +95,9 @@ describeLatestRevision((bench) => {
 
   test("an input that is given is bound as it is", async () => {
     const { id: inputId } = await registerInput(bench().service, FILE.succeeds);
-    const args = argsOf(bench(), await oneInputOffer(bench().service), { inputId });
-    const sent = await bench().sentDuring(async () => {
-      const { steps } = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);
+    const args = argsOf(bench(), await findOneInputOffer(bench().service), { inputId });
+    const sent = await bench().captureRequests(async () => {
+      const { steps } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
       expect(steps.map(({ tool }) => tool)).toEqual(["submit_job"]);
     });
     expect(posts(sent)).toEqual(["createMicJob"]);
@@ -108,11 +110,11 @@ describeLatestRevision((bench) => {
       [FILE.succeeds, FILE.succeeds].map((file) => registerInput(bench().service, file)),
     );
     const args = argsOf(bench(), offer, ...inputs.map(({ id }) => ({ inputId: id })));
-    const bodies = await bench().sentDuring(async () => {
+    const bodies = await bench().captureRequests(async () => {
       for (const idempotencyKey of [undefined, "in another order"]) {
-        const turned = [...(Array.isArray(args["inputs"]) ? args["inputs"] : [])].reverse();
-        const given = idempotencyKey === undefined ? args : { ...args, inputs: turned, idempotencyKey };
-        await bench().call("run_job", { ...given, waitSeconds: 0 });
+        const reversedInputs = [...(Array.isArray(args["inputs"]) ? args["inputs"] : [])].reverse();
+        const callArgs = idempotencyKey === undefined ? args : { ...args, inputs: reversedInputs, idempotencyKey };
+        await bench().call("run_job", { ...callArgs, waitSeconds: 0 });
       }
     });
     const sent = bodies.filter(({ operationId }) => operationId === "createMicJob");
@@ -128,8 +130,10 @@ describeLatestRevision((bench) => {
     expect(stopped.steps.map(({ tool }) => tool)).toEqual(["register_input"]);
     expect(stopped.summary).toMatch(/^No job was submitted, because of port /);
     expect(first.structured["nextStep"]).toMatchObject({ tool: "run_job", arguments: { ...args, waitSeconds: 0 } });
-    const sent = await bench().sentDuring(async () => {
-      const { data, steps } = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);
+    const sent = await bench().captureRequests(async () => {
+      const { data, steps } = Result.parse(
+        (await bench().ok("run_job", args, bench().withAdvancingClock())).structured,
+      );
       expect(data.state).toBe("SUCCEEDED");
       expect(steps[0]).toEqual({ ...stopped.steps[0], replayed: true });
     });
@@ -138,7 +142,7 @@ describeLatestRevision((bench) => {
 
   test("stops at a file that is quarantined, and submits nothing", async () => {
     const args = await argsFor(bench(), FILE.quarantined);
-    const sent = await bench().sentDuring(async () => {
+    const sent = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("run_job", args);
       const { data, summary } = Result.parse(structured);
       expect(data.state).toBe("QUARANTINED");
@@ -179,8 +183,8 @@ describeLatestRevision((bench) => {
     const full = await bench().ok("get_input", { inputId: id, view: "full" });
     const { expiresAt } = Object(full.structured["data"]);
     bench().clock.advance(Date.parse(expiresAt) - bench().clock.now() + 1_000);
-    const sent = await bench().sentDuring(async () => {
-      const { steps } = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);
+    const sent = await bench().captureRequests(async () => {
+      const { steps } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
       expect(steps[0]?.resourceId).not.toBe(id);
     });
     // Its tokens have expired, too: what was refused for that is not what counts.
@@ -194,7 +198,7 @@ describeLatestRevision((bench) => {
     async () => {
       const args = await argsFor(bench(), FILE.succeeds);
       const [input] = z.array(z.looseObject({})).parse(args["inputs"]);
-      const sent = await bench().sentDuring(async () => {
+      const sent = await bench().captureRequests(async () => {
         const unknown = { ...args, inputs: [{ ...input, port: "nowhere" }], parameterValues: { bogus: 1 } };
         const { fieldErrors, text } = await bench().refuses("run_job", unknown, "/inputs/0/port", "/inputs");
         expect(fieldErrors?.some(({ pointer }) => pointer.startsWith("/parameterValues"))).toBe(true);
@@ -211,22 +215,22 @@ describeLatestRevision((bench) => {
     const args = await argsFor(bench(), FILE.succeeds);
     const referenceId = fileId(bench().service, 7);
     const refusal = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
-    await bench().service.fault(refusal, { operationId: "createMicJob" });
+    await bench().service.injectFault(refusal, { operationId: "createMicJob" });
     const [input] = z.array(z.looseObject({})).parse(args["inputs"]);
     const failed = await bench().fails("run_job", { ...args, inputs: [{ ...input, referenceId }] }, "rejected");
     expect(failed.sideEffect).toBe("none");
     expect(failed.text).toMatch(/No job was submitted\. Already done: registered input micinput_/);
-    const sent = await bench().sentDuring(() =>
-      bench().ok("run_job", { ...args, inputs: [{ ...input, referenceId }] }, bench().hurrying()),
+    const sent = await bench().captureRequests(() =>
+      bench().ok("run_job", { ...args, inputs: [{ ...input, referenceId }] }, bench().withAdvancingClock()),
     );
     expect(posts(sent)).toEqual(["createMicJob"]);
   });
 
   covers("4.2/key-names-one-command", "idempotencyKey is the key of the submission", async () => {
     const args = await argsFor(bench(), FILE.succeeds, { idempotencyKey: "the submission's own" });
-    const { data, steps } = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);
+    const { data, steps } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
     expect(steps.at(-1)).toMatchObject({ tool: "submit_job", idempotencyKey: args["idempotencyKey"] });
-    const again = await bench().sentDuring(async () => {
+    const again = await bench().captureRequests(async () => {
       const full = Result.parse((await bench().ok("run_job", args)).structured);
       expect(full.data.id).toBe(data.id);
       expect(full.steps.every(({ replayed }) => replayed)).toBe(true);
@@ -236,17 +240,17 @@ describeLatestRevision((bench) => {
     });
     expect(posts(again)).toEqual([]);
     const other = { ...args, parameterValues: {}, inputs: [{ port: "other", inputId: "micinput_other" }] };
-    await bench().sendsNothing(() => bench().fails("run_job", other, "conflict"));
+    await bench().expectNothingSent(() => bench().fails("run_job", other, "conflict"));
     const mistyped = { ...args, idempotencyKey: `mic-${"0".repeat(32)}` };
-    await bench().sendsNothing(() => bench().fails("run_job", mistyped, "conflict"));
+    await bench().expectNothingSent(() => bench().fails("run_job", mistyped, "conflict"));
   });
 });
 
 describeLatestRevision((bench) => {
   test("within the deduplication window the same call is the same job, and says so", async () => {
     const args = await argsFor(bench(), FILE.succeeds);
-    const first = Result.parse((await bench().ok("run_job", args, bench().hurrying())).structured);
-    const sent = await bench().sentDuring(async () => {
+    const first = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
+    const sent = await bench().captureRequests(async () => {
       const second = Result.parse((await bench().ok("run_job", args)).structured);
       expect(second.data.id).toBe(first.data.id);
       expect(second.steps).toEqual(first.steps.slice(-1).map((step) => ({ ...step, replayed: true })));
@@ -255,10 +259,10 @@ describeLatestRevision((bench) => {
     expect(posts(sent)).toEqual([]);
     // That the agent has read the job changes nothing: only a key of its own makes another one.
     await bench().ok("get_job", { jobId: first.data.id });
-    expect(posts(await bench().sentDuring(() => bench().ok("run_job", args)))).toEqual([]);
-    const anew = { ...args, idempotencyKey: "once-more-on-purpose" };
-    expect(posts(await bench().sentDuring(() => bench().ok("run_job", anew, bench().hurrying())))).toContain(
-      "createMicJob",
-    );
+    expect(posts(await bench().captureRequests(() => bench().ok("run_job", args)))).toEqual([]);
+    const repeatedArgs = { ...args, idempotencyKey: "once-more-on-purpose" };
+    expect(
+      posts(await bench().captureRequests(() => bench().ok("run_job", repeatedArgs, bench().withAdvancingClock()))),
+    ).toContain("createMicJob");
   });
 });

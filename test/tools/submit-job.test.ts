@@ -1,7 +1,7 @@
 // submit_job: held against an offer that was read before, and what the service refuses as the agent gets it.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
-import { makeValue } from "../emulator/parameters.ts";
+import { createValue } from "../emulator/parameters.ts";
 import { FILE, registerInput } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
@@ -12,7 +12,7 @@ async function nestedJob(bench: Bench): Promise<{ versionId: string; args: Args;
   const versionId = bench.service.emulator.recipeVersionIds[1] ?? "";
   const { data } = await bench.service.ok(operations.getMicExecutableRecipe, { path: { versionId } });
   const input = await registerInput(bench.service, FILE.succeeds);
-  const values: Args = { ...Object(makeValue(data.recipe.parameters)), ...nestedValues };
+  const values: Args = { ...Object(createValue(data.recipe.parameters)), ...nestedValues };
   const args = {
     workspaceId: bench.workspaceId,
     recipeVersionId: versionId,
@@ -25,7 +25,7 @@ const rule = { field: "code", method: "EXACT" };
 const nestedValues = { columns: [{ source: "Code", target: "code", rules: [rule] }], unmatched: "KEEP" };
 
 /** Parameter values that do not fit the second recipe, and where. */
-const misfits: readonly (readonly [string, Args, string])[] = [
+const mismatches: readonly (readonly [string, Args, string])[] = [
   ["a value outside its enum", { unmatched: "LOSE" }, "/parameterValues/unmatched"],
   ["a wrong type, not coerced", { columns: "none" }, "/parameterValues/columns"],
   ["too few items", { columns: [] }, "/parameterValues/columns"],
@@ -49,9 +49,9 @@ describeLatestRevision((bench, revision) => {
     async () => {
       const { versionId, args, values } = await nestedJob(bench());
       await bench().ok("get_recipe", { versionId });
-      await bench().sendsNothing(async () => {
-        for (const [what, misfit, pointer] of misfits) {
-          const parameterValues = { ...values, ...misfit };
+      await bench().expectNothingSent(async () => {
+        for (const [what, mismatch, pointer] of mismatches) {
+          const parameterValues = { ...values, ...mismatch };
           const failed = await bench().refuses("submit_job", { ...args, parameterValues }, pointer);
           expect(failed.next, what).toContain("get_recipe");
         }
@@ -68,7 +68,7 @@ describeLatestRevision((bench, revision) => {
           "/inputBindings",
         );
       });
-      const sent = await bench().sentDuring(() => bench().ok("submit_job", { ...args, parameterValues: values }));
+      const sent = await bench().captureRequests(() => bench().ok("submit_job", { ...args, parameterValues: values }));
       expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
     },
   );
@@ -85,7 +85,7 @@ describeLatestRevision((bench, revision) => {
       (request) => request.idempotencyKey === idempotencyKey,
     );
     expect(bodies).toHaveLength(1);
-    await bench().sendsNothing(async () => {
+    await bench().expectNothingSent(async () => {
       for (const other of ["", "[]", "null", "5", '"{}"', `${text} `.slice(1), "{"])
         await bench().refuses("submit_job", { ...args, parameterValues: other }, "/parameterValues");
       const rounded = { ...args, parameterValues: '{"level": {"at": 9007199254740993}}' };
@@ -99,7 +99,7 @@ describeLatestRevision((bench, revision) => {
     const { args, values } = await nestedJob(bench());
     await bench().ok("list_recipes", { workspaceId: bench().workspaceId });
     const parameterValues = { ...values, unmatched: "LOSE" };
-    await bench().sendsNothing(() =>
+    await bench().expectNothingSent(() =>
       bench().refuses("submit_job", { ...args, parameterValues }, "/parameterValues/unmatched"),
     );
   });
@@ -110,7 +110,7 @@ describeLatestRevision((bench, revision) => {
     const fresh = await connectionForTest(revision, {
       env: emulatorEnv(emulator),
     });
-    const sent = await bench().sentDuring(async () => {
+    const sent = await bench().captureRequests(async () => {
       const result = await fresh.callTool("submit_job", { ...args, parameterValues: { ...values, unmatched: "LOSE" } });
       const failed = bench().expectFailure(result, "rejected");
       expect(failed).toMatchObject({ status: 422, code: "PARAMETERS_INVALID", sideEffect: "none" });

@@ -7,14 +7,14 @@ import { isPost, type ListedOperation, type OperationId, type OperationRow, rows
 import type { ClientRevision } from "../support/mcp.ts";
 import type { Bench, SentRequest } from "./bench.ts";
 import { OWN_TOOLS, VIEW_TOOLS, validCall } from "./catalogue.ts";
-import { freshBench, isPlayground } from "./fresh.ts";
+import { createFreshBench, isPlayground } from "./fresh-bench.ts";
 import { describeEachRevision } from "./revisions.ts";
 
 const isList = (row: OperationRow): boolean => row.id.startsWith("list");
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
 
 /** Asks for every field of the contract, where a tool shows less by default. */
-const fullViewArguments = ({ adds = {} }: OperationRow) => ("view" in adds ? { view: "full" } : {});
+const fullViewArguments = ({ extraArguments = {} }: OperationRow) => ("view" in extraArguments ? { view: "full" } : {});
 
 async function callOnce(
   shared: Bench,
@@ -22,10 +22,10 @@ async function callOnce(
   row: ListedOperation,
   extra: Readonly<Record<string, unknown>> = {},
 ) {
-  const bench = isPlayground(row) ? await freshBench(shared, revision) : shared;
+  const bench = isPlayground(row) ? await createFreshBench(shared, revision) : shared;
   const args = isPost(row.id) ? await bench.newAction(row.id) : await bench.argumentsFor(row.id);
   let result: Awaited<ReturnType<Bench["ok"]>> | undefined;
-  const sent = await bench.sentDuring(async () => {
+  const sent = await bench.captureRequests(async () => {
     result = await bench.ok(row.tool, { ...args, ...extra });
   });
   if (result === undefined) throw new Error("not called");

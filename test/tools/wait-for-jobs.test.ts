@@ -40,7 +40,7 @@ describeLatestRevision((bench) => {
     const ended = await runJobToEnd(bench().service, FILE.failsForGood);
     const fresh = await submitJob(bench().service, FILE.succeeds);
     const args = { jobIds: [ended.id, fresh.id], until: "any" };
-    const sent = await bench().sentDuring(async () => {
+    const sent = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("wait_for_jobs", args);
       expect(structured).toMatchObject({ moving: 1 });
       expect(structured["nextStep"]).toMatchObject({
@@ -54,7 +54,11 @@ describeLatestRevision((bench) => {
 
   test("an id that is unknown stops no other, and its row says so", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const { structured } = await bench().ok("wait_for_jobs", { jobIds: ["micjob_none", id] }, bench().hurrying());
+    const { structured } = await bench().ok(
+      "wait_for_jobs",
+      { jobIds: ["micjob_none", id] },
+      bench().withAdvancingClock(),
+    );
     expect(rowsOf(structured)).toMatchObject([
       { id: "micjob_none", error: "NOT_FOUND" },
       { id, state: "SUCCEEDED" },
@@ -65,7 +69,7 @@ describeLatestRevision((bench) => {
   test("when time is up, those that still move are named", async () => {
     const jobs = await Promise.all([1, 2].map(() => submitJob(bench().service, FILE.succeeds)));
     const jobIds = jobs.map(({ id }) => id);
-    const sent = await bench().sentDuring(async () => {
+    const sent = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("wait_for_jobs", { jobIds, waitSeconds: 1 });
       expect(structured).toMatchObject({ moving: 2 });
       expect(structured["nextStep"]).toMatchObject({ tool: "wait_for_jobs", arguments: { jobIds } });
@@ -89,14 +93,14 @@ describeLatestRevision((bench) => {
   test("what waits for a person already is waited for until it changes", async () => {
     const { id } = await submitJob(bench().service, FILE.waitsForReview);
     bench().clock.advance(5_000);
-    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] }, bench().hurrying());
+    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] }, bench().withAdvancingClock());
     expect(rowsOf(structured)[0]?.state).not.toBe("WAITING_REVIEW");
   });
 
   test("a job that may not be read is told in its row", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const denied = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
-    await bench().service.fault(denied, { operationId: "getMicJob" });
+    await bench().service.injectFault(denied, { operationId: "getMicJob" });
     const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
     expect(rowsOf(structured)).toEqual([{ id, error: "INSUFFICIENT_SCOPE" }]);
   });

@@ -19,7 +19,7 @@ describeLatestRevision((bench) => {
       // The emulator's time stands still but for this: one stage at the first reading, then all the rest.
       bench().clock.advance(ticks.length === 1 ? STAGE_MS : 20 * STAGE_MS);
     };
-    const sent = await bench().sentDuring(async () => {
+    const sent = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });
       expect(structured["data"]).toMatchObject({ id, state: "SUCCEEDED" });
     });
@@ -37,7 +37,7 @@ describeLatestRevision((bench) => {
     const { structured } = await bench().ok("cancel_job", args);
     expect(structured["nextStep"]).toMatchObject({ tool: "get_operation" });
     const operationId = Object(structured["data"]).id;
-    const waited = await bench().ok("get_operation", { operationId, waitSeconds: 20 }, bench().hurrying());
+    const waited = await bench().ok("get_operation", { operationId, waitSeconds: 20 }, bench().withAdvancingClock());
     expect(waited.structured["data"]).toMatchObject({ id: operationId, state: "SUCCEEDED" });
   });
 
@@ -54,7 +54,7 @@ describeLatestRevision((bench) => {
     }
     const { id } = await submitJob(bench().service, FILE.failsForGood);
     bench().clock.advance(9 * STAGE_MS);
-    const sent = await bench().sentDuring(() => bench().ok("get_job", { jobId: id, waitSeconds: 45 }));
+    const sent = await bench().captureRequests(() => bench().ok("get_job", { jobId: id, waitSeconds: 45 }));
     expect(sent).toHaveLength(1);
   });
 
@@ -64,9 +64,9 @@ describeLatestRevision((bench) => {
     const before = await bench().ok("get_job", { jobId: review.id });
     expect(before.structured["data"]).toMatchObject({ state: "WAITING_REVIEW" });
     const ticks: Progress[] = [];
-    const sent = await bench().sentDuring(async () => {
+    const sent = await bench().captureRequests(async () => {
       const waiting = { jobId: review.id, waitSeconds: 20 };
-      const { structured } = await bench().ok("get_job", waiting, bench().hurrying(ticks));
+      const { structured } = await bench().ok("get_job", waiting, bench().withAdvancingClock(ticks));
       expect(Object(structured["data"]).state).not.toBe("WAITING_REVIEW");
     });
     expect(ticks[0]?.message).toMatch(/^WAITING_REVIEW/);
@@ -74,7 +74,7 @@ describeLatestRevision((bench) => {
 
     const paused = await submitJob(bench().service, FILE.pauses);
     bench().clock.advance(9 * STAGE_MS);
-    const held = await bench().sentDuring(async () => {
+    const held = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("get_job", { jobId: paused.id, waitSeconds: 1 });
       expect(structured["data"]).toMatchObject({ state: "PAUSED" });
     });
@@ -89,16 +89,20 @@ describeLatestRevision((bench) => {
       tool: "get_input",
       arguments: { inputId, waitSeconds: 45 },
     });
-    const scanned = await bench().ok("get_input", { inputId, waitSeconds: 20 }, bench().hurrying());
+    const scanned = await bench().ok("get_input", { inputId, waitSeconds: 20 }, bench().withAdvancingClock());
     expect(scanned.structured["data"]).toMatchObject({ id: inputId, state: "READY" });
 
     const args = await bench().argumentsFor("requestMicSharedFileProcessing");
     const submitted = await bench().ok("request_file_processing", args);
     const requestId = Object(submitted.structured["data"]).id;
     expect(submitted.structured["nextStep"]).toMatchObject({ arguments: { requestId, waitSeconds: 45 } });
-    const waited = await bench().ok("get_file_processing_request", { requestId, waitSeconds: 20 }, bench().hurrying());
+    const waited = await bench().ok(
+      "get_file_processing_request",
+      { requestId, waitSeconds: 20 },
+      bench().withAdvancingClock(),
+    );
     expect(Object(waited.structured["data"]).state).toMatch(/APPROVED|REJECTED/);
-    const decided = await bench().sentDuring(() =>
+    const decided = await bench().captureRequests(() =>
       bench().ok("get_file_processing_request", { requestId, waitSeconds: 45 }),
     );
     expect(decided).toHaveLength(1);
@@ -106,7 +110,7 @@ describeLatestRevision((bench) => {
 
   test("when time is up the newest state is the answer, with the call that waits on", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const sent = await bench().sentDuring(async () => {
+    const sent = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 1 });
       // Nothing new: the state alone, and the call that waits on.
       expect(structured).toEqual({

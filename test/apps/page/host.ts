@@ -2,7 +2,7 @@
 import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 
 /** How the test has this host be. */
-interface Setting {
+interface HostSettings {
   readonly capabilities: object;
   readonly context: Record<string, unknown>;
   readonly html: string;
@@ -13,7 +13,7 @@ declare global {
   interface Window {
     /** The test's own, put here by it. */
     answer(kind: string, params: unknown): Promise<never>;
-    draw(setting: Setting): Promise<void>;
+    draw(settings: HostSettings): Promise<void>;
     bridge: Pick<
       AppBridge,
       "sendToolInput" | "sendToolResult" | "sendToolCancelled" | "teardownResource" | "setHostContext"

@@ -8,7 +8,7 @@ import { run } from "../../mcp/stdio/child.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, refusingBaseUrl, type Stub, stubForTest } from "../../support/stub.ts";
-import { client, loggedIn, refusedClient, statusOf, stored, test } from "./session.ts";
+import { client, expectLogin, readStatus, refusedClient, storeLogin, test } from "./session.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -34,7 +34,7 @@ const NAMES = [
   "proxy",
 ];
 
-async function examine(env: Environment) {
+async function runDoctor(env: Environment) {
   const { code, stdout, stderr } = await run(["doctor", "--json"], { env });
   expect(stderr).toBe("");
   const { ok, checks } = Report.parse(JSON.parse(stdout));
@@ -46,19 +46,19 @@ async function examine(env: Environment) {
 }
 
 /** The one line that is wrong. */
-async function theFault(env: Environment) {
-  const { wrong, checks } = await examine(env);
+async function expectOneFailedCheck(env: Environment) {
+  const { wrong, checks } = await runDoctor(env);
   expect(wrong.map(({ name, detail }) => `${name}: ${detail}`)).toHaveLength(1);
-  const [fault] = wrong;
+  const [failedCheck] = wrong;
   return {
-    name: fault?.name,
-    detail: fault?.detail ?? "",
-    fix: fault?.fix ?? "",
+    name: failedCheck?.name,
+    detail: failedCheck?.detail ?? "",
+    fix: failedCheck?.fix ?? "",
     names: checks.map(({ name }) => name),
   };
 }
 
-const toStub = ({ baseUrl }: Stub): Environment => ({
+const stubEnvironment = ({ baseUrl }: Stub): Environment => ({
   MIC_BASE_URL: baseUrl,
   MIC_CLIENT_ID: client.clientId,
   MIC_CLIENT_SECRET: client.clientSecret,
@@ -66,7 +66,7 @@ const toStub = ({ baseUrl }: Stub): Environment => ({
 });
 
 /** A service that is well, but for what a test changes. */
-async function soundStub(headers: Environment = {}): Promise<Stub> {
+async function createHealthyStub(headers: Environment = {}): Promise<Stub> {
   const stub = await stubForTest();
   stub.respond(({ target }) =>
     target.includes("/playground/")
@@ -78,7 +78,7 @@ async function soundStub(headers: Environment = {}): Promise<Stub> {
 
 test("a sound set-up without a keychain is well", async ({ emulator }) => {
   const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };
-  const { ok, checks } = await examine(env);
+  const { ok, checks } = await runDoctor(env);
   expect(ok).toBe(true);
   expect(checks.map(({ name }) => name)).toEqual(NAMES);
   const { code, stdout } = await run(["doctor"], { env });
@@ -86,7 +86,7 @@ test("a sound set-up without a keychain is well", async ({ emulator }) => {
   for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^ok +${name} `, "m"));
   expect(stdout).not.toContain(emulator.clientSecret);
   // Without a default workspace too.
-  expect(await examine(emulatorEnv(emulator))).toMatchObject({ ok: true });
+  expect(await runDoctor(emulatorEnv(emulator))).toMatchObject({ ok: true });
 });
 
 test("a person is told what is wrong and what mends it, line by line", async () => {
@@ -97,7 +97,7 @@ test("a person is told what is wrong and what mends it, line by line", async () 
 });
 
 test("no base URL", async () => {
-  const { name, detail, fix } = await theFault({});
+  const { name, detail, fix } = await expectOneFailedCheck({});
   expect(name).toBe("service");
   expect(detail).toContain("MIC_BASE_URL");
   expect(fix).toContain("MIC_BASE_URL");
@@ -105,24 +105,24 @@ test("no base URL", async () => {
 
 test("a service that cannot be reached", async () => {
   const env = { MIC_BASE_URL: await refusingBaseUrl(), MIC_CLIENT_ID: "id", MIC_CLIENT_SECRET: "a-secret" };
-  const { wrong } = await examine(env);
+  const { wrong } = await runDoctor(env);
   expect(wrong.map(({ name }) => name)).toEqual(["geography API", "clock", "token", "job API"]);
   for (const { detail } of wrong) expect(detail).toContain("ECONNREFUSED");
 });
 
 test("a service that is out of order is asked once by each check: a person is waiting", async ({ stub }) => {
   stub.respond(() => answer(503, { ...problem, status: 503 }));
-  const { wrong } = await examine(toStub(stub));
+  const { wrong } = await runDoctor(stubEnvironment(stub));
   expect(wrong.map(({ name }) => name)).toEqual(["geography API", "job API"]);
   // The two, and the one that reads the clock.
   expect(stub.requests).toHaveLength(3);
 });
 
 test("a wrong secret, echoed by the service", async () => {
-  const stub = await soundStub();
+  const stub = await createHealthyStub();
   const error_description = `no client has the secret ${client.clientSecret} here`;
   stub.respondToToken(() => answer(401, { error: "invalid_client", error_description }));
-  const { wrong } = await examine(toStub(stub));
+  const { wrong } = await runDoctor(stubEnvironment(stub));
   expect(wrong.map(({ name }) => name)).toEqual(["token", "job API"]);
   expect(wrong[0]?.detail).toMatch(/invalid_client.*\[redacted\]/);
   expect(wrong[0]?.fix).toContain("mic-mcp login");
@@ -130,8 +130,8 @@ test("a wrong secret, echoed by the service", async () => {
 });
 
 test("no credentials", async () => {
-  const stub = await soundStub();
-  const { wrong } = await examine({ MIC_BASE_URL: stub.baseUrl });
+  const stub = await createHealthyStub();
+  const { wrong } = await runDoctor({ MIC_BASE_URL: stub.baseUrl });
   expect(wrong.map(({ name }) => name)).toEqual(["token", "job API"]);
   expect(wrong[0]?.fix).toContain("MIC_CLIENT_SECRET");
 });
@@ -140,23 +140,23 @@ test("a workspace that is not the client's", async ({ stub }) => {
   stub.respond(({ target }) =>
     target.includes("/playground/") ? answer(200, statesResponse) : answer(403, { ...problem, status: 403 }),
   );
-  expect(await theFault(toStub(stub))).toMatchObject({ name: "job API" });
+  expect(await expectOneFailedCheck(stubEnvironment(stub))).toMatchObject({ name: "job API" });
 });
 
 test.each([
   ["behind", 3600],
   ["ahead of", -3600],
 ])("a clock %s the service's", async (direction, seconds) => {
-  const stub = await soundStub({ date: new Date(Date.now() + seconds * 1000).toUTCString() });
-  const { name, detail, fix } = await theFault(toStub(stub));
+  const stub = await createHealthyStub({ date: new Date(Date.now() + seconds * 1000).toUTCString() });
+  const { name, detail, fix } = await expectOneFailedCheck(stubEnvironment(stub));
   expect(name).toBe("clock");
   expect(detail).toMatch(new RegExp(`^3[56]\\d\\d s ${direction}`));
   expect(fix).toContain("clock");
 });
 
 test("a variable that nobody knows, or that says what cannot be", async () => {
-  const stub = await soundStub();
-  const { name, detail } = await theFault({ ...toStub(stub), MIC_BASE_ULR: "hunter2" });
+  const stub = await createHealthyStub();
+  const { name, detail } = await expectOneFailedCheck({ ...stubEnvironment(stub), MIC_BASE_ULR: "hunter2" });
   expect(name).toBe("configuration");
   expect(detail).toContain("MIC_BASE_ULR");
   expect(detail).not.toContain("hunter2");
@@ -167,8 +167,8 @@ test("a variable that nobody knows, or that says what cannot be", async () => {
 
 describeWithKeychain("doctor", () => {
   test("finds a sound login, and leaves nothing of its own behind", async ({ session, emulator }) => {
-    await loggedIn(session, emulator);
-    const { ok, checks } = await examine(session.env);
+    await expectLogin(session, emulator);
+    const { ok, checks } = await runDoctor(session.env);
     expect(ok).toBe(true);
     expect(checks.find(({ name }) => name === "keychain")?.detail).toContain("written, read back and deleted");
     await run(["logout"], { env: session.env });
@@ -176,41 +176,47 @@ describeWithKeychain("doctor", () => {
   });
 
   test("finds a secret that is wrong by now, whatever token is still kept", async ({ session }) => {
-    const stub = await soundStub();
-    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    expect(await examine(session.env)).toMatchObject({ ok: true });
-    expect((await statusOf(session)).tokens).toHaveLength(1);
+    const stub = await createHealthyStub();
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    expect(await runDoctor(session.env)).toMatchObject({ ok: true });
+    expect((await readStatus(session)).tokens).toHaveLength(1);
     stub.respondToToken(() => refusedClient);
-    expect(await theFault(session.env)).toMatchObject({ name: "token", fix: expect.stringContaining("mic-mcp login") });
+    expect(await expectOneFailedCheck(session.env)).toMatchObject({
+      name: "token",
+      fix: expect.stringContaining("mic-mcp login"),
+    });
   });
 
   test("finds a login for another service", async ({ session }) => {
-    const [own, other] = [await stubForTest(), await soundStub()];
-    await stored(session, { baseUrl: own.baseUrl });
-    const { wrong } = await examine({ ...session.env, MIC_BASE_URL: other.baseUrl });
+    const [own, other] = [await stubForTest(), await createHealthyStub()];
+    await storeLogin(session, { baseUrl: own.baseUrl });
+    const { wrong } = await runDoctor({ ...session.env, MIC_BASE_URL: other.baseUrl });
     expect(wrong.map(({ name }) => name)).toEqual(["token", "job API"]);
     for (const url of [own.baseUrl, other.baseUrl]) expect(wrong[0]?.detail).toContain(url);
   });
 
   test("finds a locked keychain, and that the credentials in it are missing", async ({ session }) => {
-    await stored(session, { baseUrl: (await stubForTest()).baseUrl });
+    await storeLogin(session, { baseUrl: (await stubForTest()).baseUrl });
     await session.lock();
-    expect((await examine(session.env)).wrong.map((check) => check.name)).toEqual(["keychain", "service"]);
+    expect((await runDoctor(session.env)).wrong.map((check) => check.name)).toEqual(["keychain", "service"]);
   });
 
   test("finds folders that cannot be used, or that others can read", async () => {
     const session = await sessionForTest("absent");
-    const env = { ...session.env, ...toStub(await soundStub()) };
+    const env = { ...session.env, ...stubEnvironment(await createHealthyStub()) };
     const state = join(session.env["XDG_STATE_HOME"] ?? "", "mic-mcp");
     await mkdir(state, { recursive: true, mode: 0o755 });
-    expect(await theFault(env)).toMatchObject({ name: "state folder", fix: `chmod 700 ${JSON.stringify(state)}` });
+    expect(await expectOneFailedCheck(env)).toMatchObject({
+      name: "state folder",
+      fix: `chmod 700 ${JSON.stringify(state)}`,
+    });
     await chmod(state, 0o700);
     const file = join(session.folder, "a file");
     await writeFile(file, "");
     // /proc takes no new folder from anybody, root included.
     const folders = [file, join(file, "below"), "/proc"];
     for (const { name, fix } of await Promise.all(
-      folders.map((folder) => theFault({ ...env, MIC_DOWNLOAD_DIR: folder })),
+      folders.map((folder) => expectOneFailedCheck({ ...env, MIC_DOWNLOAD_DIR: folder })),
     )) {
       expect(name).toBe("download folder");
       expect(fix).toContain("MIC_DOWNLOAD_DIR");

@@ -8,7 +8,7 @@ import { emulatorForTest } from "../../support/emulator.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, stubForTest } from "../../support/stub.ts";
 import { thoroughTest } from "../../support/thorough-test.ts";
-import { addon, client, loggedIn, login, nothing, refusedClient, statusOf, test } from "./session.ts";
+import { addon, client, expectLogin, login, nothing, readStatus, refusedClient, test } from "./session.ts";
 
 const html = { "content-type": "text/html" };
 
@@ -20,7 +20,7 @@ describeWithKeychain("login by flags", () => {
     expect(stdout).toContain("micws_1");
     expect(stdout).not.toContain(client.clientSecret);
     expect(stub.tokenRequests).toHaveLength(1);
-    expect(await statusOf(session)).toMatchObject({
+    expect(await readStatus(session)).toMatchObject({
       baseUrl: { value: stub.baseUrl, from: "keychain" },
       clientId: { value: client.clientId, from: "keychain" },
       clientSecret: { from: "keychain" },
@@ -34,13 +34,13 @@ describeWithKeychain("login by flags", () => {
     ["a line break, of 4000 characters", "x".repeat(4000), "\n"],
     ["a line break of Windows, with outer spaces", "  spaced secret ", "\r\n"],
   ] as const)("takes a secret with %s as it is", async ([_, clientSecret, end], { session, stub }) => {
-    await loggedIn(session, { baseUrl: stub.baseUrl, input: clientSecret + end });
+    await expectLogin(session, { baseUrl: stub.baseUrl, input: clientSecret + end });
     expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader({ ...client, clientSecret }));
   });
 
   test("counts a scope that the client may not have as a proof of the client", async ({ session, stub }) => {
     stub.respondToToken(() => answer(400, { error: "invalid_scope" }));
-    await loggedIn(session, { baseUrl: stub.baseUrl });
+    await expectLogin(session, { baseUrl: stub.baseUrl });
   });
 
   test("warns about unresolved actions of another client, which only that client can resolve", async ({ session }) => {
@@ -48,7 +48,7 @@ describeWithKeychain("login by flags", () => {
     const { baseUrl, clients, fileIds } = emulator;
     const [first, second] = clients;
     if (!first || !second) throw new Error("the emulator has no two clients");
-    await loggedIn(session, { baseUrl, ...first });
+    await expectLogin(session, { baseUrl, ...first });
     const fault = { operationId: "createMicPublicInput", fault: { kind: "hang", afterCommit: true } };
     const headers = { "content-type": "application/json" };
     await fetch(`${baseUrl}/__emulator/faults`, { method: "POST", headers, body: JSON.stringify(fault) });
@@ -70,9 +70,9 @@ describeWithKeychain("login by flags", () => {
   });
 
   test("replaces the login before it, tokens and all", async ({ session, stub }) => {
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    await loggedIn(session, { baseUrl: stub.baseUrl, clientId: "another" });
-    const { clientId, workspaceId, tokens } = await statusOf(session);
+    await expectLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await expectLogin(session, { baseUrl: stub.baseUrl, clientId: "another" });
+    const { clientId, workspaceId, tokens } = await readStatus(session);
     expect({ clientId, workspaceId, tokens }).toEqual({
       clientId: { value: "another", from: "keychain" },
       workspaceId: { from: "not set" },
@@ -85,14 +85,14 @@ describeWithKeychain("login by flags", () => {
       login(session, { baseUrl: stub.baseUrl, clientId: name, workspaceId: `micws_${name}` }),
     );
     for (const { code } of await Promise.all(both)) expect(code).toBe(0);
-    const { clientId, workspaceId } = await statusOf(session);
+    const { clientId, workspaceId } = await readStatus(session);
     expect(["first", "second"]).toContain(clientId.value);
     expect(workspaceId.value).toBe(`micws_${clientId.value}`);
   });
 });
 
 /** Another program that makes and removes entries of ours without end. */
-function busyProgram(session: Session): () => Promise<void> {
+function startBusyProgram(session: Session): () => Promise<void> {
   const script = `const { AsyncEntry } = require(process.argv[1]);
     const entries = Array.from({ length: 8 }, (_, n) =>
       new AsyncEntry("mic-mcp", "busy " + process.pid + " " + n, { linux: { store: "secret-service" } }));
@@ -112,7 +112,7 @@ describeWithKeychain("while entries come and go", () => {
     async () => {
       const session = await sessionForTest();
       const stub = await stubForTest();
-      const stops = [busyProgram(session), busyProgram(session)];
+      const stops = [startBusyProgram(session), startBusyProgram(session)];
       onTestFinished(async () => void (await Promise.all(stops.map((stop) => stop()))));
       for (let round = 0; round < 4; round++) {
         const ended = await Promise.all([
@@ -148,21 +148,21 @@ describeWithKeychain("a login that cannot be proven", () => {
       expect(stderr).toContain("Nothing was stored.");
     });
     await Promise.all(tried);
-    expect(await statusOf(session)).toMatchObject(nothing);
+    expect(await readStatus(session)).toMatchObject(nothing);
   });
 
   test("keeps the login there was", async ({ session, stub }) => {
-    await loggedIn(session, { baseUrl: stub.baseUrl });
+    await expectLogin(session, { baseUrl: stub.baseUrl });
     stub.respondToToken(() => refusedClient);
     expect(await login(session, { baseUrl: stub.baseUrl, clientId: "another" })).toMatchObject({ code: 1 });
-    expect(await statusOf(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
+    expect(await readStatus(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
   });
 
   test("because nobody listens stores nothing", async ({ session }) => {
     const { code, stderr } = await login(session, { baseUrl: await refusingBaseUrl() });
     expect(code).toBe(1);
     expect(stderr).toMatch(/could not be reached.*ECONNREFUSED/);
-    expect(await statusOf(session)).toMatchObject(nothing);
+    expect(await readStatus(session)).toMatchObject(nothing);
   });
 
   test("does not show the secret that the service echoes", async ({ session, stub }) => {
@@ -181,7 +181,7 @@ describeWithKeychain("a login that cannot be proven", () => {
     await expect.poll(() => stub.tokenRequests.length, { timeout: 10_000 }).toBe(1);
     program.process.kill("SIGINT");
     expect(await program.exit).toMatchObject({ code: null, signal: "SIGINT" });
-    expect(await statusOf(session)).toMatchObject(nothing);
+    expect(await readStatus(session)).toMatchObject(nothing);
   });
 
   test("over plain http to another machine is refused before anything is sent", async ({ session }) => {
@@ -189,7 +189,7 @@ describeWithKeychain("a login that cannot be proven", () => {
     const { code, stderr } = await login(session, { baseUrl: "http://192.0.2.1" });
     expect(code).toBe(1);
     expect(stderr).toContain("https");
-    expect(await statusOf(session)).toMatchObject(nothing);
+    expect(await readStatus(session)).toMatchObject(nothing);
   });
 });
 
@@ -221,7 +221,7 @@ describeWithKeychain("a secret on stdin", () => {
       expect(stderr).toContain("client secret");
       expect(stderr).not.toContain("hunter2");
     }
-    expect(await statusOf(session)).toMatchObject(nothing);
+    expect(await readStatus(session)).toMatchObject(nothing);
   });
 });
 

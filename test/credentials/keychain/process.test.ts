@@ -5,17 +5,17 @@ import { expect, onTestFinished, test } from "vitest";
 import { openKeychain } from "../../../src/credentials/keychain/keychain.ts";
 import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
-import { runs } from "../../support/thorough.ts";
-import { childrenOf, frozen, isAlive } from "./session.ts";
+import { runCount } from "../../support/thorough.ts";
+import { childrenOf, createFrozenSession, isAlive } from "./session.ts";
 
 const states = [
   ["mute", () => sessionForTest("mute")],
-  ["on a frozen bus", frozen],
+  ["on a frozen bus", createFrozenSession],
 ] as const;
-const stuck = states.slice(0, runs(1, 2));
+const stuck = states.slice(0, runCount(1, 2));
 
 /** The one process that a server has started. */
-async function workerOf({ pid = 0 }: ChildProcess): Promise<number> {
+async function findWorker({ pid = 0 }: ChildProcess): Promise<number> {
   await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
   const [worker = 0] = childrenOf(pid);
   return worker;
@@ -27,7 +27,7 @@ describeWithKeychain("the keychain's own process", () => {
     const program = start(["serve"], { env: session.env });
     await initialize(program);
     program.send(callMessage(2, "list_jobs"));
-    const worker = await workerOf(program.process);
+    const worker = await findWorker(program.process);
     program.process.kill("SIGKILL");
     await expect.poll(() => isAlive(worker)).toBe(false);
   });
@@ -37,7 +37,7 @@ describeWithKeychain("the keychain's own process", () => {
     const program = start(["serve"], { env: session.env });
     await initialize(program);
     program.send(callMessage(2, "list_jobs"));
-    const worker = await workerOf(program.process);
+    const worker = await findWorker(program.process);
     program.process.stdin.end();
     expect(await program.exit).toMatchObject({ code: 0 });
     // Before the keychain's own limit would have let go of the call.
@@ -50,7 +50,7 @@ describeWithKeychain("the keychain's own process", () => {
     const program = start(["serve"], { env: session.env });
     await initialize(program);
     program.send(callMessage(2, "list_jobs", { workspaceId: "micws_1" }));
-    const worker = await workerOf(program.process);
+    const worker = await findWorker(program.process);
     process.kill(worker, "SIGKILL");
     expect(JSON.stringify(await program.next())).toContain("its process ended");
     program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
@@ -59,7 +59,7 @@ describeWithKeychain("the keychain's own process", () => {
 });
 
 /** A keychain of this process, and how to find the process that it has started. */
-function opened(environment: NodeJS.ProcessEnv, idleMs = 10_000) {
+function openKeychainForTest(environment: NodeJS.ProcessEnv, idleMs = 10_000) {
   const others = childrenOf(process.pid);
   const keychain = openKeychain(20_000, { idleMs, environment: { PATH: process.env["PATH"], ...environment } });
   onTestFinished(() => keychain.close());
@@ -68,7 +68,7 @@ function opened(environment: NodeJS.ProcessEnv, idleMs = 10_000) {
 
 test("it ends when nobody has asked it anything for a while, and is started anew", async () => {
   // No bus: it answers at once that there is no keychain.
-  const { keychain, own } = opened({ DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere/bus" }, 100);
+  const { keychain, own } = openKeychainForTest({ DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere/bus" }, 100);
   for (const _ of ["first", "anew"]) {
     const rejection = expect(keychain.getPassword("login")).rejects.toMatchObject({ trouble: "absent" });
     await expect.poll(own).toHaveLength(1);
@@ -81,7 +81,7 @@ describeWithKeychain("a keychain that is read again and again", () => {
   // Of connections to the bus a user has 256, for all programs of the desktop.
   test("is read over a few connections to the bus", async () => {
     const { env } = await sessionForTest();
-    const { keychain, own } = opened(env);
+    const { keychain, own } = openKeychainForTest(env);
     await keychain.setPassword("login", "first");
     const sockets = () =>
       own().flatMap((pid) =>

@@ -8,7 +8,7 @@ import { callMessage, initialize, type Program, run, start } from "../../mcp/std
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer } from "../../support/stub.ts";
-import { childrenOf, client, login, statusOf, test } from "./session.ts";
+import { childrenOf, client, login, readStatus, test } from "./session.ts";
 
 const TOKEN = "tok-5f2d8c1e9a7b4d60";
 const BASIC = basicHeader(client).slice("Basic ".length);
@@ -24,7 +24,7 @@ const leakingFiles = (folder: string): string[] =>
     .filter((path) => leaksIn(readFileSync(path, "latin1")).length > 0);
 
 /** What anybody may see of a process and, with the same user, of its environment. */
-const seenOf = (pid: number): string =>
+const readProcessInfo = (pid: number): string =>
   ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "latin1")).join("\n");
 
 describeWithKeychain("nothing secret", () => {
@@ -58,7 +58,7 @@ describeWithKeychain("nothing secret", () => {
       const { raw } = await connection.callTool(tool, args);
       outputs.push(raw);
       const children = childrenOf(connection.pid);
-      for (const pid of [connection.pid, ...children]) expect(leaksIn(seenOf(pid))).toEqual([]);
+      for (const pid of [connection.pid, ...children]) expect(leaksIn(readProcessInfo(pid))).toEqual([]);
       for (const pid of children) workers.add(pid);
     }
     expect(workers.size).toBe(1);
@@ -68,7 +68,7 @@ describeWithKeychain("nothing secret", () => {
     outputs.push(connection.stderr());
     expect(connection.stderr()).toContain("tool call");
 
-    expect((await statusOf(session)).tokens).not.toEqual([]);
+    expect((await readStatus(session)).tokens).not.toEqual([]);
     for (const args of [["status"], ["doctor"], ["doctor", "--json"], ["logout"]]) {
       const { stdout, stderr } = await run(args, { env: { ...session.env, MIC_LOG_LEVEL: "debug" } });
       outputs.push(stdout, stderr);
@@ -80,21 +80,21 @@ describeWithKeychain("nothing secret", () => {
 
   test("of the environment reaches the keychain's process", async () => {
     const session = await sessionForTest("mute");
-    const program = await serving(session, []);
+    const program = await startServerWithSecret(session, []);
     program.send(callMessage(2, "list_jobs", { workspaceId: "micws_1" }));
     const { pid = 0 } = program.process;
     await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
     // The worker has replaced the fork's first image.
     const [worker = 0] = childrenOf(pid);
-    await expect.poll(() => seenOf(worker), { timeout: 10_000 }).toContain("keychain-worker");
-    expect(leaksIn(seenOf(pid))).toEqual([client.clientSecret]);
-    expect(leaksIn(seenOf(worker))).toEqual([]);
-    expect(seenOf(worker)).not.toContain("MIC_");
+    await expect.poll(() => readProcessInfo(worker), { timeout: 10_000 }).toContain("keychain-worker");
+    expect(leaksIn(readProcessInfo(pid))).toEqual([client.clientSecret]);
+    expect(leaksIn(readProcessInfo(worker))).toEqual([]);
+    expect(readProcessInfo(worker)).not.toContain("MIC_");
   });
 });
 
 /** A server with the secret in its environment; `node`: node's own arguments. */
-async function serving(session: Pick<Session, "env">, node: readonly string[]): Promise<Program> {
+async function startServerWithSecret(session: Pick<Session, "env">, node: readonly string[]): Promise<Program> {
   const env = {
     ...session.env,
     MIC_BASE_URL: "http://127.0.0.1:1",
@@ -114,7 +114,10 @@ test.each([
   ["a cause", "throw new Error('it broke', { cause: new Error(process.env.MIC_CLIENT_SECRET) })"],
 ])("a crash by %s nobody caught tells what happened, without the secret", async (_, crash) => {
   const script = `process.on("SIGUSR2", () => { ${crash} })`;
-  const program = await serving({ env: {} }, ["--import", `data:text/javascript,${encodeURIComponent(script)}`]);
+  const program = await startServerWithSecret({ env: {} }, [
+    "--import",
+    `data:text/javascript,${encodeURIComponent(script)}`,
+  ]);
   program.process.kill("SIGUSR2");
   expect(await program.exit).toMatchObject({ code: 1 });
   expect(program.stderr()).toContain("it broke");

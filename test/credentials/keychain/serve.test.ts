@@ -9,8 +9,8 @@ import { createLatch } from "../../support/latch.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
-import { runs } from "../../support/thorough.ts";
-import { childrenOf, client, loggedIn, putEntry, refusedClient, stored, test } from "./session.ts";
+import { runCount } from "../../support/thorough.ts";
+import { childrenOf, client, expectLogin, putEntry, refusedClient, storeLogin, test } from "./session.ts";
 
 async function requiredBy(connection: Connection, name: string): Promise<unknown> {
   const tools = await connection.listTools();
@@ -20,12 +20,12 @@ async function requiredBy(connection: Connection, name: string): Promise<unknown
 describeWithKeychain("after login a server without a MIC_ variable", () => {
   // For its instructions a server waits a second: on a machine that has much to do the keychain may take longer.
   const patient = { retry: 3 };
-  test.for((["v2-modern", "v1-client"] as const).slice(0, runs(1, 2)))(
+  test.for((["v2-modern", "v1-client"] as const).slice(0, runCount(1, 2)))(
     "does jobs, the default workspace included (%s)",
     patient,
     async (revision, { session, emulator }) => {
       const { workspaceId, fileIds } = emulator;
-      await loggedIn(session, emulator);
+      await expectLogin(session, emulator);
       const connection = await connectionForTest(revision, { env: session.env });
       expect(await requiredBy(connection, "list_jobs")).toEqual([]);
       expect(await requiredBy(connection, "register_input")).toEqual(["inputKind", "referenceId"]);
@@ -41,7 +41,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     session,
     emulator,
   }) => {
-    await loggedIn(session, emulator);
+    await expectLogin(session, emulator);
     const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
     const env = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "" };
     const connection = await connectionForTest("v2-modern", { env });
@@ -50,7 +50,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
 
   test("takes each setting of the environment before the login's", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
-    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_login" });
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_login" });
     const own = { clientId: "env-client", clientSecret: "env-secret-0123456789" };
     const connection = await connectionForTest("v2-modern", {
       env: {
@@ -68,7 +68,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
   test("picks up a login that came after it started, and a secret that was renewed", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
     const renewed = "renewed-secret-0123456789";
-    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     await connection.listTools();
     const valid = basicHeader({ ...client, clientSecret: renewed });
@@ -77,7 +77,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     );
     const { error } = await connection.callTool("list_jobs");
     expect(error).toMatchObject({ kind: "unauthorized", next: expect.stringContaining("mic-mcp login") });
-    await loggedIn(session, { baseUrl: stub.baseUrl, clientSecret: renewed, workspaceId: "micws_1" });
+    await expectLogin(session, { baseUrl: stub.baseUrl, clientSecret: renewed, workspaceId: "micws_1" });
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
@@ -86,7 +86,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     stub,
   }) => {
     stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
-    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
     const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
@@ -97,13 +97,13 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     for (const { error: failure } of await Promise.all([jobs(), jobs(), jobs()])) expect(failure).toMatchObject(error);
     expect((await connection.callTool("list_states")).error).toMatchObject(error);
     expect(stub.requests).toHaveLength(length);
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await expectLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     expect(await jobs()).toMatchObject({ isError: false });
   });
 
   test("does not use a token that was asked for before a logout", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
-    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     const { released, release } = createLatch();
     const requestsBefore = stub.tokenRequests.length;
@@ -119,17 +119,17 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
   });
 
   test("looks again a little later: goes on when the keychain is locked, stops when the login was removed", async () => {
-    async function atWork() {
+    async function startSession() {
       const session = await sessionForTest();
       const stub = await stubForTest();
       stub.respond(() => answer(200, jobList));
-      await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+      await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
       const connection = await connectionForTest("v2-modern", { env: session.env });
       const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
       expect(await jobs()).toMatchObject({ isError: false });
       return { session, jobs };
     }
-    const [locked, robbed] = await Promise.all([atWork(), atWork()]);
+    const [locked, robbed] = await Promise.all([startSession(), startSession()]);
     // Longer than a login is believed without another look.
     const waited = sleep(LOGIN_CACHE_MS + 200);
     await locked.session.lock();
@@ -143,10 +143,10 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
   test("does not become somebody else when somebody else logs in", async ({ session }) => {
     const [first, second] = [await stubForTest(), await stubForTest()];
     first.respond(() => answer(200, jobList));
-    await stored(session, { baseUrl: first.baseUrl, workspaceId: "micws_1" });
+    await storeLogin(session, { baseUrl: first.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
-    await loggedIn(session, { baseUrl: second.baseUrl, clientId: "another" });
+    await expectLogin(session, { baseUrl: second.baseUrl, clientId: "another" });
     // The token in memory is refused, and so is the client.
     first.respond(() => answer(401));
     first.respondToToken(() => refusedClient);
@@ -161,7 +161,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
 describeWithKeychain("a stored secret", () => {
   test("goes to no other service than the one it was stored for", async ({ session }) => {
     const [own, other] = [await stubForTest(), await stubForTest()];
-    await stored(session, { baseUrl: own.baseUrl, workspaceId: "micws_1" });
+    await storeLogin(session, { baseUrl: own.baseUrl, workspaceId: "micws_1" });
     other.respond(() => answer(200, statesResponse));
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_BASE_URL: other.baseUrl } });
     expect(await requiredBy(connection, "list_jobs")).toEqual(["workspaceId"]);
@@ -177,7 +177,7 @@ describeWithKeychain("a stored secret", () => {
     const connection = await connectionForTest("v2-modern", { env: session.env });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("no stored login") });
-    await stored(session, { baseUrl: (await stubForTest()).baseUrl });
+    await storeLogin(session, { baseUrl: (await stubForTest()).baseUrl });
   });
 });
 
@@ -197,7 +197,7 @@ test("credentials of the environment leave over plain http for this machine only
 
 describeWithKeychain("MIC_KEYCHAIN=off", () => {
   test("never touches the keychain", async ({ session, stub }) => {
-    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("MIC_KEYCHAIN is off") });

@@ -28,9 +28,9 @@ export interface Login {
 }
 
 /** Unlocked, and on a bus that passes nothing on: the worst a keychain can do. */
-export async function frozen(): Promise<Session> {
+export async function createFrozenSession(): Promise<Session> {
   const session = await sessionForTest();
-  session.freeze();
+  session.freezeBus();
   return session;
 }
 
@@ -42,7 +42,7 @@ export function login(session: Session, { baseUrl, clientId = client.clientId, .
   return run(args, { env: session.env, input });
 }
 
-export async function loggedIn(session: Session, credentials: Login): Promise<void> {
+export async function expectLogin(session: Session, credentials: Login): Promise<void> {
   expect(await login(session, credentials)).toMatchObject({ code: 0, stderr: "" });
 }
 
@@ -69,7 +69,7 @@ const Status = z.strictObject({
 });
 
 /** `mic-mcp status --json`. */
-export async function statusOf(session: Session, env: Readonly<Record<string, string>> = {}) {
+export async function readStatus(session: Session, env: Readonly<Record<string, string>> = {}) {
   const { code, stdout } = await run(["status", "--json"], { env: { ...session.env, ...env } });
   expect(code).toBe(0);
   return Status.parse(JSON.parse(stdout));
@@ -96,13 +96,13 @@ export async function putEntry(session: Session, account: string, bytes: string 
 }
 
 /** What `loggedIn` leaves, without the program that proves it: for tests of what comes after. */
-export const stored = (session: Session, { baseUrl, workspaceId }: Pick<Login, "baseUrl" | "workspaceId">) =>
+export const storeLogin = (session: Session, { baseUrl, workspaceId }: Pick<Login, "baseUrl" | "workspaceId">) =>
   putEntry(session, "login", JSON.stringify({ ...client, baseUrl, workspaceId }));
 
 export const refusedClient = answer(401, { error: "invalid_client" });
 
 /** Answers whoever has this token, refuses everybody else. */
-export const onlyFor =
+export const answerOnlyFor =
   (token: () => string, step: Step) =>
   ({ headers }: { headers: { authorization?: string | undefined } }): Step =>
     headers.authorization === `Bearer ${token()}` ? step : answer(401);

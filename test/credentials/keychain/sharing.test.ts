@@ -6,8 +6,8 @@ import { enveloped, job } from "../../contract/samples.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { runs } from "../../support/thorough.ts";
-import { client, onlyFor, putEntry, refusedClient, statusOf, stored } from "./session.ts";
+import { runCount } from "../../support/thorough.ts";
+import { answerOnlyFor, client, putEntry, readStatus, refusedClient, storeLogin } from "./session.ts";
 
 const completeAnswer = answer(200, enveloped(job));
 const SCOPES = ["mic.jobs:read"];
@@ -16,82 +16,85 @@ const readJob = (connection: Connection) => connection.callTool("get_job", { job
 const bearersOf = ({ requests }: Stub) => requests.map(({ headers }) => headers.authorization);
 
 /** A session that is logged in to a stub whose tokens are `token-1`, `token-2` and so on, without a lifetime. */
-async function started(expiresIn?: number) {
+async function createLoggedInSession(expiresIn?: number) {
   const session = await sessionForTest();
   const stub = await stubForTest();
-  await stored(session, { baseUrl: stub.baseUrl });
+  await storeLogin(session, { baseUrl: stub.baseUrl });
   const loginRequests = stub.tokenRequests.length;
-  const fetched = () => stub.tokenRequests.length - loginRequests;
+  const countFetched = () => stub.tokenRequests.length - loginRequests;
   stub.respondToToken(() =>
-    answer(200, { access_token: `token-${fetched()}`, ...(expiresIn !== undefined && { expires_in: expiresIn }) }),
+    answer(200, { access_token: `token-${countFetched()}`, ...(expiresIn !== undefined && { expires_in: expiresIn }) }),
   );
   stub.respond(() => completeAnswer);
-  return { session, stub, fetched };
+  return { session, stub, fetched: countFetched };
 }
 
-const serverIn = (session: Session) => connectionForTest("v2-modern", { env: session.env });
+const startServerIn = (session: Session) => connectionForTest("v2-modern", { env: session.env });
 
 describeWithKeychain("a token in the keychain", () => {
   const lifetimes = [
     ["unknown", undefined],
     ["known", 3600],
   ] as const;
-  test.each(lifetimes.slice(0, runs(1, 2)))("of %s lifetime serves processes now and later", async (_, expiresIn) => {
-    const { session, stub, fetched } = await started(expiresIn);
-    const [first, second] = [await serverIn(session), await serverIn(session)];
-    await readJob(first);
-    await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(1);
-    await readJob(second);
-    await first.close();
-    await second.close();
-    await readJob(await serverIn(session));
-    expect(fetched()).toBe(1);
-    expect(bearersOf(stub)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-1"]);
-  });
+  test.each(lifetimes.slice(0, runCount(1, 2)))(
+    "of %s lifetime serves processes now and later",
+    async (_, expiresIn) => {
+      const { session, stub, fetched } = await createLoggedInSession(expiresIn);
+      const [first, second] = [await startServerIn(session), await startServerIn(session)];
+      await readJob(first);
+      await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(1);
+      await readJob(second);
+      await first.close();
+      await second.close();
+      await readJob(await startServerIn(session));
+      expect(fetched()).toBe(1);
+      expect(bearersOf(stub)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-1"]);
+    },
+  );
 
   test("is not used by another process once its life is over", async () => {
-    const { session, stub, fetched } = await started(1);
-    const first = await serverIn(session);
+    const { session, stub, fetched } = await createLoggedInSession(1);
+    const first = await startServerIn(session);
     await readJob(first);
     await first.close();
     await sleep(1_000);
-    await readJob(await serverIn(session));
+    await readJob(await startServerIn(session));
     expect(fetched()).toBe(2);
     expect(bearersOf(stub)).toEqual(["Bearer token-1", "Bearer token-2"]);
   });
 
   test("that another process has renewed is used when one's own is refused", async () => {
-    const { session, stub, fetched } = await started();
-    const [first, second] = [await serverIn(session), await serverIn(session)];
+    const { session, stub, fetched } = await createLoggedInSession();
+    const [first, second] = [await startServerIn(session), await startServerIn(session)];
     await readJob(first);
-    stub.respond(onlyFor(() => "token-2", completeAnswer));
+    stub.respond(answerOnlyFor(() => "token-2", completeAnswer));
     // Takes token-1 from the keychain, is refused, fetches token-2 and leaves it there.
     expect(await readJob(second)).toMatchObject({ isError: false });
-    await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(1);
     expect(await readJob(first)).toMatchObject({ isError: false });
     expect(fetched()).toBe(2);
   });
 
   test("that the service refuses is removed from it", async () => {
-    const { session, stub } = await started();
-    const connection = await serverIn(session);
+    const { session, stub } = await createLoggedInSession();
+    const connection = await startServerIn(session);
     await readJob(connection);
-    await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(1);
     stub.respond(() => answer(401));
     stub.respondToToken(() => refusedClient);
     expect(await readJob(connection)).toMatchObject({ error: { kind: "unauthorized" } });
-    await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(0);
+    await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(0);
   });
 
   test("that cannot be is not used, and replaced", async () => {
-    const { session, stub, fetched } = await started();
+    const { session, stub, fetched } = await createLoggedInSession();
     const account = tokenAccount({ baseUrl: stub.baseUrl, clientId: client.clientId }, SCOPES);
     // As a clock that was once wrong would leave it.
     const [obtainedAt, expiresAt] = [Date.now() + 1e9, Date.now() + 2e9];
     await putEntry(session, account, JSON.stringify({ value: "of-the-future", obtainedAt, expiresAt }));
-    expect(await readJob(await serverIn(session))).toMatchObject({ isError: false });
+    expect(await readJob(await startServerIn(session))).toMatchObject({ isError: false });
     expect(bearersOf(stub)).toEqual(["Bearer token-1"]);
     expect(fetched()).toBe(1);
-    await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(1);
   });
 });

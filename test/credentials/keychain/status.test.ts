@@ -6,7 +6,7 @@ import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { thoroughTest } from "../../support/thorough-test.ts";
-import { nothing, putEntry, statusOf, stored, test } from "./session.ts";
+import { nothing, putEntry, readStatus, storeLogin, test } from "./session.ts";
 
 const environment = {
   MIC_BASE_URL: "https://other.example",
@@ -16,8 +16,8 @@ const environment = {
 } as const;
 
 /** A login, and a token of two scope sets, left by a server. */
-async function withTokens(session: Session, stub: Stub): Promise<void> {
-  await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+async function storeTokens(session: Session, stub: Stub): Promise<void> {
+  await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
   stub.respondToToken(() =>
     answer(200, { access_token: `token-number-${stub.tokenRequests.length}`, expires_in: 3600 }),
   );
@@ -30,8 +30,8 @@ async function withTokens(session: Session, stub: Stub): Promise<void> {
 
 describeWithKeychain("status", () => {
   test("tells the tokens' scopes and ages", async ({ session }) => {
-    await withTokens(session, await stubForTest());
-    const { tokens } = await statusOf(session);
+    await storeTokens(session, await stubForTest());
+    const { tokens } = await readStatus(session);
     expect(tokens.map(({ scopes }) => scopes).sort()).toEqual(["files:read mic.inputs:read", "mic.jobs:read"]);
     for (const { ageSeconds, expiresInSeconds } of tokens) {
       expect(ageSeconds).toBeLessThan(60);
@@ -42,13 +42,13 @@ describeWithKeychain("status", () => {
   });
 
   test("says where each setting comes from when the environment overrides some", async ({ session, stub }) => {
-    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    expect(await statusOf(session, { MIC_WORKSPACE_ID: "micws_env" })).toMatchObject({
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    expect(await readStatus(session, { MIC_WORKSPACE_ID: "micws_env" })).toMatchObject({
       baseUrl: { from: "keychain" },
       clientSecret: { from: "keychain" },
       workspaceId: { value: "micws_env", from: "environment" },
     });
-    expect(await statusOf(session, environment)).toMatchObject({
+    expect(await readStatus(session, environment)).toMatchObject({
       baseUrl: { value: environment.MIC_BASE_URL, from: "environment" },
       clientId: { value: "env-client", from: "environment" },
       clientSecret: { from: "environment" },
@@ -57,20 +57,22 @@ describeWithKeychain("status", () => {
   });
 
   test("works with one that is locked, and with none", async ({ session, stub }) => {
-    await stored(session, { baseUrl: stub.baseUrl });
+    await storeLogin(session, { baseUrl: stub.baseUrl });
     await session.lock();
-    expect(await statusOf(session)).toMatchObject({ ...nothing, keychain: { state: "locked" } });
-    expect(await statusOf(session, { MIC_KEYCHAIN: "off" })).toMatchObject({ keychain: { mode: "off", state: "off" } });
+    expect(await readStatus(session)).toMatchObject({ ...nothing, keychain: { state: "locked" } });
+    expect(await readStatus(session, { MIC_KEYCHAIN: "off" })).toMatchObject({
+      keychain: { mode: "off", state: "off" },
+    });
   });
 });
 
 describeWithKeychain("logout", () => {
   test("removes the credentials and every token, and may be repeated", async ({ session }) => {
-    await withTokens(session, await stubForTest());
+    await storeTokens(session, await stubForTest());
     const first = await run(["logout"], { env: session.env });
     expect(first).toMatchObject({ code: 0, stderr: "" });
     expect(first.stdout).toMatch(/credentials.*tokens: 2/);
-    expect(await statusOf(session)).toMatchObject(nothing);
+    expect(await readStatus(session)).toMatchObject(nothing);
     expect(await run(["logout"], { env: session.env })).toEqual({
       code: 0,
       stdout: "Nothing was stored.\n",
@@ -86,9 +88,9 @@ describeWithKeychain("logout", () => {
     const connection = await connectionForTest("v2-modern", { env });
     await connection.callTool("list_jobs");
     await connection.close();
-    expect((await statusOf(session, env)).tokens).toHaveLength(1);
+    expect((await readStatus(session, env)).tokens).toHaveLength(1);
     expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
-    expect((await statusOf(session, env)).tokens).toEqual([]);
+    expect((await readStatus(session, env)).tokens).toEqual([]);
   });
 
   test("removes what it cannot read", async ({ session }) => {

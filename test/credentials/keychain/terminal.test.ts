@@ -3,12 +3,20 @@ import { expect } from "vitest";
 import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { describeWithKeychain } from "../../support/secret-service.ts";
 import { stubForTest } from "../../support/stub.ts";
-import { CTRL_C, CTRL_D, CTRL_U, ENTER, hasTerminals, onTerminal, onTerminals } from "../../support/terminal.ts";
-import { client, nothing, refusedClient, statusOf, stored, test } from "./session.ts";
+import {
+  CTRL_C,
+  CTRL_D,
+  CTRL_U,
+  ENTER,
+  hasTerminals,
+  runOnTerminal,
+  withTerminalNote,
+} from "../../support/terminal.ts";
+import { client, nothing, readStatus, refusedClient, storeLogin, test } from "./session.ts";
 
-describeWithKeychain(onTerminals("login on a terminal"), () => {
+describeWithKeychain(withTerminalNote("login on a terminal"), () => {
   test.skipIf(!hasTerminals)("asks for everything and shows all but the secret", async ({ session, stub }) => {
-    const terminal = onTerminal(session.env, ["login"]);
+    const terminal = runOnTerminal(session.env, ["login"]);
     await terminal.answer("Base URL", stub.baseUrl + ENTER);
     await terminal.answer("Client id", `mistyped${CTRL_U}${client.clientId}${ENTER}`);
     await terminal.answer("Client secret", client.clientSecret + ENTER);
@@ -18,25 +26,25 @@ describeWithKeychain(onTerminals("login on a terminal"), () => {
     expect(terminal.screen()).toContain(client.clientId);
     expect(terminal.screen()).not.toContain(client.clientSecret);
     expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader(client));
-    expect(await statusOf(session)).toMatchObject({ workspaceId: { value: "micws_1", from: "keychain" } });
+    expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1", from: "keychain" } });
   });
 
   test.skipIf(!hasTerminals)(
     "takes everything pasted at once, and does not show the secret then either",
     async ({ session, stub }) => {
-      const terminal = onTerminal(session.env, ["login"]);
+      const terminal = runOnTerminal(session.env, ["login"]);
       const paste = [stub.baseUrl, client.clientId, client.clientSecret, "micws_1", ""].join(ENTER);
       await terminal.answer("Base URL", paste);
       expect(await terminal.exit).toBe(0);
       expect(terminal.screen()).not.toContain(client.clientSecret);
-      expect(await statusOf(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
+      expect(await readStatus(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
     },
   );
 
   test.skipIf(!hasTerminals)("asks only for what the flags leave out", async ({ session, stub }) => {
     const flags = ["--base-url", stub.baseUrl, "--client-id", client.clientId, "--workspace-id", "micws_1"];
     // Who asks for the secret on stdin and has a terminal there is asked for it, unseen.
-    const terminal = onTerminal(session.env, ["login", ...flags, "--secret-stdin"]);
+    const terminal = runOnTerminal(session.env, ["login", ...flags, "--secret-stdin"]);
     await terminal.answer("Client secret", client.clientSecret + ENTER);
     expect(await terminal.exit).toBe(0);
     expect(terminal.screen()).not.toMatch(/Base URL|Client id|Default workspace/);
@@ -47,21 +55,21 @@ describeWithKeychain(onTerminals("login on a terminal"), () => {
     ["Ctrl-C", CTRL_C],
     ["Ctrl-D", CTRL_D],
   ] as const)("left half-way with %s stores nothing", async ([_, keys], { session }) => {
-    const terminal = onTerminal(session.env, ["login"]);
+    const terminal = runOnTerminal(session.env, ["login"]);
     await terminal.answer("Base URL", `https://service.example${ENTER}`);
     await terminal.answer("Client id", client.clientId + ENTER);
     await terminal.answer("Client secret", keys);
     expect(await terminal.exit).toBe(1);
     expect(terminal.screen()).toContain("nothing was stored");
     expect(terminal.screen()).not.toMatch(/Warning|\n\s+at /);
-    expect(await statusOf(session)).toMatchObject(nothing);
+    expect(await readStatus(session)).toMatchObject(nothing);
   });
 
   test.skipIf(!hasTerminals)(
     "asks again for what cannot be right, and stores nothing that is refused",
     async ({ session, stub }) => {
       stub.respondToToken(() => refusedClient);
-      const refused = onTerminal(session.env, ["login"]);
+      const refused = runOnTerminal(session.env, ["login"]);
       await refused.answer("Base URL", `service.example${ENTER}`);
       await refused.shows("base URL must be");
       await refused.answer("base URL must be", stub.baseUrl + ENTER);
@@ -73,42 +81,42 @@ describeWithKeychain(onTerminals("login on a terminal"), () => {
       expect(await refused.exit).toBe(1);
       expect(refused.screen()).toContain("invalid_client");
       expect(refused.screen()).not.toContain(client.clientSecret);
-      expect(await statusOf(session)).toMatchObject(nothing);
+      expect(await readStatus(session)).toMatchObject(nothing);
     },
   );
 
   test.skipIf(!hasTerminals)(
     "asks nobody again who has pasted it all: the secret would be shown",
     async ({ session }) => {
-      const terminal = onTerminal(session.env, ["login"]);
+      const terminal = runOnTerminal(session.env, ["login"]);
       await terminal.answer("Base URL", ["service.example", client.clientId, client.clientSecret].join(ENTER));
       expect(await terminal.exit).toBe(2);
       expect(terminal.screen()).toContain("base URL must be");
       expect(terminal.screen()).not.toContain(client.clientSecret);
-      expect(await statusOf(session)).toMatchObject(nothing);
+      expect(await readStatus(session)).toMatchObject(nothing);
     },
   );
 
   test.skipIf(!hasTerminals)("offers what is stored, and for another service none of it", async ({ session }) => {
     const [stub, other] = [await stubForTest(), await stubForTest()];
-    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    const kept = onTerminal(session.env, ["login"]);
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const kept = runOnTerminal(session.env, ["login"]);
     await kept.answer(`[${stub.baseUrl}]`, ENTER);
     await kept.answer(`[${client.clientId}]`, ENTER);
     await kept.answer("keeps the stored one", ENTER);
     await kept.answer("[micws_1]", ENTER);
     expect(await kept.exit).toBe(0);
     expect(stub.tokenRequests.at(-1)?.headers.authorization).toBe(basicHeader(client));
-    expect(await statusOf(session)).toMatchObject({ workspaceId: { value: "micws_1" } });
+    expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1" } });
 
-    const none = onTerminal(session.env, ["login", "--client-id", client.clientId]);
+    const none = runOnTerminal(session.env, ["login", "--client-id", client.clientId]);
     await none.answer("Base URL", ENTER);
     await none.answer("keeps the stored one", ENTER);
     await none.answer("[micws_1]", `-${ENTER}`);
     expect(await none.exit).toBe(0);
-    expect(await statusOf(session)).toMatchObject({ workspaceId: { from: "not set" } });
+    expect(await readStatus(session)).toMatchObject({ workspaceId: { from: "not set" } });
 
-    const elsewhere = onTerminal(session.env, ["login"]);
+    const elsewhere = runOnTerminal(session.env, ["login"]);
     await elsewhere.answer("Base URL", other.baseUrl + ENTER);
     await elsewhere.answer("Client id: ", client.clientId + ENTER);
     await elsewhere.answer("Client secret (not shown): ", CTRL_C);

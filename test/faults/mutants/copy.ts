@@ -6,7 +6,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod/v4";
-import { type Mutant, placeOf, readSources, type TestName } from "./mutant.ts";
+import { findPath, type Mutant, readSources, type TestName } from "./mutant.ts";
 
 /** A test that does not end says nothing: the machine may be slow. */
 const LIMIT_MS = 300_000;
@@ -20,16 +20,16 @@ const Report = z.object({
   ),
 });
 
-export interface Tested {
+export interface TestOutcome {
   readonly passed: readonly string[];
   readonly failed: readonly string[];
   /** Why there is no result: it cannot be built or loaded, or does not end. */
-  readonly trouble: string | undefined;
+  readonly error: string | undefined;
 }
 
-export interface Copy {
+export interface SourceCopy {
   /** The tests with these names, up to the first that fails; of the tree as it is, or with this change. */
-  test(names: readonly TestName[], mutant?: Mutant): Promise<Tested>;
+  test(names: readonly TestName[], mutant?: Mutant): Promise<TestOutcome>;
   remove(): Promise<void>;
 }
 
@@ -54,16 +54,16 @@ async function run(cwd: string, args: readonly string[]): Promise<{ code: number
   running.add(child);
   const chunks: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-  const alarm = setTimeout(() => kill(child), LIMIT_MS);
+  const timer = setTimeout(() => kill(child), LIMIT_MS);
   const [code] = await once(child, "close");
-  clearTimeout(alarm);
+  clearTimeout(timer);
   running.delete(child);
   return { code: typeof code === "number" ? code : undefined, output: Buffer.concat(chunks).toString() };
 }
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-export async function makeCopy(root: string): Promise<Copy> {
+export async function createCopy(root: string): Promise<SourceCopy> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-mutants-"));
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
   const names = [...new Set(listed.toString().split("\0"))].filter(
@@ -72,11 +72,11 @@ export async function makeCopy(root: string): Promise<Copy> {
   for (const name of names) await cp(join(root, name), join(folder, name), { recursive: true });
   await symlink(join(root, "node_modules"), join(folder, "node_modules"), "junction");
 
-  async function runTests(wanted: readonly TestName[]): Promise<Tested> {
+  async function runTests(wanted: readonly TestName[]): Promise<TestOutcome> {
     const nothing = { passed: [], failed: [] };
-    if (wanted.some(({ isBuilt }) => isBuilt)) {
+    if (wanted.some(({ needsBuild }) => needsBuild)) {
       const { code, output } = await run(folder, ["--import", "tsx", "scripts/build.ts"]);
-      if (code !== 0) return { ...nothing, trouble: `it cannot be built: ${output}` };
+      if (code !== 0) return { ...nothing, error: `it cannot be built: ${output}` };
     }
     const report = join(folder, "report.json");
     await rm(report, { force: true });
@@ -91,26 +91,27 @@ export async function makeCopy(root: string): Promise<Copy> {
       `--testNamePattern=${wanted.map(({ name }) => escaped(name)).join("|")}`,
       ...new Set(wanted.map(({ file }) => file)),
     ]);
-    if (code === undefined) return { ...nothing, trouble: `it did not end in ${LIMIT_MS / 1_000} s` };
-    if (!existsSync(report)) return { ...nothing, trouble: `it cannot be tested: ${output}` };
+    if (code === undefined) return { ...nothing, error: `it did not end in ${LIMIT_MS / 1_000} s` };
+    if (!existsSync(report)) return { ...nothing, error: `it cannot be tested: ${output}` };
     const files = Report.parse(JSON.parse(await readFile(report, "utf8"))).testResults;
     const results = files.flatMap(({ assertionResults }) => assertionResults);
-    const named = (status: string) => results.filter((each) => each.status === status).map(({ fullName }) => fullName);
-    const [passed, failed] = [named("passed"), named("failed")];
+    const namesWith = (status: string) =>
+      results.filter((each) => each.status === status).map(({ fullName }) => fullName);
+    const [passed, failed] = [namesWith("passed"), namesWith("failed")];
     const isCertain = failed.length > 0 || code === 0;
     const messages = files.map(({ message = "" }) => message).join("\n");
-    return { passed, failed, trouble: isCertain ? undefined : `no test failed, and yet: ${messages} ${output}` };
+    return { passed, failed, error: isCertain ? undefined : `no test failed, and yet: ${messages} ${output}` };
   }
 
   return {
     async test(wanted, mutant) {
       if (!mutant) return await runTests(wanted);
-      const path = join(folder, placeOf(mutant, readSources(folder)));
+      const path = join(folder, findPath(mutant, readSources(folder)));
       const text = await readFile(path, "utf8");
       // Not by its pattern characters: "$5" stands in much of the SQL.
       await writeFile(
         path,
-        text.replace(mutant.code, () => mutant.instead),
+        text.replace(mutant.code, () => mutant.replacement),
       );
       try {
         return await runTests(wanted);

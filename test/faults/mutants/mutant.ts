@@ -7,7 +7,7 @@ export interface TestName {
   /** What its full name contains. */
   readonly name: string;
   /** It starts the built server. */
-  readonly isBuilt: boolean;
+  readonly needsBuild: boolean;
 }
 
 export interface Mutant {
@@ -15,17 +15,18 @@ export interface Mutant {
   readonly what: string;
   /** A piece of code that stands in src/ exactly once. */
   readonly code: string;
-  readonly instead: string;
-  readonly seenBy: TestName;
+  readonly replacement: string;
+  readonly killedBy: TestName;
 }
 
 /** Tests of functions and of databases; `block` begins their names. */
 export const inProcessTest =
   (file: string, block = "") =>
   (name: string) =>
-    ({ file, name: `${block}${name}`, isBuilt: false }) satisfies TestName;
+    ({ file, name: `${block}${name}`, needsBuild: false }) satisfies TestName;
 /** Tests of the server as it is delivered. */
-export const builtServerTest = (file: string) => (name: string) => ({ file, name, isBuilt: true }) satisfies TestName;
+export const builtServerTest = (file: string) => (name: string) =>
+  ({ file, name, needsBuild: true }) satisfies TestName;
 
 /** Code by its path. */
 export type Sources = ReadonlyMap<string, string>;
@@ -41,10 +42,10 @@ export const readSources = (root: string): Sources =>
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
 /** Where a mutant's code stands. Throws Error unless that is one place: what would be patched is not what was meant. */
-export function placeOf({ what, code }: Mutant, sources: Sources): string {
-  const places = [...sources].flatMap(([path, text]) => Array<string>(count(text, code)).fill(path));
-  const [place] = places;
-  if (place === undefined || places.length > 1)
-    throw new Error(`the code of the mutant "${what}" stands in src/ ${places.length} times: ${code}`);
-  return place;
+export function findPath({ what, code }: Mutant, sources: Sources): string {
+  const paths = [...sources].flatMap(([path, text]) => Array<string>(count(text, code)).fill(path));
+  const [foundPath] = paths;
+  if (foundPath === undefined || paths.length > 1)
+    throw new Error(`the code of the mutant "${what}" stands in src/ ${paths.length} times: ${code}`);
+  return foundPath;
 }

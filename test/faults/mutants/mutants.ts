@@ -1,8 +1,8 @@
 // All mutants, in the order of the README's table.
 import { claimMutants } from "./claims.ts";
-import { fewCallsMutants } from "./few-calls.ts";
 import { identityMutants } from "./identity.ts";
+import { multiStepMutants } from "./multi-step-tools.ts";
 import type { Mutant } from "./mutant.ts";
 import { sendingMutants } from "./sending.ts";
 
-export const mutants: readonly Mutant[] = [...identityMutants, ...claimMutants, ...sendingMutants, ...fewCallsMutants];
+export const mutants: readonly Mutant[] = [...identityMutants, ...claimMutants, ...sendingMutants, ...multiStepMutants];

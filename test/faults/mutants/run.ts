@@ -1,30 +1,34 @@
 // `npm run test:mutants`: takes each safeguard away, in a copy of this tree, and sees to it that its test fails. Exits with 1 and
 // names those that nothing saw. `npm run test:mutants -- WORD…`: only those whose description has one of these words.
 import { readFile, writeFile } from "node:fs/promises";
-import { type Copy, killAll, makeCopy, type Tested } from "./copy.ts";
-import { type Mutant, placeOf, readSources } from "./mutant.ts";
+import { createCopy, killAll, type SourceCopy, type TestOutcome } from "./copy.ts";
+import { findPath, type Mutant, readSources } from "./mutant.ts";
 import { mutants } from "./mutants.ts";
 import { README, type Row, rowOf, writeTable } from "./table.ts";
 
-const AT_ONCE = 2;
+const CONCURRENCY = 2;
 
 const startedAt = performance.now();
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
-const since = (beganAt: number): string => `${Math.round((performance.now() - beganAt) / 1_000)} s`;
+const elapsedSince = (beganAt: number): string => `${Math.round((performance.now() - beganAt) / 1_000)} s`;
 
 /** Does one after the other of these, in as many copies as there are. */
-async function each<T>(copies: readonly Copy[], things: readonly T[], work: (copy: Copy, thing: T) => Promise<void>) {
+async function runOnCopies<T>(
+  copies: readonly SourceCopy[],
+  things: readonly T[],
+  task: (copy: SourceCopy, thing: T) => Promise<void>,
+) {
   const waiting = [...things];
   await Promise.all(
     copies.map(async (copy) => {
-      for (let thing = waiting.shift(); thing !== undefined; thing = waiting.shift()) await work(copy, thing);
+      for (let thing = waiting.shift(); thing !== undefined; thing = waiting.shift()) await task(copy, thing);
     }),
   );
 }
 
 /** Why a test that failed, or none that did, says nothing about a mutant; undefined when it has seen it. */
-function complaint({ passed, failed, trouble }: Tested): string | undefined {
-  if (trouble !== undefined) return `was not tested: ${trouble}`;
+function describeProblem({ passed, failed, error }: TestOutcome): string | undefined {
+  if (error !== undefined) return `was not tested: ${error}`;
   if (failed.length > 0) return undefined;
   return passed.length > 0 ? "SURVIVES" : "was not tested: no test of this name ran";
 }
@@ -33,36 +37,35 @@ const root = process.cwd();
 const filters = process.argv.slice(2);
 const chosen = mutants.filter(({ what }) => filters.length === 0 || filters.some((filter) => what.includes(filter)));
 const sources = readSources(root);
-const places = new Map(chosen.map((mutant) => [mutant, placeOf(mutant, sources)]));
+const places = new Map(chosen.map((mutant) => [mutant, findPath(mutant, sources)]));
 const rows = new Map<Mutant, Row>();
-const complaints: string[] = [];
+const problems: string[] = [];
 
 /** A test that fails or is skipped without any change would say nothing: gives the mutants whose tests pass. */
-async function testable(copies: readonly Copy[]): Promise<readonly Mutant[]> {
+async function selectTestable(copies: readonly SourceCopy[]): Promise<readonly Mutant[]> {
   const passing = new Set<Mutant>();
-  await each(copies, [...new Set(chosen.map(({ seenBy }) => seenBy.file))], async (copy, file) => {
-    const ofFile = chosen.filter(({ seenBy }) => seenBy.file === file);
-    const { passed, failed, trouble } = await copy.test(ofFile.map(({ seenBy }) => seenBy));
-    for (const mutant of ofFile) {
-      const { what, seenBy } = mutant;
-      if (trouble === undefined && failed.length === 0 && passed.some((name) => name.includes(seenBy.name)))
+  await runOnCopies(copies, [...new Set(chosen.map(({ killedBy }) => killedBy.file))], async (copy, file) => {
+    const fileMutants = chosen.filter(({ killedBy }) => killedBy.file === file);
+    const { passed, failed, error } = await copy.test(fileMutants.map(({ killedBy }) => killedBy));
+    for (const mutant of fileMutants) {
+      const { what, killedBy } = mutant;
+      if (error === undefined && failed.length === 0 && passed.some((name) => name.includes(killedBy.name)))
         passing.add(mutant);
-      else
-        complaints.push(`${what}: without it, its test does not pass: ${trouble ?? (failed.join("; ") || "skipped")}`);
+      else problems.push(`${what}: without it, its test does not pass: ${error ?? (failed.join("; ") || "skipped")}`);
     }
   });
-  print(`The tests of ${passing.size} mutants pass without them (${since(startedAt)}).`);
+  print(`The tests of ${passing.size} mutants pass without them (${elapsedSince(startedAt)}).`);
   return chosen.filter((mutant) => passing.has(mutant));
 }
 
-async function tryOut(copy: Copy, mutant: Mutant): Promise<void> {
+async function testMutant(copy: SourceCopy, mutant: Mutant): Promise<void> {
   const beganAt = performance.now();
-  const tested = await copy.test([mutant.seenBy], mutant);
-  const wrong = complaint(tested);
+  const tested = await copy.test([mutant.killedBy], mutant);
+  const wrong = describeProblem(tested);
   if (wrong === undefined) rows.set(mutant, rowOf(mutant, places.get(mutant) ?? "", tested.failed.join("; ")));
-  else complaints.push(`${mutant.what}: ${wrong}`);
+  else problems.push(`${mutant.what}: ${wrong}`);
   print(
-    `${rows.size}/${chosen.length} ${wrong === undefined ? "seen" : "NOT SEEN"} (${since(beganAt)}): ${mutant.what}`,
+    `${rows.size}/${chosen.length} ${wrong === undefined ? "seen" : "NOT SEEN"} (${elapsedSince(beganAt)}): ${mutant.what}`,
   );
 }
 
@@ -72,17 +75,17 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.exit(1);
   });
 
-const copies = await Promise.all(Array.from({ length: AT_ONCE }, () => makeCopy(root)));
+const copies = await Promise.all(Array.from({ length: CONCURRENCY }, () => createCopy(root)));
 try {
-  await each(copies, await testable(copies), tryOut);
+  await runOnCopies(copies, await selectTestable(copies), testMutant);
 } finally {
   await Promise.all(copies.map((copy) => copy.remove()));
 }
-for (const text of complaints) print(`\n${text}`);
-print(`\n${rows.size} of ${chosen.length} mutants are seen, after ${since(startedAt)}.`);
-process.exitCode = complaints.length === 0 ? 0 : 1;
-if (filters.length === 0 && complaints.length === 0) {
-  const made = mutants.flatMap((mutant) => rows.get(mutant) ?? []);
-  await writeFile(README, writeTable(await readFile(README, "utf8"), made));
+for (const text of problems) print(`\n${text}`);
+print(`\n${rows.size} of ${chosen.length} mutants are seen, after ${elapsedSince(startedAt)}.`);
+process.exitCode = problems.length === 0 ? 0 : 1;
+if (filters.length === 0 && problems.length === 0) {
+  const updatedRows = mutants.flatMap((mutant) => rows.get(mutant) ?? []);
+  await writeFile(README, writeTable(await readFile(README, "utf8"), updatedRows));
   print(`${README} has the table.`);
 }

@@ -12,10 +12,10 @@ export interface Row {
 }
 
 /** `name`: the test that failed. */
-export const rowOf = ({ what, seenBy }: Mutant, where: string, name: string): Row => ({
+export const rowOf = ({ what, killedBy }: Mutant, where: string, name: string): Row => ({
   what,
   where: `\`${where}\``,
-  fails: `${basename(seenBy.file)}: ${name}`,
+  fails: `${basename(killedBy.file)}: ${name}`,
 });
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
@@ -34,7 +34,9 @@ export function readTable(text: string): readonly Row[] {
 export function writeTable(text: string, rows: readonly Row[]): string {
   const lines = text.split("\n");
   const from = lines.indexOf(HEAD[0] ?? "");
-  const behind = lines.slice(from).findIndex((line) => !line.startsWith("|"));
-  const made = rows.map(({ what, where, fails }) => `| ${[what, where, fails].map(cell).join(" | ")} |`);
-  return [...lines.slice(0, from), ...HEAD, ...made, ...(behind < 0 ? [] : lines.slice(from + behind))].join("\n");
+  const tableEnd = lines.slice(from).findIndex((line) => !line.startsWith("|"));
+  const tableRows = rows.map(({ what, where, fails }) => `| ${[what, where, fails].map(cell).join(" | ")} |`);
+  return [...lines.slice(0, from), ...HEAD, ...tableRows, ...(tableEnd < 0 ? [] : lines.slice(from + tableEnd))].join(
+    "\n",
+  );
 }

@@ -2,10 +2,10 @@
 import { type FoundDistricts, findDistrict } from "../../../src/geography/find-districts.ts";
 import { DistrictSearch } from "../../../src/geography/names/district-search.ts";
 import { resolveStates } from "../../../src/geography/names/resolve-state.ts";
-import { emulated, knownCountry } from "../known-country.ts";
-import type { Question } from "./rows.ts";
+import { emulatedDistricts, knownCountry } from "../known-country.ts";
+import type { Question } from "./question-tables.ts";
 
-export interface Judged {
+export interface Judgment {
   readonly question: Question;
   readonly isRight: boolean;
   /** Nothing in the answer says that another district may be meant. */
@@ -32,18 +32,18 @@ function isRight(
   return codes.length === 1 || (ambiguous && codes.every((code) => matches.some((each) => each.districtCode === code)));
 }
 
-function lineOf({ matches, ambiguous, readAs }: FoundDistricts): string {
+function formatAnswer({ matches, ambiguous, readAs }: FoundDistricts): string {
   const rows = matches.map(({ name, stateCode, match }) => `${name} ${stateCode} ${match}`).join(", ");
   const read = readAs === undefined ? "" : ` (read as ${readAs.name ?? "a state"} ${readAs.state ?? ""})`;
   return `${rows || "-"}${ambiguous ? ", ambiguous" : ""}${read}`;
 }
 
 /** `names`: by district code, what the API calls a district instead. */
-export function measure(
+export function judgeAnswers(
   questions: readonly Question[],
   names: ReadonlyMap<string, string> = new Map(),
-): readonly Judged[] {
-  const country = knownCountry(emulated.map((each) => ({ ...each, name: names.get(each.code) ?? each.name })));
+): readonly Judgment[] {
+  const country = knownCountry(emulatedDistricts.map((each) => ({ ...each, name: names.get(each.code) ?? each.name })));
   return questions.map((question) => {
     const { query, state, expected, match } = question;
     const codes = expected.split("+");
@@ -58,29 +58,32 @@ export function measure(
       isRight: isRight(isRenamed ? { ...question, match: undefined } : question, answer, isCertain),
       isCertain,
       isCertainAndWrong: isCertain && !codes.includes(best.districtCode),
-      answer: lineOf(answer),
+      answer: formatAnswer(answer),
     };
   });
 }
 
 export interface Rate {
   readonly rows: number;
-  readonly right: number;
+  readonly correct: number;
   /** Right without a doubt; the others are right as a guess only. */
   readonly certain: number;
   readonly certainAndWrong: number;
 }
 
 /** By class; "whole" is all but the directory's own names: that these are found would only flatter. */
-export function ratesOf(judged: readonly Judged[]): ReadonlyMap<string, Rate> {
-  const rateOf = (some: readonly Judged[]): Rate => ({
-    rows: some.length,
-    right: some.filter((each) => each.isRight).length,
-    certain: some.filter((each) => each.isRight && each.isCertain).length,
-    certainAndWrong: some.filter((each) => each.isCertainAndWrong).length,
+export function computeRates(judgments: readonly Judgment[]): ReadonlyMap<string, Rate> {
+  const computeRate = (group: readonly Judgment[]): Rate => ({
+    rows: group.length,
+    correct: group.filter((each) => each.isRight).length,
+    certain: group.filter((each) => each.isRight && each.isCertain).length,
+    certainAndWrong: group.filter((each) => each.isCertainAndWrong).length,
   });
-  const kinds = new Set(judged.map(({ question }) => question.kind));
-  const ofKind = (kind: string) => judged.filter(({ question }) => question.kind === kind);
-  const typed = judged.filter(({ question }) => question.kind !== "every-name");
-  return new Map([...Array.from(kinds, (kind) => [kind, rateOf(ofKind(kind))] as const), ["whole", rateOf(typed)]]);
+  const kinds = new Set(judgments.map(({ question }) => question.kind));
+  const ofKind = (kind: string) => judgments.filter(({ question }) => question.kind === kind);
+  const userQuestions = judgments.filter(({ question }) => question.kind !== "every-name");
+  return new Map([
+    ...Array.from(kinds, (kind) => [kind, computeRate(ofKind(kind))] as const),
+    ["whole", computeRate(userQuestions)],
+  ]);
 }

@@ -1,10 +1,10 @@
 // How well districts are found by what people type: no class gets worse (npm run bench:names shows all of it).
 import { expect, test } from "vitest";
-import { measure, ratesOf } from "./measure.ts";
-import { ownNames, questions, respelled } from "./rows.ts";
+import { computeRates, judgeAnswers } from "./measure.ts";
+import { alternativeSpellings, directoryNameQuestions, questions } from "./question-tables.ts";
 
 /** By class: fewest right answers, and fewest of them without a doubt; the same over the respelled districts. */
-const FEWEST: Readonly<Record<string, readonly [number, number, number, number]>> = {
+const MIN_RATES: Readonly<Record<string, readonly [number, number, number, number]>> = {
   abolished: [18, 0, 18, 0],
   announced: [36, 0, 36, 0],
   colonial: [90, 73, 90, 73],
@@ -39,18 +39,18 @@ test("the tables hold 700 questions or more, each once, and respell 150 district
   const queries = questions.map(({ query, state = "" }) => `${query}|${state}`.toLowerCase());
   expect(queries.filter((each, at) => queries.indexOf(each) !== at)).toEqual([]);
   expect(queries.length).toBeGreaterThanOrEqual(700);
-  expect(respelled.size).toBeGreaterThanOrEqual(150);
+  expect(alternativeSpellings.size).toBeGreaterThanOrEqual(150);
 });
 
 test.each([
-  ["the directory's spelling", measure([...questions, ...ownNames]), 0],
-  ["other public lists' spelling", measure(questions, respelled), 2],
-] as const)("every class has as many right and certain answers as before: %s", (_, judged, at) => {
-  const { whole: overall, ...rates } = Object.fromEntries(ratesOf(judged));
-  const fewer = Object.entries(rates).filter(
-    ([kind, { right, certain }]) =>
-      right < (FEWEST[kind]?.[at] ?? right + 1) || certain < (FEWEST[kind]?.[at === 0 ? 1 : 3] ?? 0),
+  ["the directory's spelling", judgeAnswers([...questions, ...directoryNameQuestions]), 0],
+  ["other public lists' spelling", judgeAnswers(questions, alternativeSpellings), 2],
+] as const)("every class has as many right and certain answers as before: %s", (_, judgments, at) => {
+  const { whole: overall, ...rates } = Object.fromEntries(computeRates(judgments));
+  const regressions = Object.entries(rates).filter(
+    ([kind, { correct, certain }]) =>
+      correct < (MIN_RATES[kind]?.[at] ?? correct + 1) || certain < (MIN_RATES[kind]?.[at === 0 ? 1 : 3] ?? 0),
   );
-  expect(fewer).toEqual([]);
+  expect(regressions).toEqual([]);
   expect(overall?.certainAndWrong).toBeLessThanOrEqual(MAX_CERTAIN_AND_WRONG);
 });

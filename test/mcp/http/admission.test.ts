@@ -11,7 +11,15 @@ import { capabilitySet, enveloped, job } from "../../contract/samples.ts";
 import { clientRevisions, connectHttp } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
 import { run, start } from "../stdio/child.ts";
-import { ACCEPT, bytes, clientFactories, createModernClient, initializeMessage, post, send } from "./raw-client.ts";
+import {
+  ACCEPT,
+  clientFactories,
+  createModernClient,
+  exchangeBytes,
+  initializeMessage,
+  post,
+  send,
+} from "./raw-client.ts";
 import { type HttpProgram, launchHttp, startHttp } from "./server.ts";
 
 const TOKEN = "t0ken-0123456789.abcdef~+/==";
@@ -79,7 +87,7 @@ describe("with MIC_HTTP_TOKEN", () => {
       const length = method === "POST" ? [`content-length: ${body.length}`] : [];
       const request = [`${method} ${path} HTTP/1.1`, ...fields, ...length, "", method === "POST" ? body : ""];
       // Nor does the connection stay: it ends without being asked to.
-      const text = await bytes(url, [request.join("\r\n")]);
+      const text = await exchangeBytes(url, [request.join("\r\n")]);
       expect(text).toMatch(/^HTTP\/1\.1 401 /);
       expect(text).toMatch(/^www-authenticate: Bearer realm="mic-mcp"/im);
       expect(text).not.toMatch(/mcp-session-id/i);
@@ -106,11 +114,14 @@ describe("with MIC_HTTP_TOKEN", () => {
 
   test("a session's id is no ticket", async () => {
     const url = guardedUrl();
-    const opened = await post(url, initializeMessage(), authorized).answer;
-    const own = { "mcp-session-id": String(opened.headers["mcp-session-id"]), "mcp-protocol-version": "2025-06-18" };
+    const initialized = await post(url, initializeMessage(), authorized).answer;
+    const sessionHeaders = {
+      "mcp-session-id": String(initialized.headers["mcp-session-id"]),
+      "mcp-protocol-version": "2025-06-18",
+    };
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
-    expect((await post(url, ping, own).answer).status).toBe(401);
-    expect((await post(url, ping, { ...own, ...authorized }).answer).status).toBe(200);
+    expect((await post(url, ping, sessionHeaders).answer).status).toBe(401);
+    expect((await post(url, ping, { ...sessionHeaders, ...authorized }).answer).status).toBe(200);
   });
 
   test("a foreign page is refused before anything is said of a token", async () => {
@@ -126,8 +137,8 @@ describe("with MIC_HTTP_TOKEN", () => {
         ? answer(200, enveloped({ ...capabilitySet, workspaceId: TOKEN }))
         : answer(404, `${TOKEN} is not here`),
     );
-    const own = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "debug", MIC_HTTP_TOKEN: TOKEN } });
-    const client = await connectHttp("v2-modern", own.url, { token: TOKEN });
+    const tokenServer = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "debug", MIC_HTTP_TOKEN: TOKEN } });
+    const client = await connectHttp("v2-modern", tokenServer.url, { token: TOKEN });
     onTestFinished(() => client.close());
     const responses = [
       await client.callTool("get_capabilities", { workspaceId: "micws_1" }),
@@ -135,10 +146,10 @@ describe("with MIC_HTTP_TOKEN", () => {
       await client.callTool("list_jobs", { workspaceId: "micws_1", [TOKEN]: 1 }),
       await client.callTool(TOKEN).catch((error: unknown) => String(error)),
     ];
-    const wrong = await send(own.url, { method: "GET", headers: authorized }).answer;
+    const wrong = await send(tokenServer.url, { method: "GET", headers: authorized }).answer;
     expect(JSON.stringify([responses, wrong.body])).toContain("[redacted]");
-    expect(JSON.stringify([responses, wrong.body, own.stdout(), own.stderr()])).not.toContain(TOKEN);
-    expect(own.stderr()).toContain('"request"');
+    expect(JSON.stringify([responses, wrong.body, tokenServer.stdout(), tokenServer.stderr()])).not.toContain(TOKEN);
+    expect(tokenServer.stderr()).toContain('"request"');
   });
 
   test("status and doctor do not show it, wherever else it stands", async () => {
@@ -254,14 +265,14 @@ describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
     const { url } = server;
     const params = { ...discover.params, name: "submit_job", arguments: { ...JOB, clientReference: "a stranger's" } };
     const body = JSON.stringify({ ...discover, method: "tools/call", params });
-    const own = {
+    const requestHeaders = {
       ...json,
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": "tools/call",
       "mcp-name": "submit_job",
       "content-length": String(body.length),
     };
-    const fields = Object.entries(own).map(([name, value]) => `${name}: ${value}`);
+    const fields = Object.entries(requestHeaders).map(([name, value]) => `${name}: ${value}`);
     const head = ["POST /mcp HTTP/1.1", `host: ${new URL(url).host}`, ...fields];
     const script = `const [url, text] = process.argv.slice(1); const { port, hostname } = new URL(url);
       for (let n = 0; n < 50; n++) {
@@ -274,7 +285,7 @@ describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
     // Behind all of that; and the same bytes are an action when they come from the server's own user.
     expect((await createModernClient(url).call(1, "submit_job", JOB).answer).status).toBe(200);
     expect(stub.requests).toHaveLength(1);
-    expect((await send(url, { headers: own, body }).answer).status).toBe(200);
+    expect((await send(url, { headers: requestHeaders, body }).answer).status).toBe(200);
     expect(stub.requests).toHaveLength(2);
   });
 
@@ -301,8 +312,8 @@ async function startAs(uid: number): Promise<Pick<HttpProgram, "url">> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-user-"));
   spawnSync("chown", [String(uid), folder]);
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const under = ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
+  const launcher = ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
   const env = { HOME: folder, MIC_STATE_DIR: join(folder, "state") };
-  const program = start(["serve", "--http", "--emulator"], { env, under });
+  const program = start(["serve", "--http", "--emulator"], { env, launcher });
   return z.object({ url: z.url() }).parse(await program.next());
 }

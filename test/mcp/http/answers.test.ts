@@ -1,10 +1,10 @@
 // What a request is answered with, in each way of being served, and what is refused of one.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
-import { serveHttpInside } from "../../support/inside.ts";
+import { serveHttpInProcess } from "../../support/in-process.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { ACCEPT, connectLegacyClient, post } from "./raw-client.ts";
-import { ways } from "./ways.ts";
+import { servingModes } from "./serving-modes.ts";
 
 let emulator: Emulator;
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => emulator.close());
 const env = () => ({ ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" });
 
-describe.each(ways)("%s", (_, { serve, connect }) => {
+describe.each(servingModes)("%s", (_, { serve, connect }) => {
   let url: string;
   beforeEach(async () => {
     url = await serve(env());
@@ -46,7 +46,7 @@ describe.each(ways)("%s", (_, { serve, connect }) => {
 describe("a request is refused with", () => {
   let url: string;
   beforeEach(async () => {
-    url = await serveHttpInside(env());
+    url = await serveHttpInProcess(env());
   });
   const read = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_states", arguments: {} } };
   const envelope = {

@@ -2,25 +2,25 @@
 import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";
-import { serveHttpInside } from "../../support/inside.ts";
+import { serveHttpInProcess } from "../../support/in-process.ts";
 import { createLatch } from "../../support/latch.ts";
 import { answer, neverAnswer, stubForFile } from "../../support/stub.ts";
 import { connectLegacyClient, createModernClient } from "./raw-client.ts";
 
 const stubOf = stubForFile();
-const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
-const start = () => serveHttpInside(stubEnv(stubOf()));
+const expectRequestCount = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
+const start = () => serveHttpInProcess(stubEnv(stubOf()));
 
 test("notifications/cancelled in a session, and the end of the connection in 2026-07-28, end the service's request", async () => {
   const session = await connectLegacyClient(await start());
   stubOf().respond(() => neverAnswer);
   const inSession = session.call(1, "get_job", { jobId: "job-1" });
-  await arrived(1);
+  await expectRequestCount(1);
   await session.notify("notifications/cancelled", { requestId: 1 });
   expect(await stubOf().requests[0]?.closed).toBe(false);
-  const alone = createModernClient(await start()).call(1, "get_job", { jobId: "job-1" });
-  await arrived(2);
-  await alone.cut();
+  const sessionless = createModernClient(await start()).call(1, "get_job", { jobId: "job-1" });
+  await expectRequestCount(2);
+  await sessionless.cut();
   expect(await stubOf().requests[1]?.closed).toBe(false);
   // Neither was taken for a wish to cancel the job.
   expect(stubOf().requests.map(({ method }) => method)).toEqual(["GET", "GET"]);
@@ -40,7 +40,7 @@ test("in a session a lost connection is no cancellation: the request goes on, an
   }));
   const lost = one.call(1, "get_job", { jobId: "job-1" });
   const kept = one.call(2, "get_job", { jobId: "job-1" });
-  await arrived(2);
+  await expectRequestCount(2);
   await lost.cut();
   await other.notify("notifications/cancelled", { requestId: 2 });
   // Answered after it, so the notification was read.
@@ -75,8 +75,8 @@ test("what was asked of one client is answered by no session, nor for another ca
   expect(question.result).toBeUndefined();
   await inSession.cut();
   const otherCall = { ...cancel, arguments: { ...cancel.arguments, jobId: "job-2" } };
-  const misused = await modern.request(3, "tools/call", { ...otherCall, ...confirmation }).answer;
-  expect(misused.messages[0]?.error).toMatchObject({ code: -32602 });
+  const mismatched = await modern.request(3, "tools/call", { ...otherCall, ...confirmation }).answer;
+  expect(mismatched.messages[0]?.error).toMatchObject({ code: -32602 });
   expect(posts()).toEqual([]);
   // It opens in any later request of the client that was asked.
   const done = (await modern.request(4, "tools/call", { ...cancel, ...confirmation }).answer).messages[0]?.result;

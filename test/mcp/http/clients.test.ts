@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
 import { Service } from "../../emulator/service.ts";
 import { FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
-import { manualClock } from "../../support/emulator.ts";
+import { createManualClock } from "../../support/emulator.ts";
 import {
   type ClientRevision,
   clientRevisions,
@@ -17,7 +17,7 @@ import { factsIn } from "../../tools/bench.ts";
 import { type HttpProgram, launchHttp } from "./server.ts";
 
 const STAGE_MS = 500;
-const soon = { timeout: 8_000, interval: 50 };
+const pollOptions = { timeout: 8_000, interval: 50 };
 
 const questions: string[] = [];
 let reply: Reply = { action: "accept", content: {} };
@@ -26,18 +26,18 @@ const onElicitation = (question: string): Reply => {
   return reply;
 };
 
-interface Bench {
+interface Setup {
   readonly service: Service;
   readonly server: HttpProgram;
   readonly clients: Readonly<Record<ClientRevision, Awaited<ReturnType<typeof connectHttp>>>>;
 }
 let emulator: Emulator | undefined;
-let running: Bench | undefined;
-const bench = (): Bench => {
+let running: Setup | undefined;
+const setup = (): Setup => {
   if (running === undefined) throw new Error("the server is there only while tests run");
   return running;
 };
-const clock = manualClock();
+const clock = createManualClock();
 
 beforeAll(async () => {
   emulator = await startEmulator({ clock });
@@ -51,22 +51,22 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
-  const { clients, server } = bench();
+  const { clients, server } = setup();
   for (const revision of clientRevisions) await clients[revision].close();
   await server.kill();
   await emulator?.close();
 });
 
 /** What the service got of one operation about this id. */
-async function requestsAbout(operationId: string, id: string): Promise<number> {
-  const response = await fetch(`${bench().service.emulator.baseUrl}/__emulator/requests`);
+async function countRequests(operationId: string, id: string): Promise<number> {
+  const response = await fetch(`${setup().service.emulator.baseUrl}/__emulator/requests`);
   const entries: unknown = await response.json();
   if (!Array.isArray(entries)) throw new Error("the emulator keeps no log");
   return entries.filter((entry) => entry.operationId === operationId && entry.path.includes(id)).length;
 }
 
 describe.each(clientRevisions)("%s", (revision) => {
-  const client = () => bench().clients[revision];
+  const client = () => setup().clients[revision];
 
   test("only the older ones have a session", () => {
     expect(client().sessionId() === undefined).toBe(revision === "v2-modern");
@@ -100,7 +100,7 @@ describe.each(clientRevisions)("%s", (revision) => {
     ["agrees", { action: "accept", content: {} }],
     ["declines", { action: "decline" }],
   ] as const)("the person is asked, and %s", async (_what, answer) => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const { id } = await submitJob(setup().service, FILE.succeeds);
     questions.length = 0;
     reply = answer;
     const { isError, error } = await client().callTool("cancel_job", { jobId: id, reason: "not needed" });
@@ -108,7 +108,7 @@ describe.each(clientRevisions)("%s", (revision) => {
     expect({ isError, kind: error?.kind }).toEqual(
       answer.action === "accept" ? { isError: false, kind: undefined } : { isError: true, kind: "cancelled" },
     );
-    expect(await requestsAbout("cancelMicJob", id)).toBe(answer.action === "accept" ? 1 : 0);
+    expect(await countRequests("cancelMicJob", id)).toBe(answer.action === "accept" ? 1 : 0);
   });
 
   test("what is not there is not listened to", async () => {
@@ -119,43 +119,43 @@ describe.each(clientRevisions)("%s", (revision) => {
 });
 
 /** The same with each client, at once: most of it is waiting. */
-const withEach = <T>(work: (client: Bench["clients"][ClientRevision]) => Promise<T>): Promise<T[]> =>
-  Promise.all(clientRevisions.map((revision) => work(bench().clients[revision])));
+const forEachClient = <T>(work: (client: Setup["clients"][ClientRevision]) => Promise<T>): Promise<T[]> =>
+  Promise.all(clientRevisions.map((revision) => work(setup().clients[revision])));
 
 test("progress is told while a call waits, and the call then ends", async () => {
-  const ticking = new Set<string>();
-  await withEach(async (client) => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
+  const jobsWithProgress = new Set<string>();
+  await forEachClient(async (client) => {
+    const { id } = await submitJob(setup().service, FILE.succeeds);
     const onprogress = (_tick: Progress) => {
-      ticking.add(id);
+      jobsWithProgress.add(id);
       // Nobody's job ends before everybody has heard that it goes on.
-      if (ticking.size === clientRevisions.length) clock.advance(20 * STAGE_MS);
+      if (jobsWithProgress.size === clientRevisions.length) clock.advance(20 * STAGE_MS);
     };
     const { structured } = await client.callTool("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });
     expect(structured).toMatchObject({ data: { id, state: "SUCCEEDED" } });
   });
-  expect(ticking.size).toBe(clientRevisions.length);
+  expect(jobsWithProgress.size).toBe(clientRevisions.length);
 });
 
 test("a job's moves are told until nobody listens any more", async () => {
-  const { id: finishedJobId } = await runJobToEnd(bench().service, FILE.succeeds);
-  const listening = await withEach(async (client) => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
+  const { id: finishedJobId } = await runJobToEnd(setup().service, FILE.succeeds);
+  const listening = await forEachClient(async (client) => {
+    const { id } = await submitJob(setup().service, FILE.succeeds);
     const uri = `mic://jobs/${id}`;
     expect(await client.listen(uri)).toEqual([uri]);
     return { client, id, uri, updateCount: () => client.updates.filter((each) => each === uri).length };
   });
   expect(listening.map(({ updateCount }) => updateCount())).toEqual([0, 0, 0]);
   clock.advance(2 * STAGE_MS);
-  await vi.waitFor(() => expect(listening.map(({ updateCount }) => updateCount())).toEqual([1, 1, 1]), soon);
+  await vi.waitFor(() => expect(listening.map(({ updateCount }) => updateCount())).toEqual([1, 1, 1]), pollOptions);
   for (const { client, uri } of listening) await client.stopListening(uri);
   // What stopped and what is asked next may take different connections.
   for (const { client } of listening) await client.listen(`mic://jobs/${finishedJobId}`);
   await sleep(200);
-  const looks = () => Promise.all(listening.map(({ id }) => requestsAbout("getMicJob", id)));
-  const before = await looks();
+  const countReads = () => Promise.all(listening.map(({ id }) => countRequests("getMicJob", id)));
+  const before = await countReads();
   clock.advance(4 * STAGE_MS);
   await sleep(2_200);
-  expect(await looks()).toEqual(before);
+  expect(await countReads()).toEqual(before);
   expect(listening.map(({ updateCount }) => updateCount())).toEqual([1, 1, 1]);
 });

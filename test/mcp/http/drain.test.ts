@@ -2,10 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
-import { folderForTest } from "../../support/home.ts";
 import { createLatch } from "../../support/latch.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, stubForFile } from "../../support/stub.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
+import { serveForTest } from "./in-process-server.ts";
 import {
   clientFactories,
   connectLegacyClient,
@@ -17,29 +18,28 @@ import {
   send,
 } from "./raw-client.ts";
 import { startHttp } from "./server.ts";
-import { serveForTest } from "./service.ts";
 
 const stubOf = stubForFile();
 
-const ownState = async () => ({ ...stubEnv(stubOf()), MIC_STATE_DIR: await folderForTest() });
+const envWithStateDir = async () => ({ ...stubEnv(stubOf()), MIC_STATE_DIR: await folderForTest() });
 
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
 const keys = () =>
   stubOf().requests.flatMap(({ method, headers }) => (method === "POST" ? [headers["idempotency-key"]] : []));
 /** A replay reads the job. */
-const readable = (id: string) => stubOf().respond(() => answer(200, enveloped({ ...job, id })));
-const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
+const serveJob = (id: string) => stubOf().respond(() => answer(200, enveloped({ ...job, id })));
+const expectRequestCount = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const health = (url: string) => send(new URL("/healthz", url).href, { method: "GET" }).answer;
 
 describe.each(["legacy", "modern"] as const)("%s", (revision) => {
   test("a call in flight when SIGTERM comes is answered; then the process ends with 0, and the next one replays it", async () => {
-    const env = await ownState();
+    const env = await envWithStateDir();
     const server = await startHttp({ env });
     const client = await clientFactories[revision](server.url);
     const { released, release } = createLatch();
     stubOf().expect(holdUntil(released, accepted("job-1")));
     const call = client.call(1, "submit_job", createJob);
-    await arrived(1);
+    await expectRequestCount(1);
     server.process.kill("SIGTERM");
     await expect.poll(async () => (await health(server.url)).status).toBe(503);
     expect((await health(server.url)).body).toContain("ending");
@@ -50,7 +50,7 @@ describe.each(["legacy", "modern"] as const)("%s", (revision) => {
     release();
     expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });
-    readable("job-1");
+    serveJob("job-1");
     const next = await clientFactories[revision]((await startHttp({ env })).url);
     const replay = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(replay.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
@@ -58,18 +58,18 @@ describe.each(["legacy", "modern"] as const)("%s", (revision) => {
   });
 
   test("a second signal ends it now; the same call to the next process is the same action", async () => {
-    const env = await ownState();
+    const env = await envWithStateDir();
     const server = await startHttp({ env });
     stubOf().expect(holdUntil(new Promise(() => undefined), accepted("never")));
     const call = (await clientFactories[revision](server.url)).call(1, "submit_job", createJob);
-    await arrived(1);
+    await expectRequestCount(1);
     server.process.kill("SIGINT");
     await expect.poll(async () => (await health(server.url)).status).toBe(503);
     server.process.kill("SIGINT");
     expect(await server.exit).toEqual({ code: 0, signal: null });
     await expect(resultOf(call, 1)).rejects.toThrow();
     stubOf().expect(accepted("job-1"));
-    readable("job-1");
+    serveJob("job-1");
     const next = await clientFactories[revision]((await startHttp({ env })).url);
     const replay = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(replay.structured).toMatchObject({ data: { id: "job-1" } });
@@ -79,7 +79,7 @@ describe.each(["legacy", "modern"] as const)("%s", (revision) => {
 
 test("who only listens is told that it ends, and holds nothing up", async () => {
   stubOf().respond(() => answer(200, enveloped(job)));
-  const server = await startHttp({ env: await ownState() });
+  const server = await startHttp({ env: await envWithStateDir() });
   const { headers } = await connectLegacyClient(server.url);
   const stream = get(server.url, headers);
   const uri = `mic://jobs/${job.id}`;
@@ -94,11 +94,11 @@ test("who only listens is told that it ends, and holds nothing up", async () => 
 });
 
 test("while it ends, calls under way can be cancelled and answered, and sessions can be ended", async () => {
-  const { url, begun, drain, finished, release } = await serveForTest();
+  const { url, begunIds, drain, finished, release } = await serveForTest();
   const [one, other] = [await connectLegacyClient(url), await connectLegacyClient(url)];
   const cancelled = one.call(1, "wait", {});
   const kept = other.call(2, "wait", {});
-  await expect.poll(() => begun.length).toBe(2);
+  await expect.poll(() => begunIds.length).toBe(2);
   const drained = drain(5_000, new AbortController().signal);
   expect((await post(url, initializeMessage()).answer).status).toBe(503);
   expect((await get(url, one.headers).answer).status).toBe(503);
@@ -113,9 +113,9 @@ test("while it ends, calls under way can be cancelled and answered, and sessions
 });
 
 test("what does not end within its time is aborted", async () => {
-  const { url, begun, drain, finished } = await serveForTest();
+  const { url, begunIds, drain, finished } = await serveForTest();
   const calls = [(await connectLegacyClient(url)).call(1, "wait", {}), createModernClient(url).call(2, "wait", {})];
-  await expect.poll(() => begun.length).toBe(2);
+  await expect.poll(() => begunIds.length).toBe(2);
   await drain(100, new AbortController().signal);
   for (const call of calls) await expect(resultOf(call, 1)).rejects.toThrow();
   expect(finished).toEqual([]);

@@ -7,7 +7,7 @@ import { createLatch } from "../../support/latch.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, type RecordedRequest, type Stub, stubForFile } from "../../support/stub.ts";
 import { resultOf, type Sent } from "./raw-client.ts";
-import { ways } from "./ways.ts";
+import { servingModes } from "./serving-modes.ts";
 
 const stubOf = stubForFile();
 
@@ -20,9 +20,9 @@ const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "P
 const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 
 /** Resolves when the stub has got so many requests. */
-const arrived = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
+const expectRequestCount = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
 
-describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
+describe.each(servingModes)("%s", (_, { endCancels, serve, connect }) => {
   test("the same call after its answer is a replay, for the same client and for another one", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
@@ -49,7 +49,7 @@ describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
     const { released, release } = createLatch();
     stub.expect(holdUntil(released, accepted("job-1")));
     const first = (await connect(url)).call(1, "submit_job", createJob);
-    await arrived(stub, 1);
+    await expectRequestCount(stub, 1);
     await first.cut();
     // Without a session the call ends with its connection. The call of a session continues, and its answer has no reader.
     if (endCancels) expect(await stub.requests[0]?.closed).toBe(false);
@@ -72,7 +72,7 @@ describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
     const [one, other] = await Promise.all([connect(url), connect(url)]);
     const ofOne = one.call(7, "submit_job", createJob);
     const ofOther = other.call(7, "submit_job", otherJob);
-    await arrived(stub, 2);
+    await expectRequestCount(stub, 2);
     await ofOne.cut();
     if (endCancels) await expect.poll(() => Promise.race(stub.requests.map(({ closed }) => closed))).toBe(false);
     release();
@@ -81,11 +81,11 @@ describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
     expect(again.structured).toMatchObject({ data: { id: "job-of-one" } });
     const otherAgain = await readCallResult(other.call(8, "submit_job", otherJob), 8);
     expect(otherAgain.structured).toMatchObject({ data: { id: "job-of-other" }, action: { replayed: true } });
-    const keysBy = (year: string) =>
+    const keysOfYear = (year: string) =>
       posts(stub)
         .filter(({ body }) => body.includes(year))
         .map(keyOf);
-    expect([new Set(keysBy("2026")).size, new Set(keysBy("2025")).size]).toEqual([1, 1]);
+    expect([new Set(keysOfYear("2026")).size, new Set(keysOfYear("2025")).size]).toEqual([1, 1]);
   });
 
   test("two clients that make the same call at once share one action", async () => {
@@ -95,7 +95,7 @@ describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
     stub.expect(holdUntil(released, accepted("job-1")), read);
     const clients = await Promise.all([connect(url), connect(url)]);
     const calls = clients.map((client) => client.call(1, "submit_job", createJob));
-    await arrived(stub, 1);
+    await expectRequestCount(stub, 1);
     release();
     const both = await Promise.all(calls.map((call) => readCallResult(call, 1)));
     expect(new Set(both.map(({ action }) => action?.idempotencyKey)).size).toBe(1);
@@ -103,7 +103,7 @@ describe.each(ways)("%s", (_, { endCancels, serve, connect }) => {
   });
 });
 
-test.each(ways.filter(([, { endCancels }]) => !endCancels))(
+test.each(servingModes.filter(([, { endCancels }]) => !endCancels))(
   "%s: a request that comes again after its connection was lost gets the answer",
   async (_, { serve, connect }) => {
     const stub = stubOf();
@@ -112,7 +112,7 @@ test.each(ways.filter(([, { endCancels }]) => !endCancels))(
     const client = await connect(url);
     stub.respond(({ method }) => (method === "POST" ? holdUntil(released, accepted("job-1")) : read));
     const first = client.call(1, "submit_job", createJob);
-    await arrived(stub, 1);
+    await expectRequestCount(stub, 1);
     await first.cut();
     const again = client.call(1, "submit_job", createJob);
     // Answered behind it.

@@ -1,14 +1,14 @@
 // Who may come in and by which door: Host and Origin against DNS rebinding, paths, methods.
 import { describe, expect, test } from "vitest";
-import { ACCEPT, bytes, initializeMessage, send } from "./raw-client.ts";
+import { serveForTest } from "./in-process-server.ts";
+import { ACCEPT, exchangeBytes, initializeMessage, send } from "./raw-client.ts";
 import { startHttp } from "./server.ts";
-import { serveForTest } from "./service.ts";
 
 const initialize = JSON.stringify(initializeMessage());
 
 /** An initialize in bare bytes: only the headers that are given. */
 const raw = (url: string, headers: readonly string[]) =>
-  bytes(url, [
+  exchangeBytes(url, [
     [
       "POST /mcp HTTP/1.1",
       ...headers,
@@ -30,13 +30,13 @@ describe("Host", () => {
     },
   );
 
-  const others = `
+  const foreignHosts = `
     evil.example evil.example:PORT localhost:1 127.0.0.1: localhost.:PORT localhost.evil.example:PORT
     evil.localhost:PORT 127.0.0.1.nip.io:PORT 127.0.0.2:PORT 127.1:PORT 0x7f.1:PORT 2130706433:PORT 0.0.0.0:PORT
     [::]:PORT [::ffff:127.0.0.1]:PORT ::1 user@localhost:PORT localhost:PORT@evil.example localhost:PORT/path
     localhost:PORT:PORT localhost:0PORT0`;
 
-  test.each([...others.trim().split(/\s+/), "localhost, evil.example", ""])(
+  test.each([...foreignHosts.trim().split(/\s+/), "localhost, evil.example", ""])(
     "%j is refused with a reason",
     async (host) => {
       const { url } = await serveForTest();
@@ -62,7 +62,7 @@ describe("Host", () => {
           twice.map((each) => `host: ${each}`),
         ),
       ).toMatch(/^HTTP\/1\.1 40[03] /);
-    const older = await bytes(url, ["GET /healthz HTTP/1.0\r\n\r\n"]);
+    const older = await exchangeBytes(url, ["GET /healthz HTTP/1.0\r\n\r\n"]);
     expect(older).toMatch(/^HTTP\/1\.1 403 /);
   });
 });
@@ -103,9 +103,9 @@ describe("Origin", () => {
 test("/healthz, /readyz and every other path stand behind the same gate", async () => {
   const { url } = await serveForTest();
   for (const path of ["/healthz", "/readyz", "/", "/.well-known/oauth-protected-resource"])
-    expect(await bytes(url, [`GET ${path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`])).toMatch(
-      /^HTTP\/1\.1 403 /,
-    );
+    expect(
+      await exchangeBytes(url, [`GET ${path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`]),
+    ).toMatch(/^HTTP\/1\.1 403 /);
 });
 
 describe("the built server", () => {
@@ -119,7 +119,7 @@ describe("the built server", () => {
       expect(messages[0]?.error?.message).toContain("/mcp");
     }
     const absolute = `GET http://evil.example/mcp HTTP/1.1\r\nhost: ${new URL(url).host}\r\nconnection: close\r\n\r\n`;
-    expect(await bytes(url, [absolute])).toMatch(/^HTTP\/1\.1 404 /);
+    expect(await exchangeBytes(url, [absolute])).toMatch(/^HTTP\/1\.1 404 /);
   });
 
   test("other methods are refused, naming those that are not", async () => {

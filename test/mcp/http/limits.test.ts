@@ -5,11 +5,12 @@ import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { serveForTest } from "./in-process-server.ts";
 import {
   ACCEPT,
-  bytes,
   connectLegacyClient,
   createModernClient,
+  exchangeBytes,
   get,
   initializeMessage,
   post,
@@ -17,7 +18,6 @@ import {
   send,
 } from "./raw-client.ts";
 import { startHttp } from "./server.ts";
-import { serveForTest } from "./service.ts";
 
 const MIB = 1024 * 1024;
 const json = { "content-type": "application/json", accept: ACCEPT };
@@ -25,7 +25,7 @@ const postBody = (url: string, body: string | Buffer, headers: Readonly<Record<s
   send(url, { headers: { ...json, ...headers }, body }).answer;
 
 /** A message of exactly so many bytes. */
-const sized = (size: number): string => {
+const messageOfSize = (size: number): string => {
   const { params, ...message } = initializeMessage();
   const empty = JSON.stringify({ ...message, params: { ...params, pad: "" } });
   return empty.replace('"pad":""', `"pad":"${"x".repeat(size - empty.length)}"`);
@@ -34,20 +34,20 @@ const sized = (size: number): string => {
 describe("a body", () => {
   test("of 4 MiB is read, one byte more is not", async () => {
     const { url } = await serveForTest();
-    expect((await postBody(url, sized(4 * MIB))).status).toBe(200);
-    const { status, messages, headers } = await postBody(url, sized(4 * MIB + 1));
+    expect((await postBody(url, messageOfSize(4 * MIB))).status).toBe(200);
+    const { status, messages, headers } = await postBody(url, messageOfSize(4 * MIB + 1));
     expect(status).toBe(413);
     expect(messages[0]?.error?.message).toContain(String(4 * MIB));
     expect(headers.connection).toBe("close");
-    expect((await postBody(url, sized(4 * MIB + 1), { "transfer-encoding": "chunked" })).status).toBe(413);
+    expect((await postBody(url, messageOfSize(4 * MIB + 1), { "transfer-encoding": "chunked" })).status).toBe(413);
   });
 
   test("that has no end is refused while it comes, and never held", async () => {
     const { url, process } = await startHttp();
-    const highWater = async () =>
+    const peakMemory = async () =>
       Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${process.pid}/status`, "utf8"))?.[1]) * 1024;
     await connectLegacyClient(url);
-    const before = await highWater();
+    const before = await peakMemory();
     const chunk = Buffer.alloc(MIB, "x");
     for (const headers of [{ "transfer-encoding": "chunked" }, { "content-length": String(1024 * MIB) }]) {
       let sent = 0;
@@ -59,16 +59,16 @@ describe("a body", () => {
         });
         // After the refusal the server may cut what still comes.
         outgoing.on("error", reject);
-        const pour = () => {
+        const writeChunks = () => {
           sent += 1;
           if (sent > 400 || outgoing.destroyed) return void outgoing.destroy();
-          outgoing.write(chunk, (error) => error ?? setImmediate(pour));
+          outgoing.write(chunk, (error) => error ?? setImmediate(writeChunks));
         };
-        pour();
+        writeChunks();
       });
       expect(status).toBe(413);
     }
-    expect(await highWater()).toBeLessThan(before + 64 * MIB);
+    expect(await peakMemory()).toBeLessThan(before + 64 * MIB);
     expect((await connectLegacyClient(url)).headers).toBeDefined();
   });
 
@@ -152,8 +152,8 @@ describe("headers", () => {
     const { url } = await startHttp();
     const { host } = new URL(url);
     const head = `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n`;
-    expect(await bytes(url, [`${head}x-pad: ${"x".repeat(8 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 200 /);
-    expect(await bytes(url, [`${head}x-pad: ${"x".repeat(17 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 431 /);
+    expect(await exchangeBytes(url, [`${head}x-pad: ${"x".repeat(8 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await exchangeBytes(url, [`${head}x-pad: ${"x".repeat(17 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 431 /);
   });
 
   test.each([
@@ -169,36 +169,40 @@ describe("headers", () => {
   ])("that are %s end the connection with 400", async (_what, text) => {
     const { url } = await serveForTest();
     const { host } = new URL(url);
-    const answered = await bytes(url, [typeof text === "string" ? text.replace("HOST", host) : text]);
+    const answered = await exchangeBytes(url, [typeof text === "string" ? text.replace("HOST", host) : text]);
     expect(answered).toMatch(/^HTTP\/1\.1 400 /);
     expect((await get(new URL("/healthz", url).href).answer).status).toBe(200);
   });
 });
 
 describe("time", () => {
-  const impatient = { limits: { headersTimeoutMs: 800, requestTimeoutMs: 1_600 } };
+  const shortTimeouts = { limits: { headersTimeoutMs: 800, requestTimeoutMs: 1_600 } };
 
   test("headers and bodies that come byte by byte, and connections that say nothing, are cut off", async () => {
-    const { url } = await serveForTest(impatient);
+    const { url } = await serveForTest(shortTimeouts);
     const { host } = new URL(url);
-    const slowHeaders = bytes(url, [...`GET /healthz HTTP/1.1\r\nhost: ${host}\r\nx-pad: ${"x".repeat(40)}`], 100);
+    const slowHeaders = exchangeBytes(
+      url,
+      [...`GET /healthz HTTP/1.1\r\nhost: ${host}\r\nx-pad: ${"x".repeat(40)}`],
+      100,
+    );
     const head = `POST /mcp HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n`;
-    const slowBody = bytes(url, [head, ..."x".repeat(40)], 100);
-    const silent = bytes(url, []);
+    const slowBody = exchangeBytes(url, [head, ..."x".repeat(40)], 100);
+    const silent = exchangeBytes(url, []);
     expect(await slowHeaders).toMatch(/^HTTP\/1\.1 408 /);
     expect(await slowBody).toMatch(/^HTTP\/1\.1 408 /);
     expect(await silent).toMatch(/^(HTTP\/1\.1 408 |$)/);
   });
 
   test("streams and calls that take longer than a request may are not", async () => {
-    const { url, begun, release, finished } = await serveForTest(impatient);
+    const { url, begunIds, release, finished } = await serveForTest(shortTimeouts);
     const { headers, call } = await connectLegacyClient(url);
     const stream = get(url, headers);
     const calls = [call(1, "wait", {}), createModernClient(url).call(2, "wait", {})];
-    await expect.poll(() => begun.length).toBe(2);
+    await expect.poll(() => begunIds.length).toBe(2);
     // The limits would have struck several times.
-    expect(await bytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
-    expect(await bytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    expect(await exchangeBytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    expect(await exchangeBytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
     release();
     for (const [at, sent] of calls.entries()) expect(await resultOf(sent, at + 1)).toMatchObject({ content: [] });
     expect((await post(url, { jsonrpc: "2.0", id: 3, method: "ping" }, headers).answer).status).toBe(200);
@@ -207,24 +211,24 @@ describe("time", () => {
   });
 
   test("a connection that is kept may be silent between two requests", async () => {
-    const { url } = await serveForTest(impatient);
+    const { url } = await serveForTest(shortTimeouts);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
-    const ask = async () => {
+    const sendPing = async () => {
       const outgoing = request(new URL("/healthz", url), { agent }).end();
       const [response] = await once(outgoing, "response");
       await once(response.resume(), "end");
       return outgoing.reusedSocket;
     };
-    expect(await ask()).toBe(false);
+    expect(await sendPing()).toBe(false);
     // The limits would have struck several times.
-    expect(await bytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
-    expect(await bytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
-    expect(await ask()).toBe(true);
+    expect(await exchangeBytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    expect(await exchangeBytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    expect(await sendPing()).toBe(true);
   });
 
   test("a client that does not take its answer is cut off", async () => {
-    const { url, begun } = await serveForTest({ limits: { stalledTimeoutMs: 800 } });
+    const { url, begunIds } = await serveForTest({ limits: { stalledTimeoutMs: 800 } });
     const { hostname, port, host } = new URL(url);
     const body = JSON.stringify({
       jsonrpc: "2.0",
@@ -237,7 +241,7 @@ describe("time", () => {
     const socket = connect(Number(port), hostname).pause();
     socket.on("error", () => undefined);
     socket.write(`POST /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`);
-    await expect.poll(() => begun).toEqual([1]);
+    await expect.poll(() => begunIds).toEqual([1]);
     // Unread, the connection ends all the same; its id is free again then.
     await expect
       .poll(async () => (await post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer).status)
@@ -250,7 +254,7 @@ describe("numbers", () => {
   test("connections that send nothing or half a request keep nobody out", async () => {
     const { url } = await serveForTest({ limits: { maxConnections: 3 } });
     const { hostname, port, host } = new URL(url);
-    const halves = ["", "GET", `GET /healthz HTTP/1.1\r\nhost: ${host}\r\n`].flatMap((sent) =>
+    const unfinishedRequests = ["", "GET", `GET /healthz HTTP/1.1\r\nhost: ${host}\r\n`].flatMap((sent) =>
       [1, 2, 3].map(() => {
         const socket = connect(Number(port), hostname).on("error", () => undefined);
         onTestFinished(() => void socket.destroy());
@@ -258,7 +262,7 @@ describe("numbers", () => {
         return socket;
       }),
     );
-    await Promise.all(halves.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
+    await Promise.all(unfinishedRequests.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
     for (let count = 0; count < 3; count += 1)
       expect((await get(new URL("/healthz", url).href).answer).status).toBe(200);
     const { headers } = await connectLegacyClient(url);
@@ -266,10 +270,10 @@ describe("numbers", () => {
   });
 
   test("connections beyond the limit are closed while all others have a request, which keeps its connection", async () => {
-    const { url, begun, release } = await serveForTest({ limits: { maxConnections: 3 } });
+    const { url, begunIds, release } = await serveForTest({ limits: { maxConnections: 3 } });
     const { headers, call } = await connectLegacyClient(url);
     const calls = [1, 2, 3].map((id) => call(id, "wait", {}));
-    await expect.poll(() => begun.length).toBe(3);
+    await expect.poll(() => begunIds.length).toBe(3);
     const ping = () => post(url, { jsonrpc: "2.0", id: 4, method: "ping" }, headers).answer;
     await expect(ping()).rejects.toThrow();
     release();
@@ -278,7 +282,7 @@ describe("numbers", () => {
   });
 
   test("requests that are sent behind each other on one connection count as well", async () => {
-    const { url, begun } = await serveForTest({ limits: { maxConnections: 3 } });
+    const { url, begunIds } = await serveForTest({ limits: { maxConnections: 3 } });
     const { host } = new URL(url);
     const { headers } = await connectLegacyClient(url);
     const lines = Object.entries({ host, ...json, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -294,9 +298,9 @@ describe("numbers", () => {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
     socket.write([1, 2, 3, 4, 5, 6, 7, 8].map(call).join(""));
-    await expect.poll(() => begun.length).toBe(3);
+    await expect.poll(() => begunIds.length).toBe(3);
     expect((await get(new URL("/healthz", url).href).answer).status).toBe(503);
-    expect(begun).toEqual([1, 2, 3]);
+    expect(begunIds).toEqual([1, 2, 3]);
     socket.destroy();
     await expect.poll(async () => (await get(new URL("/healthz", url).href).answer).status).toBe(200);
   });

@@ -29,18 +29,18 @@ describe("--host", () => {
     expect(await loopbackAddress(host, lookup("::1", "127.0.0.1"))).toBe(address);
   });
 
-  const elsewhere = `
+  const otherAddress = `
     0.0.0.0 0 :: [::] 0:0:0:0:0:0:0:0 ::ffff:127.0.0.1 ::ffff:0.0.0.0 [127.0.0.1] [localhost] ::1%lo fe80::1 ::2
     192.168.1.10 10.0.0.1 169.254.1.1 128.0.0.1 126.255.255.255 127.1 127 0x7f.1 0x7f000001 2130706433 0177.0.0.1
     127.0.0.01 127.0.0.256 127.0.0.1.nip.io 127.0.0.1:80 http://127.0.0.1 localhost. my.localhost
     localhost.localdomain ip6-localhost my-laptop my-laptop.local example.com * 127.0.0.1,0.0.0.0`;
 
-  test.each([...elsewhere.trim().split(/\s+/), "", " ", " 127.0.0.1", "127.0.0.1 ", "127.0.0.1\n"])(
+  test.each([...otherAddress.trim().split(/\s+/), "", " ", " 127.0.0.1", "127.0.0.1 ", "127.0.0.1\n"])(
     "%j is refused, and nobody is asked what it means",
     async (host) => {
-      const ask = () => Promise.reject(new Error("asked"));
-      await expect(loopbackAddress(host, ask)).rejects.toThrow(UsageError);
-      await expect(loopbackAddress(host, ask)).rejects.toThrow(/loopback/);
+      const lookupNever = () => Promise.reject(new Error("asked"));
+      await expect(loopbackAddress(host, lookupNever)).rejects.toThrow(UsageError);
+      await expect(loopbackAddress(host, lookupNever)).rejects.toThrow(/loopback/);
     },
   );
 
@@ -51,8 +51,8 @@ describe("--host", () => {
     ["in disguise", lookup("::ffff:10.0.0.1")],
     ["nowhere", lookup()],
     ["unknown", () => Promise.reject(new Error("ENOTFOUND"))],
-  ])("localhost that is %s is refused", async (_where, elsewhere) => {
-    await expect(loopbackAddress("localhost", elsewhere)).rejects.toThrow(UsageError);
+  ])("localhost that is %s is refused", async (_where, otherAddress) => {
+    await expect(loopbackAddress("localhost", otherAddress)).rejects.toThrow(UsageError);
   });
 
   const loopback = new BlockList();

@@ -52,11 +52,11 @@ export interface Outgoing {
 
 /** One request on a connection of its own. */
 export function send(url: string, { method = "POST", headers = {}, body }: Outgoing): Sent {
-  const seen: Message[] = [];
+  const received: Message[] = [];
   const waiting: { matches: (message: Message) => boolean; resolve: (message: Message) => void }[] = [];
   const receive = (messages: readonly Message[]) => {
-    for (const message of messages.slice(seen.length)) {
-      seen.push(message);
+    for (const message of messages.slice(received.length)) {
+      received.push(message);
       for (const { matches, resolve } of waiting) if (matches(message)) resolve(message);
     }
   };
@@ -84,7 +84,7 @@ export function send(url: string, { method = "POST", headers = {}, body }: Outgo
     answer,
     message: (matches) =>
       new Promise((resolve, reject) => {
-        const found = seen.find(matches);
+        const found = received.find(matches);
         if (found) resolve(found);
         waiting.push({ matches, resolve });
         answer.then(({ body }) => reject(new Error(`no such message in ${body}`)), reject);
@@ -178,7 +178,7 @@ export const clientFactories = {
 } satisfies Record<string, (url: string) => Promise<McpTestClient>>;
 
 /** Writes these bytes, piece by piece, and gives all that comes back until the server ends the connection. */
-export async function bytes(url: string, pieces: readonly (string | Buffer)[], gapMs = 0): Promise<string> {
+export async function exchangeBytes(url: string, chunks: readonly (string | Buffer)[], gapMs = 0): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ""));
   let text = "";
@@ -189,7 +189,7 @@ export async function bytes(url: string, pieces: readonly (string | Buffer)[], g
   socket.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk;
   });
-  for (const piece of pieces) {
+  for (const piece of chunks) {
     if (socket.destroyed) break;
     socket.write(piece);
     if (gapMs > 0) await sleep(gapMs);

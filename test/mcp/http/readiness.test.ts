@@ -3,11 +3,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { emulatorForTest } from "../../support/emulator.ts";
-import { folderForTest } from "../../support/home.ts";
-import { serveHttpInside } from "../../support/inside.ts";
+import { serveHttpInProcess } from "../../support/in-process.ts";
 import { connectHttp, emulatorEnv } from "../../support/mcp.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
 
-async function ask(url: string, path: string) {
+async function getProbe(url: string, path: string) {
   const answer = await fetch(new URL(path, url));
   return { status: answer.status, body: await answer.json() };
 }
@@ -15,9 +15,9 @@ async function ask(url: string, path: string) {
 test("it opens the journal, and counts what is not settled", async () => {
   const emulator = await emulatorForTest();
   const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest() };
-  const url = await serveHttpInside(env);
+  const url = await serveHttpInProcess(env);
   const journal = { engine: "SQLite", inProgress: 0, unknown: 0 };
-  expect(await ask(url, "/readyz")).toEqual({ status: 200, body: { status: "ok", journal } });
+  expect(await getProbe(url, "/readyz")).toEqual({ status: 200, body: { status: "ok", journal } });
   await fetch(`${emulator.baseUrl}/__emulator/faults`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -30,14 +30,14 @@ test("it opens the journal, and counts what is not settled", async () => {
     referenceId: emulator.fileIds[0] ?? "",
   });
   await connection.close();
-  expect(await ask(url, "/readyz")).toMatchObject({ body: { journal: { inProgress: 0, unknown: 1 } } });
+  expect(await getProbe(url, "/readyz")).toMatchObject({ body: { journal: { inProgress: 0, unknown: 1 } } });
 });
 
 test("with a journal that cannot be used it is not ready, and says why; the server itself is healthy", async () => {
   const stateDir = await folderForTest();
   await writeFile(join(stateDir, "actions.sqlite"), "no database, and longer than a header of one is");
-  const url = await serveHttpInside({ MIC_STATE_DIR: stateDir });
+  const url = await serveHttpInProcess({ MIC_STATE_DIR: stateDir });
   const reason = expect.stringContaining("file is not a database");
-  expect(await ask(url, "/readyz")).toEqual({ status: 503, body: { status: "not ready", reason } });
-  expect(await ask(url, "/healthz")).toEqual({ status: 200, body: { status: "ok" } });
+  expect(await getProbe(url, "/readyz")).toEqual({ status: 503, body: { status: "not ready", reason } });
+  expect(await getProbe(url, "/healthz")).toEqual({ status: 200, body: { status: "ok" } });
 });

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createLatch } from "../../support/latch.ts";
+import { serveForTest } from "./in-process-server.ts";
 import { ACCEPT, connectLegacyClient, createModernClient, get, initializeMessage, post, send } from "./raw-client.ts";
-import { serveForTest } from "./service.ts";
 
 const statusOf = async (...sent: Parameters<typeof post>) => (await post(...sent).answer).status;
 const ping = { jsonrpc: "2.0", id: 9, method: "ping" };
@@ -42,14 +42,14 @@ describe("a session", () => {
   });
 
   test("ended by DELETE: its stream ends, its calls are aborted, and it is unknown from then on", async () => {
-    const { url, begun, finished } = await serveForTest();
+    const { url, begunIds, finished } = await serveForTest();
     const { call, headers } = await connectLegacyClient(url);
     const stream = get(url, headers);
-    const calling = call(1, "wait", {});
-    await expect.poll(() => begun).toEqual([1]);
+    const callingClient = call(1, "wait", {});
+    await expect.poll(() => begunIds).toEqual([1]);
     expect((await send(url, { method: "DELETE", headers }).answer).status).toBe(200);
     expect((await stream.answer).messages).toEqual([]);
-    expect((await calling.answer).messages).toEqual([]);
+    expect((await callingClient.answer).messages).toEqual([]);
     expect(await statusOf(url, ping, headers)).toBe(404);
     expect((await send(url, { method: "DELETE", headers }).answer).status).toBe(404);
     expect(finished).toEqual([]);
@@ -73,10 +73,10 @@ describe("a session", () => {
   });
 
   test("two requests under one id are not taken at once", async () => {
-    const { url, begun, release, finished } = await serveForTest();
+    const { url, begunIds, release, finished } = await serveForTest();
     const { call, headers } = await connectLegacyClient(url);
-    const calling = call(1, "wait", {});
-    await expect.poll(() => begun).toEqual([1]);
+    const callingClient = call(1, "wait", {});
+    await expect.poll(() => begunIds).toEqual([1]);
     const duplicate = await call(1, "say", { bytes: 1 }).answer;
     expect(duplicate.status).toBe(400);
     expect(duplicate.messages[0]?.error).toMatchObject({ code: -32600, message: expect.stringContaining("id 1") });
@@ -86,7 +86,7 @@ describe("a session", () => {
     ];
     expect(await statusOf(url, batch, headers)).toBe(400);
     release();
-    expect((await calling.answer).messages).toHaveLength(1);
+    expect((await callingClient.answer).messages).toHaveLength(1);
     await expect.poll(() => finished).toEqual([1]);
     // Answered: the id is free.
     expect((await call(1, "say", { bytes: 1 }).answer).status).toBe(200);
@@ -110,11 +110,11 @@ describe("a session", () => {
 });
 
 test("an answer within a second is JSON; a longer call is a stream, which ends when the call is canceled", async () => {
-  const { url, begun, release } = await serveForTest();
+  const { url, begunIds, release } = await serveForTest();
   const { call, notify } = await connectLegacyClient(url);
   expect((await call(1, "say", { bytes: 1 }).answer).headers["content-type"]).toBe("application/json");
   const [finished, canceled] = [call(2, "wait", {}), call(3, "wait", {})];
-  await expect.poll(() => begun).toEqual([1, 2, 3]);
+  await expect.poll(() => begunIds).toEqual([1, 2, 3]);
   await sleep(1_200);
   await notify("notifications/cancelled", { requestId: 3 });
   expect((await canceled.answer).messages).toEqual([]);
@@ -136,11 +136,11 @@ describe("as many as are configured", () => {
   });
 
   test("where all are in use the next one is refused, until a client has gone", async () => {
-    const { url, begun, release } = await serveForTest({ maxSessions: 2 });
-    const [listening, calling] = [await connectLegacyClient(url), await connectLegacyClient(url)];
+    const { url, begunIds, release } = await serveForTest({ maxSessions: 2 });
+    const [listening, callingClient] = [await connectLegacyClient(url), await connectLegacyClient(url)];
     const stream = get(url, listening.headers);
-    const called = calling.call(1, "wait", {});
-    await expect.poll(() => begun).toEqual([1]);
+    const callSent = callingClient.call(1, "wait", {});
+    await expect.poll(() => begunIds).toEqual([1]);
     const full = await post(url, initializeMessage()).answer;
     expect(full.status).toBe(503);
     expect(full.headers["retry-after"]).toBeDefined();
@@ -153,7 +153,7 @@ describe("as many as are configured", () => {
     await stream.cut();
     await expect.poll(() => statusOf(url, initializeMessage())).toBe(200);
     release();
-    expect((await called.answer).messages).toHaveLength(1);
+    expect((await callSent.answer).messages).toHaveLength(1);
   });
 
   test("an initialize that comes to nothing takes no place", async () => {
@@ -176,18 +176,18 @@ describe("as many as are configured", () => {
   });
 
   test("one in which nothing happens ends; one that listens or calls does not", async () => {
-    const { url, begun, release, log } = await serveForTest({ sessionIdleMs: 1_000 });
-    const [idle, listening, calling] = await Promise.all([1, 2, 3].map(() => connectLegacyClient(url)));
-    if (!idle || !listening || !calling) throw new Error("three sessions");
+    const { url, begunIds, release, log } = await serveForTest({ sessionIdleMs: 1_000 });
+    const [idle, listening, callingClient] = await Promise.all([1, 2, 3].map(() => connectLegacyClient(url)));
+    if (!idle || !listening || !callingClient) throw new Error("three sessions");
     const stream = get(url, listening.headers);
-    const called = calling.call(1, "wait", {});
-    await expect.poll(() => begun).toEqual([1]);
+    const callSent = callingClient.call(1, "wait", {});
+    await expect.poll(() => begunIds).toEqual([1]);
     await expect.poll(() => log).toEqual(["an idle session has ended"]);
     expect(await statusOf(url, ping, idle.headers)).toBe(404);
     expect(await statusOf(url, ping, listening.headers)).toBe(200);
     release();
-    expect((await called.answer).messages).toHaveLength(1);
-    expect(await statusOf(url, ping, calling.headers)).toBe(200);
+    expect((await callSent.answer).messages).toHaveLength(1);
+    expect(await statusOf(url, ping, callingClient.headers)).toBe(200);
     await stream.cut();
   });
 });

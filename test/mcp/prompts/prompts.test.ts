@@ -5,7 +5,7 @@ import { prompts } from "../../../src/toolkit/prompts.ts";
 import { tools } from "../../../tools/index.ts";
 import { FILE, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
-import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
+import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
 test("each prompt names its tools, all of them and no others", () => {
@@ -67,44 +67,52 @@ describeEachRevisionInProcess((bench, revision) => {
     const { emulator } = bench().service;
     const { workspaceId } = emulator;
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const connection = await insideForTest(revision, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
-    const of = (name: string, argument: string, value: string) =>
+    const connection = await inProcessClientForTest(revision, {
+      ...emulatorEnv(emulator),
+      MIC_WORKSPACE_ID: workspaceId,
+    });
+    const completionsFor = (name: string, argument: string, value: string) =>
       connection.complete({ type: "ref/prompt", name }, argument, value);
-    expect(await of("diagnose_job", "jobId", id)).toEqual([id]);
-    expect(await of("retry_failed_jobs", "workspaceId", "")).toEqual([workspaceId]);
-    expect(await of("geography_question", "state", "goa")).toEqual(["GA"]);
-    expect(await of("geography_question", "question", "How")).toEqual([]);
-    expect((await of("run_job", "versionId", "micrecipev_")).toSorted()).toEqual([...emulator.recipeVersionIds].sort());
-    await expect(of("sing", "song", "")).rejects.toThrow(/sing/);
+    expect(await completionsFor("diagnose_job", "jobId", id)).toEqual([id]);
+    expect(await completionsFor("retry_failed_jobs", "workspaceId", "")).toEqual([workspaceId]);
+    expect(await completionsFor("geography_question", "state", "goa")).toEqual(["GA"]);
+    expect(await completionsFor("geography_question", "question", "How")).toEqual([]);
+    expect((await completionsFor("run_job", "versionId", "micrecipev_")).toSorted()).toEqual(
+      [...emulator.recipeVersionIds].sort(),
+    );
+    await expect(completionsFor("sing", "song", "")).rejects.toThrow(/sing/);
   });
 
   test("ids complete with the unsettled and the newest first, and by what is known of them", async () => {
     const { emulator } = bench().service;
     const { workspaceId, fileIds, inputIds } = emulator;
-    const connection = await insideForTest(revision, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
-    const of = (argument: string, value: string) =>
+    const connection = await inProcessClientForTest(revision, {
+      ...emulatorEnv(emulator),
+      MIC_WORKSPACE_ID: workspaceId,
+    });
+    const completionsFor = (argument: string, value: string) =>
       connection.complete(
         { type: "ref/prompt", name: argument === "jobId" ? "diagnose_job" : "run_job" },
         argument,
         value,
       );
-    const jobs = await of("jobId", "");
+    const jobs = await completionsFor("jobId", "");
     const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
     const FINAL_STATES = ["SUCCEEDED", "FAILED", "CANCELLED"];
     const finishedJobs = data.filter(({ state }) => FINAL_STATES.includes(state));
     expect(jobs).toEqual([...data.filter((job) => !finishedJobs.includes(job)), ...finishedJobs].map(({ id }) => id));
-    expect(await of("jobId", "stage_unavail")).toEqual(
+    expect(await completionsFor("jobId", "stage_unavail")).toEqual(
       data.filter(({ failure }) => failure?.code === "STAGE_UNAVAILABLE").map(({ id }) => id),
     );
     // What was registered, and what was looked at; a note is a name.
-    expect(await of("referenceId", "")).toEqual([]);
+    expect(await completionsFor("referenceId", "")).toEqual([]);
     await connection.callTool("get_input", { inputId: inputIds[2] });
     const input = { inputKind: "M4_FILE", referenceId: fileIds[0], alias: "Census 2031" };
-    const made = await connection.callTool("register_input", input);
-    expect(await of("referenceId", "")).toEqual([fileIds[0], fileIds[2]]);
-    expect(await of("referenceId", "census")).toEqual([fileIds[0]]);
+    const registered = await connection.callTool("register_input", input);
+    expect(await completionsFor("referenceId", "")).toEqual([fileIds[0], fileIds[2]]);
+    expect(await completionsFor("referenceId", "census")).toEqual([fileIds[0]]);
     const template = { type: "ref/resource", uri: "mic://inputs/{inputId}" } as const;
-    const { id } = Object(made.structured?.["data"]);
+    const { id } = Object(registered.structured?.["data"]);
     expect(await connection.complete(template, "inputId", "")).toEqual([id, inputIds[2]]);
     expect(await connection.complete(template, "inputId", fileIds[2] ?? "")).toEqual([inputIds[2]]);
     expect(await connection.complete(template, "inputId", "2031")).toEqual([id]);
@@ -113,10 +121,13 @@ describeEachRevisionInProcess((bench, revision) => {
   test("an action that is not settled comes first among what it is about", async () => {
     const { emulator } = bench().service;
     const { workspaceId, fileIds } = emulator;
-    const connection = await insideForTest(revision, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
+    const connection = await inProcessClientForTest(revision, {
+      ...emulatorEnv(emulator),
+      MIC_WORKSPACE_ID: workspaceId,
+    });
     const register = (referenceId: string | undefined) =>
       connection.callTool("register_input", { inputKind: "M4_FILE", referenceId });
-    await bench().service.fault(
+    await bench().service.injectFault(
       { kind: "status", status: 500, problem: true },
       { operationId: "createMicPublicInput", times: 20 },
     );
@@ -130,7 +141,7 @@ describeEachRevisionInProcess((bench, revision) => {
   });
 
   test("a service that is away leaves completions empty, never an error", async () => {
-    const connection = await insideForTest(revision, { MIC_WORKSPACE_ID: "micws_1" });
+    const connection = await inProcessClientForTest(revision, { MIC_WORKSPACE_ID: "micws_1" });
     expect(await connection.complete({ type: "ref/prompt", name: "diagnose_job" }, "jobId", "")).toEqual([]);
     expect(await connection.complete({ type: "ref/prompt", name: "geography_question" }, "state", "")).toEqual([]);
   });

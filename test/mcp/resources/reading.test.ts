@@ -7,7 +7,7 @@ import { expand, matchTemplate, variableNames } from "../../../src/toolkit/uri.t
 import { tools } from "../../../tools/index.ts";
 import { FILE, registerInput, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
-import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
+import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
@@ -22,8 +22,8 @@ const TEMPLATES = [
   "mic://operations/{operationId}",
   "mic://processing-requests/{requestId}",
 ];
-const CATALOGUE = "mic://geography/catalogue.tsv";
-const STATIC = ["mic://geography/states", CATALOGUE, "mic://actions"];
+const CATALOG_URI = "mic://geography/catalogue.tsv";
+const STATIC = ["mic://geography/states", CATALOG_URI, "mic://actions"];
 
 const uriOf = (template: string, args: object): string =>
   expand(template, z.record(z.string(), z.string()).parse({ ...args }));
@@ -35,7 +35,7 @@ async function structuredResult(bench: Bench, tool: string, args: object): Promi
   return structured;
 }
 
-const Coded = z.looseObject({ code: z.number(), message: z.string(), data: z.unknown() });
+const ProtocolError = z.looseObject({ code: z.number(), message: z.string(), data: z.unknown() });
 
 /** The protocol error of a reading that fails. */
 async function readError(bench: Bench, uri: string) {
@@ -43,7 +43,7 @@ async function readError(bench: Bench, uri: string) {
     ({ text }) => expect.fail(`${uri} was read: ${text}`),
     (thrown: unknown) => thrown,
   );
-  return Coded.parse({ ...Object(error), message: Object(error).message });
+  return ProtocolError.parse({ ...Object(error), message: Object(error).message });
 }
 
 describe("the catalogue of resources", () => {
@@ -121,8 +121,8 @@ describeEachRevisionInProcess((bench, clientRevision) => {
 
   test("the whole catalogue as one table, coverage and vintage on top", async () => {
     const env = { ...emulatorEnv(bench().service.emulator), MIC_GEOGRAPHY_RATE: "600" };
-    const connection = await insideForTest(clientRevision, env);
-    const { mimeType, text } = await connection.readResource(CATALOGUE);
+    const connection = await inProcessClientForTest(clientRevision, env);
+    const { mimeType, text } = await connection.readResource(CATALOG_URI);
     expect(mimeType).toBe("text/tab-separated-values");
     const [note, header, ...rows] = text.trimEnd().split("\n");
     expect(note).toMatch(/^# Catalogue vintage "2026-05-25"; .*; 36 of 36 states read /);
@@ -181,7 +181,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
   test("an answer that breaks the contract is named, and other failures are", async () => {
     const { jobId } = await bench().argumentsFor("getMicJob");
     const uri = `mic://jobs/${jobId}`;
-    await bench().service.fault(
+    await bench().service.injectFault(
       { kind: "body", body: '{"data":{"id":5},"meta":{"requestId":"r"}}' },
       { operationId: "getMicJob" },
     );
@@ -204,7 +204,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
       data: { ...data, revision: "REVISION", color: "blue" },
       meta: { requestId: `micreq_${"0".repeat(32)}` },
     }).replace('"REVISION"', String(MAX_INT64));
-    await bench().service.fault({ kind: "body", body }, { operationId: "getMicSharedFileProcessingRequest" });
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicSharedFileProcessingRequest" });
     const { text, meta } = await bench().connection.readResource(`mic://processing-requests/${requestId}`);
     expect(JSON.parse(text)).toMatchObject({ revision: "9223372036854775807" });
     expect(meta).toEqual({ "mic-mcp/drift": ["/data/color"] });
@@ -215,7 +215,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     const { jobId } = await bench().argumentsFor("getMicJob");
     const { data } = await bench().service.ok(operations.getMicJob, { path: { jobId: String(jobId) } });
     const body = JSON.stringify({ data: { ...data, recipeVersionId: clientSecret }, meta: { requestId: "r" } });
-    await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
     const { text } = await bench().connection.readResource(`mic://jobs/${jobId}`);
     expect(text).not.toContain(clientSecret);
     expect(text).toContain("[redacted]");
@@ -227,20 +227,21 @@ describeEachRevisionInProcess((bench, clientRevision) => {
   test("variables complete with what the server knows", async () => {
     const job = await submitJob(bench().service, FILE.succeeds);
     const { complete } = bench().connection;
-    const of = (uri: string, name: string, value: string) => complete({ type: "ref/resource", uri }, name, value);
+    const completionsFor = (uri: string, name: string, value: string) =>
+      complete({ type: "ref/resource", uri }, name, value);
     const states = "mic://geography/states/{code}/districts";
-    expect(await of(states, "code", "k")).toEqual(expect.arrayContaining(["KA", "KL"]));
-    expect((await of(states, "code", "t")).slice(0, 3)).toEqual(["TG", "TN", "TR"]);
-    expect(await of(states, "code", "karnat")).toEqual(["KA"]);
-    expect(await of(states, "code", "no such state")).toEqual([]);
+    expect(await completionsFor(states, "code", "k")).toEqual(expect.arrayContaining(["KA", "KL"]));
+    expect((await completionsFor(states, "code", "t")).slice(0, 3)).toEqual(["TG", "TN", "TR"]);
+    expect(await completionsFor(states, "code", "karnat")).toEqual(["KA"]);
+    expect(await completionsFor(states, "code", "no such state")).toEqual([]);
     // Without a default workspace jobs are those of this server's own actions.
     const args = await bench().argumentsFor("createMicPublicInput");
     const { structured } = await bench().ok("register_input", args);
     const { id } = Object(structured["data"]);
-    expect(await of("mic://inputs/{inputId}", "inputId", id)).toEqual([id]);
-    expect(await of("mic://jobs/{jobId}", "jobId", job.id)).toEqual([]);
-    expect(await of("mic://jobs/{jobId}", "nothing", "")).toEqual([]);
-    await expect(of("mic://nothing/{x}", "x", "")).rejects.toThrow(/mic:\/\/nothing/);
+    expect(await completionsFor("mic://inputs/{inputId}", "inputId", id)).toEqual([id]);
+    expect(await completionsFor("mic://jobs/{jobId}", "jobId", job.id)).toEqual([]);
+    expect(await completionsFor("mic://jobs/{jobId}", "nothing", "")).toEqual([]);
+    await expect(completionsFor("mic://nothing/{x}", "x", "")).rejects.toThrow(/mic:\/\/nothing/);
   });
 
   test("results link the resource they speak of, and the link can be read", async () => {
@@ -269,39 +270,42 @@ describeEachRevisionInProcess((bench, clientRevision) => {
   test("a default workspace stands in the list, its jobs and recipes complete", async () => {
     const { emulator } = bench().service;
     const { workspaceId, recipeVersionIds } = emulator;
-    const connection = await insideForTest(clientRevision, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
+    const connection = await inProcessClientForTest(clientRevision, {
+      ...emulatorEnv(emulator),
+      MIC_WORKSPACE_ID: workspaceId,
+    });
     const listed = (await connection.listResources()).map(({ uri }) => uri);
     expect(listed).toEqual([
       "mic://geography/states",
       `mic://workspaces/${workspaceId}/jobs`,
       `mic://workspaces/${workspaceId}/recipes`,
-      CATALOGUE,
+      CATALOG_URI,
       "mic://actions",
       ...SKILLS,
     ]);
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const of = (uri: string, name: string, value: string) =>
+    const completionsFor = (uri: string, name: string, value: string) =>
       connection.complete({ type: "ref/resource", uri }, name, value);
-    expect(await of("mic://jobs/{jobId}", "jobId", id)).toEqual([id]);
-    expect(await of("mic://workspaces/{workspaceId}/jobs", "workspaceId", "mic")).toEqual([workspaceId]);
-    expect(await of("mic://recipes/{versionId}", "versionId", recipeVersionIds[0] ?? "")).toEqual([
+    expect(await completionsFor("mic://jobs/{jobId}", "jobId", id)).toEqual([id]);
+    expect(await completionsFor("mic://workspaces/{workspaceId}/jobs", "workspaceId", "mic")).toEqual([workspaceId]);
+    expect(await completionsFor("mic://recipes/{versionId}", "versionId", recipeVersionIds[0] ?? "")).toEqual([
       recipeVersionIds[0],
     ]);
   });
 
   test("toolsets hold for resources and prompts as well, and read-only mode keeps what reads", async () => {
     const env = emulatorEnv(bench().service.emulator);
-    const geography = await insideForTest(clientRevision, { ...env, MIC_TOOLSETS: "geography" });
+    const geography = await inProcessClientForTest(clientRevision, { ...env, MIC_TOOLSETS: "geography" });
     const [ofGeography] = SKILLS;
     expect((await geography.listResources()).map(({ uri }) => uri)).toEqual([
       "mic://geography/states",
-      CATALOGUE,
+      CATALOG_URI,
       ofGeography,
     ]);
     expect((await geography.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([TEMPLATES[0]]);
     expect((await geography.listPrompts()).map(({ name }) => name)).toEqual(["geography_question"]);
     await expect(geography.readResource("mic://actions")).rejects.toThrow("mic://actions");
-    const readOnly = await insideForTest(clientRevision, { ...env, MIC_READ_ONLY: "1" });
+    const readOnly = await inProcessClientForTest(clientRevision, { ...env, MIC_READ_ONLY: "1" });
     expect((await readOnly.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual(TEMPLATES);
     expect((await readOnly.listPrompts()).map(({ name }) => name)).toEqual(["diagnose_job", "geography_question"]);
   });

@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { Failure, type FailureFacts } from "../../../src/core/failure.ts";
 import { createResourceWatcher } from "../../../src/toolkit/resources/resource-watcher.ts";
 
-interface Outlook {
+interface JobState {
   version: number;
   ended?: boolean;
   fails?: Partial<FailureFacts>;
 }
 
 /** A world where time passes only while pollers wait. */
-function world({ random = 0.5, maxWatched = 3 } = {}) {
+function createTestWatching({ random = 0.5, maxWatched = 3 } = {}) {
   let nowMs = 0;
   const waits: number[] = [];
   let resume: (() => void)[] = [];
@@ -37,47 +37,47 @@ function world({ random = 0.5, maxWatched = 3 } = {}) {
       for (let time = 0; time < times; time += 1) {
         const due = resume;
         resume = [];
-        for (const go of due) go();
+        for (const resolveWait of due) resolveWait();
         await new Promise(setImmediate);
       }
     },
   };
 }
 
-function fakeJob(outlook: Outlook) {
-  let looks = 0;
+function fakeJob(state: JobState) {
+  let readCount = 0;
   return {
-    outlook,
-    looks: () => looks,
+    outlook: state,
+    looks: () => readCount,
     look: async () => {
-      looks += 1;
-      if (outlook.fails)
+      readCount += 1;
+      if (state.fails)
         throw new Failure({
           kind: "upstream_unavailable",
           message: "away",
           retryable: true,
           sideEffect: "none",
-          ...outlook.fails,
+          ...state.fails,
         });
-      return { version: outlook.version, hasEnded: outlook.ended ?? false };
+      return { version: state.version, hasEnded: state.ended ?? false };
     },
   };
 }
 
 test("often while it moves, seldom while it does not", async () => {
-  const { watching, waits, pass } = world();
+  const { watching, waits, pass } = createTestWatching();
   const job = fakeJob({ version: 1 });
-  let moves = 0;
-  const watch = watching.watch("a", job.look, () => moves++);
+  let changes = 0;
+  const watch = watching.watch("a", job.look, () => changes++);
   expect(await watch.exists).toBe(true);
   await pass(20);
   expect(waits.slice(0, 3)).toEqual([1_000, 1_500, 2_250]);
   expect(waits.at(-1)).toBe(30_000);
   expect(waits).toEqual([...waits].sort((a, b) => a - b));
-  expect(moves).toBe(0);
+  expect(changes).toBe(0);
   job.outlook.version = 2;
   await pass();
-  expect(moves).toBe(1);
+  expect(changes).toBe(1);
   expect(waits.at(-1)).toBe(1_000);
   watch.stop();
 });
@@ -86,7 +86,7 @@ test.each([
   [0, 800],
   [0.999_999, 1_200],
 ])("jitter of %d makes the second look come after %d ms", async (random, expected) => {
-  const { watching, waits } = world({ random });
+  const { watching, waits } = createTestWatching({ random });
   const watch = watching.watch("a", fakeJob({ version: 1 }).look, () => undefined);
   await watch.exists;
   await new Promise(setImmediate);
@@ -95,7 +95,7 @@ test.each([
 });
 
 test("however many listen, one looks; it stops when the last has gone", async () => {
-  const { watching, pass } = world();
+  const { watching, pass } = createTestWatching();
   const job = fakeJob({ version: 1 });
   const notified: string[] = [];
   const one = watching.watch("a", job.look, () => notified.push("one"));
@@ -119,25 +119,25 @@ test("however many listen, one looks; it stops when the last has gone", async ()
 });
 
 test("an end is told and is the end; what has ended already is looked at once", async () => {
-  const { watching, pass } = world();
+  const { watching, pass } = createTestWatching();
   const job = fakeJob({ version: 1 });
-  let moves = 0;
-  watching.watch("a", job.look, () => moves++);
+  let changes = 0;
+  watching.watch("a", job.look, () => changes++);
   await pass();
   Object.assign(job.outlook, { version: 2, ended: true });
   await pass(5);
-  expect(moves).toBe(1);
+  expect(changes).toBe(1);
   expect(job.looks()).toBe(2);
   expect(watching.count()).toBe(0);
-  const again = watching.watch("a", job.look, () => moves++);
+  const again = watching.watch("a", job.look, () => changes++);
   expect(await again.exists).toBe(true);
   await pass(5);
   expect(job.looks()).toBe(3);
-  expect(moves).toBe(1);
+  expect(changes).toBe(1);
 });
 
 test.each(["not_found", "invalid_arguments"] as const)("what is %s is not there", async (kind) => {
-  const { watching, pass } = world();
+  const { watching, pass } = createTestWatching();
   const job = fakeJob({ version: 1, fails: { kind } });
   expect(await watching.watch("a", job.look, () => undefined).exists).toBe(false);
   await pass(3);
@@ -146,21 +146,21 @@ test.each(["not_found", "invalid_arguments"] as const)("what is %s is not there"
 });
 
 test("a service that is away is asked less and less; the first look that succeeds is told", async () => {
-  const { watching, waits, pass } = world();
+  const { watching, waits, pass } = createTestWatching();
   const job = fakeJob({ version: 1, fails: {} });
-  let moves = 0;
-  const watch = watching.watch("a", job.look, () => moves++);
+  let changes = 0;
+  const watch = watching.watch("a", job.look, () => changes++);
   expect(await watch.exists).toBe(true);
   await pass(6);
   expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   delete job.outlook.fails;
   await pass();
-  expect(moves).toBe(1);
+  expect(changes).toBe(1);
   watch.stop();
 });
 
 test("when the service asks for rest, nobody looks before it is over", async () => {
-  const { watching, waits, pass } = world();
+  const { watching, waits, pass } = createTestWatching();
   const [busy, quiet] = [fakeJob({ version: 1 }), fakeJob({ version: 1 })];
   watching.watch("a", busy.look, () => undefined);
   watching.watch("b", quiet.look, () => undefined);
@@ -174,7 +174,7 @@ test("when the service asks for rest, nobody looks before it is over", async () 
 });
 
 test("no more than the limit; one that goes makes room", async () => {
-  const { watching } = world();
+  const { watching } = createTestWatching();
   const watches = ["a", "b", "c"].map((name) => watching.watch(name, fakeJob({ version: 1 }).look, () => undefined));
   const fourth = () => watching.watch("d", fakeJob({ version: 1 }).look, () => undefined);
   expect(fourth).toThrow(/3 resources are being watched already/);

@@ -3,7 +3,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { onTestFinished } from "vitest";
-import { emptyHome } from "../../support/empty-home.ts";
+import { createEmptyHome } from "../../support/empty-home.ts";
 import { bareEnvironment, entryArguments } from "../../support/mcp.ts";
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
@@ -14,13 +14,13 @@ export interface SkillsConnection {
   readonly skills: SkillsClient;
 }
 
-export async function skillsFor(
+export async function connectSkills(
   revision: Revision,
   env: Readonly<Record<string, string>> = {},
 ): Promise<SkillsConnection> {
   const mode = revision === "2026-07-28" ? { pin: revision } : ("legacy" as const);
   const client = new Client({ name: "skills", version: "1" }, { versionNegotiation: { mode } });
-  const home = emptyHome();
+  const home = createEmptyHome();
   onTestFinished(async () => {
     await client.close();
     home.remove();

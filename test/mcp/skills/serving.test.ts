@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { connectionForTest } from "../../support/mcp.ts";
-import { REVISIONS, skillsFor } from "./client.ts";
+import { connectSkills, REVISIONS } from "./client.ts";
 
 const NAMES = ["answer-geography", "retry-safely", "run-a-job"];
 const uriOf = (name: string): string => `skill://${name}/SKILL.md`;
@@ -10,7 +10,7 @@ const textOf = (name: string): string => readFileSync(`skills/${name}/SKILL.md`,
 
 describe.each(REVISIONS)("%s", (revision) => {
   test("every skill is listed, got and read, and is what its entry says", async () => {
-    const { skills, client } = await skillsFor(revision);
+    const { skills, client } = await connectSkills(revision);
     expect(skills.supported).toBe(true);
     const { skills: entries, invalid, nextCursor, ...cache } = await skills.list();
     expect(invalid).toEqual([]);
@@ -39,7 +39,7 @@ describe.each(REVISIONS)("%s", (revision) => {
   });
 
   test("what is not there is said", async () => {
-    const { client, skills } = await skillsFor(revision);
+    const { client, skills } = await connectSkills(revision);
     for (const uri of [
       "skill://none/SKILL.md",
       "skill://run-a-job",
@@ -59,7 +59,7 @@ describe.each(REVISIONS)("%s", (revision) => {
     ["MIC_TOOLSETS", "jobs", ["retry-safely", "run-a-job"]],
     ["MIC_READ_ONLY", "1", ["answer-geography"]],
   ])("%s=%s leaves those whose tools are all there", async (variable, value, names) => {
-    const { client, skills } = await skillsFor(revision, { [variable]: value });
+    const { client, skills } = await connectSkills(revision, { [variable]: value });
     expect((await skills.list()).skills.map(({ uri }) => uri)).toEqual(names.map(uriOf));
     const { resources } = await client.listResources();
     const listed = resources.map(({ uri }) => uri).filter((uri) => uri.startsWith("skill:"));

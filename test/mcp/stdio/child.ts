@@ -3,7 +3,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { emptyHome } from "../../support/empty-home.ts";
+import { createEmptyHome } from "../../support/empty-home.ts";
 import { bareEnvironment, entryArguments } from "../../support/mcp.ts";
 
 export interface Exit {
@@ -33,7 +33,7 @@ interface Options {
   /** node's own arguments, before the entry point. */
   readonly node?: readonly string[];
   /** A command that runs node as its own last arguments. */
-  readonly under?: readonly string[];
+  readonly launcher?: readonly string[];
   /** Another entry point than the built one. */
   readonly entry?: string;
   /** For `run`: all that is on stdin; default nothing. */
@@ -41,15 +41,15 @@ interface Options {
 }
 
 /** `mic-mcp <args>` with PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else. */
-export function launch(args: readonly string[], { env = {}, node = [], under = [], entry }: Options): Program {
+export function launch(args: readonly string[], { env = {}, node = [], launcher = [], entry }: Options): Program {
   const [command = process.execPath, ...rest] = [
-    ...under,
+    ...launcher,
     process.execPath,
     ...node,
     ...(entry === undefined ? entryArguments() : [entry]),
     ...args,
   ];
-  const home = emptyHome();
+  const home = createEmptyHome();
   const child = spawn(command, rest, {
     env: { ...bareEnvironment(home.path), ...env },
     stdio: ["pipe", "pipe", "pipe"],
@@ -66,22 +66,22 @@ export function launch(args: readonly string[], { env = {}, node = [], under = [
   });
   const stdout = () => Buffer.concat(out).toString();
   const lines: string[] = [];
-  let unfinished = "";
+  let partialLine = "";
   const decoder = new TextDecoder();
   child.stdout.on("data", (chunk: Buffer) => {
-    const [first = "", ...more] = decoder.decode(chunk, { stream: true }).split("\n");
-    unfinished += first;
-    for (const next of more) {
-      lines.push(unfinished);
-      unfinished = next;
+    const [first = "", ...remaining] = decoder.decode(chunk, { stream: true }).split("\n");
+    partialLine += first;
+    for (const next of remaining) {
+      lines.push(partialLine);
+      partialLine = next;
     }
   });
-  let taken = 0;
+  let readCount = 0;
   async function next(): Promise<unknown> {
     for (;;) {
-      const line = lines[taken];
+      const line = lines[readCount];
       if (line !== undefined) {
-        taken++;
+        readCount++;
         return JSON.parse(line);
       }
       if (child.exitCode !== null) throw new Error(`the program has ended; on stderr: ${Buffer.concat(err)}`);
@@ -104,12 +104,12 @@ export function launch(args: readonly string[], { env = {}, node = [], under = [
     send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     next,
     async answersTo(ids) {
-      const open = new Set(ids);
+      const pending = new Set(ids);
       const found = new Map<Id, Answer>();
-      while (open.size > 0) {
+      while (pending.size > 0) {
         const { data: answer } = Answer.safeParse(await next());
         if (answer === undefined) continue;
-        if (!open.delete(answer.id)) throw new Error(`nobody is waiting for an answer to ${answer.id}`);
+        if (!pending.delete(answer.id)) throw new Error(`nobody is waiting for an answer to ${answer.id}`);
         found.set(answer.id, answer);
       }
       return found;

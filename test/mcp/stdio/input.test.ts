@@ -6,32 +6,32 @@ import { createLatch } from "../../support/latch.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, launch, type Program, start } from "./child.ts";
 
-async function session(): Promise<Program> {
+async function startSession(): Promise<Program> {
   const program = start(["serve", "--emulator"]);
   await initialize(program);
   return program;
 }
 
 /** One server for all that is read to its last answer: whatever it was sent before, it lives on. */
-let lasting: Program | undefined;
+let sharedServer: Program | undefined;
 beforeAll(async () => {
-  lasting = launch(["serve", "--emulator"], {});
-  await initialize(lasting);
+  sharedServer = launch(["serve", "--emulator"], {});
+  await initialize(sharedServer);
 });
 afterAll(async () => {
-  lasting?.process.stdin.end();
-  expect(await lasting?.exit).toMatchObject({ code: 0 });
+  sharedServer?.process.stdin.end();
+  expect(await sharedServer?.exit).toMatchObject({ code: 0 });
 });
-const lastingSession = (): Program => {
-  if (lasting === undefined) throw new Error("the server is there only while tests run");
-  return lasting;
+const sharedSession = (): Program => {
+  if (sharedServer === undefined) throw new Error("the server is there only while tests run");
+  return sharedServer;
 };
 
-const line = (message: unknown): string => `${JSON.stringify(message)}\n`;
+const toLine = (message: unknown): string => `${JSON.stringify(message)}\n`;
 
 test("malformed lines of every kind are survived", async () => {
-  const program = await session();
-  const broken = [
+  const program = await startSession();
+  const malformedLines = [
     "{",
     "}",
     "[]",
@@ -50,7 +50,7 @@ test("malformed lines of every kind are survived", async () => {
     `${"[".repeat(100_000)}`,
     '{"jsonrpc":"2.0","id":9,"result":{}}',
   ];
-  for (const text of broken) program.process.stdin.write(`${text}\n`);
+  for (const text of malformedLines) program.process.stdin.write(`${text}\n`);
   program.process.stdin.write(Buffer.from([0xff, 0xfe, 0xfd, 0x0a]));
   program.send(callMessage(2, "list_states"));
   const answers = await program.answersTo([2]);
@@ -65,7 +65,7 @@ test.each<readonly [string, string, object]>([
   ["a method that is no text", '{"jsonrpc":"2.0","id":"a","method":5}', { id: "a", ...INVALID }],
   ["a request without what it needs", '{"jsonrpc":"2.0","id":77,"method":"tools/call"}', { id: 77, error: {} }],
 ])("%s is refused, under its id where it has one", async (_, text, refusal) => {
-  const program = lastingSession();
+  const program = sharedSession();
   program.process.stdin.write(`${text}\n`);
   const response = await program.next();
   expect(response).toMatchObject(refusal);
@@ -75,7 +75,7 @@ test.each<readonly [string, string, object]>([
 test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0","id":null,"method":"ping"}'])(
   "%s is refused without an id: it is none that a request of the client's could have",
   async (text) => {
-    const program = lastingSession();
+    const program = sharedSession();
     program.process.stdin.write(`${text}\n`);
     const response = await program.next();
     expect(response).toMatchObject(INVALID);
@@ -84,7 +84,7 @@ test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0",
 );
 
 test("blank lines, and what is no request, are not answered", async () => {
-  const program = lastingSession();
+  const program = sharedSession();
   for (const text of ["", " ", "\t\r", '{"jsonrpc":"2.0","method":"no/such/notification"}'])
     program.process.stdin.write(`${text}\n`);
   program.send({ jsonrpc: "2.0", id: 2, method: "ping" });
@@ -92,7 +92,7 @@ test("blank lines, and what is no request, are not answered", async () => {
 });
 
 test("a batch, as revision 2025-03-26 has it, is its messages; each is answered by itself", async () => {
-  const program = await session();
+  const program = await startSession();
   const batch = [
     callMessage(2, "list_states"),
     { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 99 } },
@@ -131,8 +131,8 @@ test("an id that is still being worked on is not worked on twice at once; both r
 });
 
 test("a message in pieces is one message", async () => {
-  const program = lastingSession();
-  const bytes = Buffer.from(line(callMessage(2, "get_job", { jobId: "täglich 🍨" })));
+  const program = sharedSession();
+  const bytes = Buffer.from(toLine(callMessage(2, "get_job", { jobId: "täglich 🍨" })));
   for (let at = 0; at < bytes.length; at += 3) {
     program.process.stdin.write(bytes.subarray(at, at + 3));
     await new Promise((resolve) => setImmediate(resolve));
@@ -141,14 +141,14 @@ test("a message in pieces is one message", async () => {
 });
 
 test("several messages in one chunk, with any line ends, are several", async () => {
-  const program = lastingSession();
+  const program = sharedSession();
   const messages = [2, 3, 4, 5].map((id) => callMessage(id, "list_states"));
   program.process.stdin.write(`${messages.map((message) => JSON.stringify(message)).join("\r\n")}\n`);
   await program.answersTo([2, 3, 4, 5]);
 });
 
 test("a message of 5 MB is answered, and so is the one after it", async () => {
-  const program = lastingSession();
+  const program = sharedSession();
   program.send(callMessage(2, "get_job", { jobId: "x".repeat(5_000_000) }));
   program.send(callMessage(3, "list_states"));
   const answers = await program.answersTo([2, 3]);
@@ -158,7 +158,7 @@ test("a message of 5 MB is answered, and so is the one after it", async () => {
 });
 
 test("arguments nested deeper than any stack are refused, and the server lives", async () => {
-  const program = lastingSession();
+  const program = sharedSession();
   const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
   program.process.stdin.write(
     `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"submit_job","arguments":{"parameterValues":${deep}}}}\n`,
@@ -170,7 +170,7 @@ test("arguments nested deeper than any stack are refused, and the server lives",
 });
 
 test("a batch of millions is one that is refused", async () => {
-  const program = lastingSession();
+  const program = sharedSession();
   program.process.stdin.write(`[${"1,".repeat(4_000_000)}1]\n`);
   program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
   expect(await program.next()).toMatchObject(INVALID);
@@ -178,16 +178,16 @@ test("a batch of millions is one that is refused", async () => {
 });
 
 const SIZE = 9_900_000;
-const filled = (part: string): string => part.repeat(Math.floor(SIZE / Buffer.byteLength(part)));
+const fillToSize = (part: string): string => part.repeat(Math.floor(SIZE / Buffer.byteLength(part)));
 
 test.each([
-  ["one text", `"${filled("y")}"`],
-  ["one text of two-byte letters", `"${filled("é")}"`],
-  ["escaped quotes", `"${filled('\\"')}"`],
-  ["escapes", `"${filled("\\u0041")}"`],
-  ["numbers", `[${filled("1,")}1]`],
+  ["one text", `"${fillToSize("y")}"`],
+  ["one text of two-byte letters", `"${fillToSize("é")}"`],
+  ["escaped quotes", `"${fillToSize('\\"')}"`],
+  ["escapes", `"${fillToSize("\\u0041")}"`],
+  ["numbers", `[${fillToSize("1,")}1]`],
 ])("a line just below the limit is answered, though it is all %s", async (_, value) => {
-  const program = lastingSession();
+  const program = sharedSession();
   const params = `{"name":"list_states","arguments":{"x":${value}}}`;
   program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":${params}}\n`);
   program.send(callMessage(3, "list_states"));
@@ -197,12 +197,12 @@ test.each([
 });
 
 test.each([
-  ["lists", `[${filled("[],")}1]`],
-  ["objects", `[${filled("{},")}1]`],
-  ["nests", `[${filled(`${"[".repeat(2_000)}${"]".repeat(2_000)},`)}1]`],
-  ["members", `{${filled('"a":1,')}"b":1}`],
+  ["lists", `[${fillToSize("[],")}1]`],
+  ["objects", `[${fillToSize("{},")}1]`],
+  ["nests", `[${fillToSize(`${"[".repeat(2_000)}${"]".repeat(2_000)},`)}1]`],
+  ["members", `{${fillToSize('"a":1,')}"b":1}`],
 ])("a line of millions of %s is refused under its id, and not read", async (_, value) => {
-  const program = lastingSession();
+  const program = sharedSession();
   program.process.stdin.write(`{"jsonrpc":"2.0","id":"much","method":"ping","params":{"x":${value}}}\n`);
   program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
   const message = expect.stringContaining("more than 200000");
@@ -211,7 +211,7 @@ test.each([
 });
 
 test("a call with more unknown arguments than anybody reads gets a short answer", async () => {
-  const program = lastingSession();
+  const program = sharedSession();
   const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`unknown${n}`, n]));
   program.send(callMessage(2, "list_states", many));
   program.send(callMessage(3, "list_states", { ["x".repeat(5_000_000)]: 1 }));
@@ -222,7 +222,7 @@ test("a call with more unknown arguments than anybody reads gets a short answer"
 });
 
 test("a last line without its end is no message, and does not hold the process", async () => {
-  const program = await session();
+  const program = await startSession();
   program.process.stdin.end(JSON.stringify(callMessage(2, "list_states")));
   expect(await program.exit).toMatchObject({ code: 0 });
 });

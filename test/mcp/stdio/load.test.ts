@@ -1,23 +1,23 @@
 // Many calls, and large ones: each is answered once, and nothing of them stays in memory.
 import { expect, test } from "vitest";
-import { runs } from "../../support/thorough.ts";
+import { runCount } from "../../support/thorough.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 import { heapBytes, peakBytes, peakMissing, reportsHeap, smallHeap } from "./memory.ts";
 
 const MB = 1_000_000;
 const long = { timeout: 60_000 };
 
-const line = (message: object): string => `${JSON.stringify(message)}\n`;
-const ids = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
+const toLine = (message: object): string => `${JSON.stringify(message)}\n`;
+const idRange = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
 
-async function session(node: readonly string[] = []): Promise<Program> {
+async function startSession(node: readonly string[] = []): Promise<Program> {
   const program = start(["serve", "--emulator"], { node });
   await initialize(program);
   return program;
 }
 
 /** What agents ask most, and what goes wrong: from a cache, from the service, refused, unknown. */
-const mixed = (id: number): object =>
+const mixedMessage = (id: number): object =>
   [
     callMessage(id, "list_states"),
     callMessage(id, "list_states", { wrong: true }),
@@ -27,36 +27,36 @@ const mixed = (id: number): object =>
   ][id % 5] ?? {};
 
 test("thousands of calls leave nothing behind", long, async () => {
-  const program = await session(reportsHeap);
-  const count = runs(4_000, 10_000);
-  async function call(from: number): Promise<number> {
+  const program = await startSession(reportsHeap);
+  const count = runCount(4_000, 10_000);
+  async function callAll(from: number): Promise<number> {
     for (let at = from; at < from + count; at += 100) {
       program.process.stdin.write(
-        ids(at, 100)
-          .map((id) => line(mixed(id)))
+        idRange(at, 100)
+          .map((id) => toLine(mixedMessage(id)))
           .join(""),
       );
-      await program.answersTo(ids(at, 100));
+      await program.answersTo(idRange(at, 100));
     }
     return await heapBytes(program);
   }
   // Caches fill and code is compiled in the first ones.
-  const before = await call(2);
-  const after = await call(2 + count);
+  const before = await callAll(2);
+  const after = await callAll(2 + count);
   // Fifty bytes a call, where there are many; a hundred where the heap's own ups and downs weigh more.
   expect(after - before).toBeLessThan(Math.max(0.4 * MB, 50 * count));
 });
 
 test("10,000 requests at once are answered, each once, under whatever ids", long, async () => {
-  const program = await session(smallHeap);
-  const all = [...ids(2, 9_000), ...ids(1, 1_000).map((n) => `id ${n}`)];
-  program.process.stdin.write(all.map((id, n) => line({ ...mixed(n), id })).join(""));
+  const program = await startSession(smallHeap);
+  const all = [...idRange(2, 9_000), ...idRange(1, 1_000).map((n) => `id ${n}`)];
+  program.process.stdin.write(all.map((id, n) => toLine({ ...mixedMessage(n), id })).join(""));
   await program.answersTo(all);
   program.send({ jsonrpc: "2.0", id: "last", method: "ping" });
   expect(await program.next()).toMatchObject({ id: "last", result: {} });
 });
 
-const x = Buffer.alloc(MB, "x");
+const megabyte = Buffer.alloc(MB, "x");
 
 /** Writes no faster than the server reads. */
 async function write(program: Program, ...parts: readonly (string | Buffer)[]): Promise<void> {
@@ -67,9 +67,9 @@ test.each([
   ["before its arguments", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`, `"}}\n`],
   ["behind them", `{"method":"tools/call","params":{"name":"`, `"},"jsonrpc":"2.0","id":7}\n`],
 ])("a request of 100 MB, its id %s, is refused under that id, and costs no memory", long, async (_, head, tail) => {
-  const program = await session();
+  const program = await startSession();
   const before = peakMissing ? 0 : peakBytes(program);
-  await write(program, head, ...Array.from({ length: 100 }, () => x), tail);
+  await write(program, head, ...Array.from({ length: 100 }, () => megabyte), tail);
   const refusal = await program.next();
   expect(refusal).toMatchObject({ id: 7, error: { code: -32600 } });
   expect(JSON.stringify(refusal)).toMatch(/1000000\d\d bytes.*10485760 is the most/);
@@ -80,12 +80,12 @@ test.each([
 });
 
 test("100 MB without an end of line are refused without an id, and end with stdin", long, async () => {
-  const program = await session();
-  await write(program, ...Array.from({ length: 100 }, () => x), "\n");
+  const program = await startSession();
+  await write(program, ...Array.from({ length: 100 }, () => megabyte), "\n");
   const refusal = await program.next();
   expect(refusal).toMatchObject({ error: { code: -32600 } });
   expect(refusal).not.toHaveProperty("id");
-  await write(program, ...Array.from({ length: 20 }, () => x));
+  await write(program, ...Array.from({ length: 20 }, () => megabyte));
   program.process.stdin.end();
   expect(await program.exit).toMatchObject({ code: 0 });
 });

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { folderForTest } from "../../support/home.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
 import { isThorough } from "../../support/thorough.ts";
 import { callMessage, initialize, initializedMessage, initializeMessage, type Program, start } from "./child.ts";
 
@@ -13,7 +13,7 @@ const long = { timeout: 120_000 };
 /** From the first call until well after its answer, on fast and slow machines. */
 const DELAYS_MS = [0, 5, 15, 30, 50, 80, 120, 170, 230, 320].filter((_, at) => isThorough || at % 2 === 0);
 
-async function endsPlainly(program: Program): Promise<void> {
+async function expectCleanExit(program: Program): Promise<void> {
   expect(await program.exit).toEqual({ code: 0, signal: null });
   expect(program.stderr()).toBe("");
 }
@@ -24,11 +24,13 @@ const bytes = Buffer.from(messages.map((message) => `${JSON.stringify(message)}\
 
 test("each request sent before the program is loaded has one answer, when the lines come in pieces and stdin ends", async () => {
   const program = start(["serve"]);
-  const third = Math.ceil(bytes.length / 3);
+  const chunkSize = Math.ceil(bytes.length / 3);
   for (const at of [0, 1, 2])
-    await new Promise((resolve) => program.process.stdin.write(bytes.subarray(at * third, (at + 1) * third), resolve));
+    await new Promise((resolve) =>
+      program.process.stdin.write(bytes.subarray(at * chunkSize, (at + 1) * chunkSize), resolve),
+    );
   program.process.stdin.end();
-  await endsPlainly(program);
+  await expectCleanExit(program);
   const lines = program.stdout().trim().split("\n");
   expect(lines.map((line) => JSON.parse(line).id).sort()).toEqual([1, 2, 3]);
 });
@@ -36,12 +38,12 @@ test("each request sent before the program is loaded has one answer, when the li
 test("the end of stdin before the program is loaded ends it with exit code 0", async () => {
   const program = start(["serve"]);
   program.process.stdin.end();
-  await endsPlainly(program);
+  await expectCleanExit(program);
   expect(program.stdout()).toBe("");
 });
 
 /** A script for node's --require: the process sends itself the signal when it begins to load dist/main.js. */
-async function signalWhileLoading(signal: NodeJS.Signals): Promise<string> {
+async function writeSignalScript(signal: NodeJS.Signals): Promise<string> {
   const file = join(await folderForTest(), "signal.cjs");
   await writeFile(
     file,
@@ -60,18 +62,18 @@ test.each([
   ["SIGTERM", ["serve"]],
   ["SIGHUP", ["--emulator"]],
 ] as const)("%s while the program loads ends the server with exit code 0 (arguments: %j)", async (signal, args) => {
-  await endsPlainly(start(args, { node: ["--require", await signalWhileLoading(signal)] }));
+  await expectCleanExit(start(args, { node: ["--require", await writeSignalScript(signal)] }));
 });
 
 test("a signal while another command loads has Node's own effect", async () => {
-  const program = start(["status"], { node: ["--require", await signalWhileLoading("SIGTERM")] });
+  const program = start(["status"], { node: ["--require", await writeSignalScript("SIGTERM")] });
   expect(await program.exit).toEqual({ code: null, signal: "SIGTERM" });
 });
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 /** How it is left in the middle of loading; the first signal at one moment, the next at the next. */
-const ways: readonly (readonly [string, (program: Program, moment: number) => void])[] = [
+const endings: readonly (readonly [string, (program: Program, moment: number) => void])[] = [
   ["a signal", ({ process }, moment) => void process.kill(SIGNALS[moment % SIGNALS.length])],
   ["the end of stdin", ({ process }) => void process.stdin.end()],
   [
@@ -84,16 +86,16 @@ const ways: readonly (readonly [string, (program: Program, moment: number) => vo
   ],
 ];
 
-test.each(ways)("%s ends it plainly, however soon behind the first call", long, async (_, leave) => {
-  const left = DELAYS_MS.map(async (ms, moment) => {
+test.each(endings)("%s ends it plainly, however soon behind the first call", long, async (_, endSession) => {
+  const exits = DELAYS_MS.map(async (ms, moment) => {
     const program = start(["serve"]);
     await initialize(program);
     program.send(callMessage(2, "list_actions"));
     await sleep(ms);
-    leave(program, moment);
-    await endsPlainly(program);
+    endSession(program, moment);
+    await expectCleanExit(program);
   });
-  await Promise.all(left);
+  await Promise.all(exits);
 });
 
 test.each([
@@ -107,7 +109,7 @@ test.each([
     // In one write: the first answer fails while the call is in flight.
     const lines = [initializeMessage, initializedMessage, callMessage(2, "list_actions")];
     program.process.stdin.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    await endsPlainly(program);
+    await expectCleanExit(program);
   }
 });
 

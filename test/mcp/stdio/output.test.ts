@@ -8,20 +8,20 @@ import { callMessage, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./memory.ts";
 
 const long = { timeout: 60_000 };
-const soon = { timeout: 20_000 };
+const pollOptions = { timeout: 20_000 };
 
 /** Of 13 KB each: as much as the small heap holds. */
-const ANSWERS = 5_000;
+const ANSWER_COUNT = 5_000;
 
 /** What a pipe holds, and what the server may have begun besides. */
-const BEGUN = 800;
+const MAX_BEGUN = 800;
 
-const environment = (stub: Stub, more: Readonly<Record<string, string>> = {}) => ({
+const environmentFor = (stub: Stub, more: Readonly<Record<string, string>> = {}) => ({
   ...stubEnv(stub),
   ...more,
 });
 
-const ids = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
+const idRange = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
 
 /** Resolves when the server has taken it all in. */
 async function write(program: Program, messages: readonly object[]): Promise<void> {
@@ -30,31 +30,31 @@ async function write(program: Program, messages: readonly object[]): Promise<voi
 }
 
 /** A session whose client reads nothing from now on, and asks for far more than a pipe holds. */
-async function deaf(stub: Stub, count: number): Promise<Program> {
-  const program = start(["serve"], { env: environment(stub) });
+async function startStalledSession(stub: Stub, count: number): Promise<Program> {
+  const program = start(["serve"], { env: environmentFor(stub) });
   await initialize(program);
   stub.respond(() => answer(200, enveloped(job)));
   program.process.stdout.pause();
   await write(
     program,
-    ids(2, count).map((id) => callMessage(id, "get_job", { jobId: "job-1" })),
+    idRange(2, count).map((id) => callMessage(id, "get_job", { jobId: "job-1" })),
   );
-  await expect.poll(() => stub.requests.length, soon).toBeGreaterThan(30);
+  await expect.poll(() => stub.requests.length, pollOptions).toBeGreaterThan(30);
   return program;
 }
 
 describe("a client that reads nothing of stdout", () => {
   test("has only so many of its requests begun; reading again, it gets every answer, once", long, async () => {
     const stub = await stubForTest();
-    const program = await deaf(stub, 1_000);
-    const begun = async (): Promise<number> => {
+    const program = await startStalledSession(stub, 1_000);
+    const countBegun = async (): Promise<number> => {
       const { length } = stub.requests;
       await new Promise((resolve) => setTimeout(resolve, 200));
-      return stub.requests.length === length ? length : await begun();
+      return stub.requests.length === length ? length : await countBegun();
     };
-    expect(await begun()).toBeLessThan(BEGUN);
+    expect(await countBegun()).toBeLessThan(MAX_BEGUN);
     program.process.stdout.resume();
-    await program.answersTo(ids(2, 1_000));
+    await program.answersTo(idRange(2, 1_000));
     expect(stub.requests).toHaveLength(1_000);
   });
 
@@ -64,11 +64,11 @@ describe("a client that reads nothing of stdout", () => {
     program.process.stdout.pause();
     await write(
       program,
-      ids(2, ANSWERS).map((id) => callMessage(id, "list_states")),
+      idRange(2, ANSWER_COUNT).map((id) => callMessage(id, "list_states")),
     );
-    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWERS + 1 } });
+    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWER_COUNT + 1 } });
     program.process.stdout.resume();
-    await program.answersTo(ids(2, ANSWERS - 1));
+    await program.answersTo(idRange(2, ANSWER_COUNT - 1));
   });
 
   test.each<readonly [string, (program: Program) => void]>([
@@ -76,25 +76,25 @@ describe("a client that reads nothing of stdout", () => {
     ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
     ["SIGINT", ({ process }) => void process.kill("SIGINT")],
     ["stdout closes", ({ process }) => void process.stdout.destroy()],
-  ])("does not keep the process when %s", async (_, leave) => {
+  ])("does not keep the process when %s", async (_, endSession) => {
     const stub = await stubForTest();
-    const program = await deaf(stub, 1_000);
+    const program = await startStalledSession(stub, 1_000);
     const exited = once(program.process, "exit");
-    leave(program);
+    endSession(program);
     expect(await exited).toEqual([0, null]);
   });
 });
 
 test("a client that reads nothing of stderr is served all the same", async () => {
   const stub = await stubForTest();
-  const program = start(["serve"], { env: environment(stub, { MIC_LOG_LEVEL: "debug" }) });
+  const program = start(["serve"], { env: environmentFor(stub, { MIC_LOG_LEVEL: "debug" }) });
   await initialize(program);
   program.process.stderr.pause();
   stub.respond(() => answer(200, statesResponse));
   // Each leaves a line: more than any pipe holds.
   await write(
     program,
-    ids(2, 1_000).map((id) => callMessage(id, "list_states", { unheardOf: "x".repeat(300) })),
+    idRange(2, 1_000).map((id) => callMessage(id, "list_states", { unheardOf: "x".repeat(300) })),
   );
-  await program.answersTo(ids(2, 1_000));
+  await program.answersTo(idRange(2, 1_000));
 });

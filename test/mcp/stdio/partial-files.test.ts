@@ -3,23 +3,23 @@ import { lutimes, mkdir, readdir, symlink, utimes, writeFile } from "node:fs/pro
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { credentials } from "../../api-client/client.ts";
-import { folderForTest } from "../../support/home.ts";
-import { answer, type Stub, slowly, stubForTest } from "../../support/stub.ts";
-import { runs } from "../../support/thorough.ts";
+import { answer, answerSlowly, type Stub, stubForTest } from "../../support/stub.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
+import { runCount } from "../../support/thorough.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 
 const long = { timeout: 60_000 };
 const bytes = Buffer.alloc(200_000, "x");
 
-async function place() {
+async function setUp() {
   const stub = await stubForTest();
   const folder = await folderForTest();
   // Until somebody breaks it off.
-  stub.respond(({ target }) => (target.includes("quick") ? answer(200, bytes) : slowly(200, bytes, 10_000, 20)));
+  stub.respond(({ target }) => (target.includes("quick") ? answer(200, bytes) : answerSlowly(200, bytes, 10_000, 20)));
   return { stub, folder, files: async () => (await readdir(folder)).sort() };
 }
 
-async function server({ baseUrl }: Stub, folder: string): Promise<Program> {
+async function startSession({ baseUrl }: Stub, folder: string): Promise<Program> {
   const { clientId, clientSecret } = credentials;
   const program = start(["serve"], {
     env: {
@@ -33,16 +33,16 @@ async function server({ baseUrl }: Stub, folder: string): Promise<Program> {
   return program;
 }
 
-const download = (id: number, name: string) =>
+const downloadMessage = (id: number, name: string) =>
   callMessage(id, "download_asset", { assetId: name, fileName: `${name}.bin` });
 
-async function quick(program: Program, id: number, name: string): Promise<void> {
-  program.send(download(id, `quick-${name}`));
+async function downloadFully(program: Program, id: number, name: string): Promise<void> {
+  program.send(downloadMessage(id, `quick-${name}`));
   const answers = await program.answersTo([id]);
   expect(answers.get(id)).toMatchObject({ result: { structuredContent: { fileName: `quick-${name}.bin` } } });
 }
 
-const ways: readonly (readonly [string, (program: Program) => void])[] = [
+const endings: readonly (readonly [string, (program: Program) => void])[] = [
   ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
   ["SIGINT", ({ process }) => void process.kill("SIGINT")],
   ["SIGHUP", ({ process }) => void process.kill("SIGHUP")],
@@ -56,24 +56,24 @@ const ways: readonly (readonly [string, (program: Program) => void])[] = [
   ],
 ];
 
-test.each(ways)("%s in the middle of downloads leaves nothing of them", long, async (_, leave) => {
-  const { stub, folder, files } = await place();
-  for (let round = 0; round < runs(1, 3); round++) {
-    const program = await server(stub, folder);
-    program.send(download(2, "one"));
-    program.send(download(3, "two"));
+test.each(endings)("%s in the middle of downloads leaves nothing of them", long, async (_, endSession) => {
+  const { stub, folder, files } = await setUp();
+  for (let round = 0; round < runCount(1, 3); round++) {
+    const program = await startSession(stub, folder);
+    program.send(downloadMessage(2, "one"));
+    program.send(downloadMessage(3, "two"));
     await expect.poll(files).toHaveLength(2);
-    leave(program);
+    endSession(program);
     expect(await program.exit).toEqual({ code: 0, signal: null });
     expect(await files()).toEqual([]);
   }
 });
 
 test("a call that is cancelled just before the end leaves nothing either", long, async () => {
-  const { stub, folder, files } = await place();
-  for (let round = 0; round < runs(1, 3); round++) {
-    const program = await server(stub, folder);
-    program.send(download(2, "one"));
+  const { stub, folder, files } = await setUp();
+  for (let round = 0; round < runCount(1, 3); round++) {
+    const program = await startSession(stub, folder);
+    program.send(downloadMessage(2, "one"));
     await expect.poll(files).toHaveLength(1);
     program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } });
     program.process.stdin.end();
@@ -86,13 +86,13 @@ test(
   "a partial file that no process has written to for a day is removed by the next download, and nothing else is",
   long,
   async () => {
-    const { stub, folder, files } = await place();
+    const { stub, folder, files } = await setUp();
     const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000);
-    const killed = await server(stub, folder);
-    killed.send(download(2, "old"));
+    const killed = await startSession(stub, folder);
+    killed.send(downloadMessage(2, "old"));
     await expect.poll(files).toHaveLength(1);
     const [old = ""] = await files();
-    killed.send(download(3, "recent"));
+    killed.send(downloadMessage(3, "recent"));
     await expect.poll(files).toHaveLength(2);
     const recent = (await files()).find((name) => name !== old) ?? "";
     await expect.poll(async () => (await readdir(join(folder, old))).length).toBe(1);
@@ -108,7 +108,7 @@ test(
     await symlink(join(folder, ".mic-mcp-other"), join(folder, ".mic-mcp-part-link"));
     for (const name of similar) await lutimes(join(folder, name), twoDaysAgo, twoDaysAgo);
 
-    await quick(await server(stub, folder), 2, "next");
+    await downloadFully(await startSession(stub, folder), 2, "next");
     expect(await files()).toEqual([recent, ...similar, "quick-next.bin"].sort());
   },
 );

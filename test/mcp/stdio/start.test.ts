@@ -7,13 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { listPlaygroundStates } from "../../../src/contract/endpoints/playground.ts";
-import { clientForTest, failureOf, submitJob, within } from "../../api-client/client.ts";
+import { clientForTest, createCallContext, expectFailure, submitJob } from "../../api-client/client.ts";
 import { statesResponse } from "../../contract/samples.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { run } from "./child.ts";
 
 /** A module that node loads first and that makes it claim another version. */
-const pretend = (version: string): readonly string[] => [
+const withNodeVersion = (version: string): readonly string[] => [
   "--import",
   `data:text/javascript,${encodeURIComponent(
     `Object.defineProperty(process,"versions",{value:{...process.versions,node:"${version}"}})`,
@@ -22,7 +22,7 @@ const pretend = (version: string): readonly string[] => [
 
 describe("Node", () => {
   test.each(["18.20.4", "20.18.3"])("%s is too old, which is said before anything else", async (version) => {
-    const { code, stdout, stderr } = await run(["--version"], { node: pretend(version) });
+    const { code, stdout, stderr } = await run(["--version"], { node: withNodeVersion(version) });
     expect(code).toBe(2);
     expect(stdout).toBe("");
     expect(stderr).toContain("20.19");
@@ -31,7 +31,7 @@ describe("Node", () => {
   });
 
   test.each(["20.19.0", "100.0.0"])("%s is new enough", async (version) => {
-    expect(await run(["--version"], { node: pretend(version) })).toMatchObject({ code: 0, stderr: "" });
+    expect(await run(["--version"], { node: withNodeVersion(version) })).toMatchObject({ code: 0, stderr: "" });
   });
 });
 
@@ -55,7 +55,7 @@ function makeCertificate(): boolean {
 }
 
 describe.skipIf(!makeCertificate())("a service with a certificate of a private authority (needs openssl)", () => {
-  async function service(): Promise<string> {
+  async function startTlsService(): Promise<string> {
     const [key, cert] = await Promise.all(["key.pem", "cert.pem"].map((name) => readFile(join(folder, name))));
     const server = createServer({ key, cert }, (_, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(statesResponse));
@@ -71,16 +71,16 @@ describe.skipIf(!makeCertificate())("a service with a certificate of a private a
 
   test("is trusted through NODE_EXTRA_CA_CERTS", async () => {
     const connection = await connectionForTest("v2-modern", {
-      env: { MIC_BASE_URL: await service(), NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") },
+      env: { MIC_BASE_URL: await startTlsService(), NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") },
     });
     expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
   });
 
   test("is not trusted without, and an action on it changed nothing", async () => {
-    const { service: client } = clientForTest(await service());
-    const facts = await failureOf(client.call(listPlaygroundStates, {}, within(10_000)));
+    const { service: client } = clientForTest(await startTlsService());
+    const facts = await expectFailure(client.call(listPlaygroundStates, {}, createCallContext(10_000)));
     expect(facts).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
     expect(facts.message).toMatch(/certificate|SELF_SIGNED/i);
-    expect((await failureOf(submitJob(client))).sideEffect).toBe("none");
+    expect((await expectFailure(submitJob(client))).sideEffect).toBe("none");
   });
 });

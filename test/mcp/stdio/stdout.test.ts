@@ -1,7 +1,7 @@
 // Nothing but the protocol reaches stdout: a whole session, every line read.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { folderForTest } from "../../support/home.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
 import { callMessage, initialize, start } from "./child.ts";
 
 const id = z.union([z.string(), z.number()]);

@@ -2,22 +2,22 @@
 import { expect, test } from "vitest";
 import { serviceForFile, serviceForTest } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
-import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
-import { clientForFile, clientOf, jobArguments } from "./bench.ts";
+import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
 import { TASKS, type TaskClient } from "./client.ts";
+import { clientForFile, jobArguments, startTaskClient } from "./fixtures.ts";
 
 const service = serviceForFile();
 const sharedClient = clientForFile(service);
 const METHODS = ["tasks/get", "tasks/update", "tasks/cancel"];
 
-const begin = async (client: TaskClient): Promise<string> =>
+const beginTask = async (client: TaskClient): Promise<string> =>
   (await client.begin("submit_job", await jobArguments(service(), FILE.succeeds))).taskId;
 
-const logged = async (): Promise<unknown> => Object(await service().admin("GET", "requests")).length;
+const requestCount = async (): Promise<unknown> => Object(await service().admin("GET", "requests")).length;
 
 test("an id that this server's credentials did not sign is refused without a request", async () => {
   const client = sharedClient();
-  const taskId = await begin(client);
+  const taskId = await beginTask(client);
   const [text = "", signature = ""] = taskId.split(".");
   const decoded = JSON.parse(Buffer.from(text, "base64url").toString());
   expect(JSON.stringify(decoded)).not.toContain(service().emulator.clientSecret);
@@ -41,7 +41,7 @@ test("an id that this server's credentials did not sign is refused without a req
     "🍨".repeat(40),
     "x".repeat(1_000_000),
   ];
-  const before = await logged();
+  const before = await requestCount();
   for (const method of METHODS)
     for (const id of forged) {
       const error = await client.refusal(method, { taskId: id, inputResponses: {} });
@@ -49,25 +49,25 @@ test("an id that this server's credentials did not sign is refused without a req
       expect(error.message).toMatch(/Task not found/);
     }
   for (const method of METHODS) expect((await client.refusal(method, { taskId: 5 })).code).toBe(-32602);
-  expect(await logged()).toBe(before);
+  expect(await requestCount()).toBe(before);
   expect((await client.get(taskId)).status).toBe("working");
 });
 
 test("a task of another service's, or another client's, is no task", async () => {
   const client = sharedClient();
-  const taskId = await begin(client);
+  const taskId = await beginTask(client);
   const other = await serviceForTest();
-  expect((await (await clientOf(other)).refusal("tasks/get", { taskId })).code).toBe(-32602);
+  expect((await (await startTaskClient(other)).refusal("tasks/get", { taskId })).code).toBe(-32602);
   const { clientSecret } = other.emulator;
   for (const env of [{ MIC_CLIENT_SECRET: clientSecret }, { MIC_CLIENT_ID: "somebody-else" }]) {
-    const error = await (await clientOf(service(), env)).refusal("tasks/get", { taskId });
+    const error = await (await startTaskClient(service(), env)).refusal("tasks/get", { taskId });
     expect(error.code).toBe(-32602);
   }
 });
 
 test("answers that nobody asked for are taken, and ignored", async () => {
   const client = sharedClient();
-  const taskId = await begin(client);
+  const taskId = await beginTask(client);
   const { result } = await client.request("tasks/update", {
     taskId,
     inputResponses: { confirm: { action: "accept", content: { confirm: true } }, other: "no object" },
@@ -79,7 +79,7 @@ test("answers that nobody asked for are taken, and ignored", async () => {
 
 test("who would hear of tasks without taking any is refused; who takes them hears that they are asked for", async () => {
   const client = sharedClient();
-  const notifications = { taskIds: [await begin(client)], toolsListChanged: true };
+  const notifications = { taskIds: [await beginTask(client)], toolsListChanged: true };
   const error = await client.refusal("subscriptions/listen", { notifications }, { tasks: false });
   expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
   client.send("subscriptions/listen", { notifications });
@@ -88,8 +88,8 @@ test("who would hear of tasks without taking any is refused; who takes them hear
 });
 
 test("a read-only server shows tasks and cancels none", async () => {
-  const taskId = await begin(sharedClient());
-  const client = await clientOf(service(), { MIC_READ_ONLY: "1" });
+  const taskId = await beginTask(sharedClient());
+  const client = await startTaskClient(service(), { MIC_READ_ONLY: "1" });
   expect((await client.get(taskId)).status).toBe("working");
   const error = await client.refusal("tasks/cancel", { taskId });
   expect(error.message).toMatch(/MIC_READ_ONLY/);
@@ -100,7 +100,7 @@ test("a read-only server shows tasks and cancels none", async () => {
 });
 
 test("without the jobs toolset there are no tasks", async () => {
-  const client = await clientOf(service(), { MIC_TOOLSETS: "geography" });
+  const client = await startTaskClient(service(), { MIC_TOOLSETS: "geography" });
   expect((await client.request("server/discover")).result).not.toHaveProperty(["capabilities", "extensions", TASKS]);
   for (const method of METHODS) expect((await client.refusal(method, { taskId: "any" })).code).toBe(-32601);
 });
@@ -108,7 +108,7 @@ test("without the jobs toolset there are no tasks", async () => {
 test.each(["v1-client", "v2-legacy"] as const)(
   "revisions before 2026-07-28 know nothing of them: %s",
   async (revision) => {
-    const connection = await insideForTest(revision, emulatorEnv(service().emulator));
+    const connection = await inProcessClientForTest(revision, emulatorEnv(service().emulator));
     expect(connection.capabilities()).not.toHaveProperty(["extensions", TASKS]);
     expect(connection.capabilities()).not.toHaveProperty("tasks");
     const called = await connection.callTool("submit_job", { ...(await jobArguments(service(), FILE.succeeds)) });
@@ -118,9 +118,9 @@ test.each(["v1-client", "v2-legacy"] as const)(
 
 test("what the service says in a task is held back where it holds a secret", async () => {
   const client = sharedClient();
-  const taskId = await begin(client);
+  const taskId = await beginTask(client);
   const { clientSecret } = service().emulator;
-  await service().fault(
+  await service().injectFault(
     {
       kind: "body",
       status: 400,

@@ -10,7 +10,7 @@ import { toJsonValue } from "@modelcontextprotocol/ext-tasks/core";
 import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { expect } from "vitest";
 import * as z from "zod/v4";
-import type { Line } from "../../support/server.ts";
+import type { ServerChannel } from "../../support/server.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
 const META = "io.modelcontextprotocol";
@@ -24,19 +24,19 @@ export type Answer = z.infer<typeof Answer>;
 
 const Request = z.object({ method: z.string(), params: z.record(z.string(), z.unknown()).optional() });
 
-export interface Declared {
+export interface DeclaredCapabilities {
   /** Whether this request says that its client follows tasks; it does unless told otherwise. */
   readonly tasks?: boolean;
   readonly elicitation?: boolean;
 }
 
 export interface TaskClient {
-  request(method: string, params?: object, declared?: Declared, id?: number): Promise<Answer>;
+  request(method: string, params?: object, declared?: DeclaredCapabilities, id?: number): Promise<Answer>;
   /** A call whose answer is a task. */
   begin(tool: string, args: object): Promise<z.output<typeof CreateTaskResultV2Schema>>;
   get(taskId: string): Promise<z.output<typeof GetTaskResultV2Schema>>;
   /** The code of a refusal. */
-  refusal(method: string, params: object, declared?: Declared): Promise<{ code: number; message: string }>;
+  refusal(method: string, params: object, declared?: DeclaredCapabilities): Promise<{ code: number; message: string }>;
   cancelRequest(id: number): void;
   /** A request that is answered by nothing but notifications. */
   send(method: string, params: object): void;
@@ -48,7 +48,7 @@ export interface TaskClient {
   kill(): Promise<void>;
 }
 
-const envelope = ({ tasks = true, elicitation = false }: Declared) => ({
+const envelope = ({ tasks = true, elicitation = false }: DeclaredCapabilities) => ({
   [`${META}/protocolVersion`]: "2026-07-28",
   [`${META}/clientInfo`]: { name: "tasks", version: "1" },
   [`${META}/clientCapabilities`]: {
@@ -58,7 +58,7 @@ const envelope = ({ tasks = true, elicitation = false }: Declared) => ({
 });
 
 /** Of a server that was just started. */
-export function taskClient({ send, answers, ended, end }: Line): TaskClient {
+export function createTaskClient({ send, answers, ended, end }: ServerChannel): TaskClient {
   const waiting = new Map<unknown, (answer: Answer) => void>();
   createInterface(answers).on("line", (line) => {
     const message: unknown = JSON.parse(line);
@@ -69,12 +69,17 @@ export function taskClient({ send, answers, ended, end }: Line): TaskClient {
   const notifications: unknown[] = [];
   let lastId = 0;
 
-  function request(method: string, params: object = {}, declared: Declared = {}, id = ++lastId): Promise<Answer> {
+  function request(
+    method: string,
+    params: object = {},
+    declaredCapabilities: DeclaredCapabilities = {},
+    id = ++lastId,
+  ): Promise<Answer> {
     const answered = new Promise<Answer>((resolve, reject) => {
       waiting.set(id, resolve);
       ended.then((why) => reject(new Error(why)));
     });
-    send({ jsonrpc: "2.0", id, method, params: { ...params, _meta: envelope(declared) } });
+    send({ jsonrpc: "2.0", id, method, params: { ...params, _meta: envelope(declaredCapabilities) } });
     return answered;
   }
 
@@ -108,10 +113,10 @@ export function taskClient({ send, answers, ended, end }: Line): TaskClient {
     send: (method, params) =>
       send({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta: envelope({}) } }),
     async notification(method) {
-      const found = () =>
+      const find = () =>
         notifications.find((message) => z.looseObject({ method: z.literal(method) }).safeParse(message).success);
-      await expect.poll(found, { timeout: 10_000 }).toBeDefined();
-      return found();
+      await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+      return find();
     },
     session: () => withTasks(port),
     kill: end,

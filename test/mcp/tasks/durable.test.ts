@@ -2,24 +2,32 @@
 import { expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
-import { folderForTest } from "../../support/home.ts";
-import { clientForFile, clientOf, executed, jobArguments, pollOptions, processOf, sent } from "./bench.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
+import {
+  clientForFile,
+  countExecutions,
+  jobArguments,
+  pollOptions,
+  requestsFor,
+  startProcessClient,
+  startTaskClient,
+} from "./fixtures.ts";
 
 const service = serviceForFile();
 const sharedClient = clientForFile(service);
 
 /** How often `operationId` took effect while `work` went on. */
-async function effects(operationId: string, work: () => Promise<unknown>): Promise<number> {
-  const before = await executed(service(), operationId);
+async function countEffects(operationId: string, work: () => Promise<unknown>): Promise<number> {
+  const before = await countExecutions(service(), operationId);
   await work();
-  return (await executed(service(), operationId)) - before;
+  return (await countExecutions(service(), operationId)) - before;
 }
 
 test("a task is found by the next server, and by one with another journal", async () => {
-  const first = await clientOf(service());
+  const first = await startTaskClient(service());
   const { taskId } = await first.begin("submit_job", await jobArguments(service(), FILE.succeeds));
   await first.kill();
-  const second = await clientOf(service());
+  const second = await startTaskClient(service());
   expect(await second.get(taskId)).toMatchObject({ taskId, status: "working" });
   service().clock.advance(600_000);
   expect(await second.get(taskId)).toMatchObject({
@@ -31,80 +39,83 @@ test("a task is found by the next server, and by one with another journal", asyn
 test("killed after submission, the same call to the next server is the same action, and then a task", async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };
   const args = await jobArguments(service(), FILE.succeeds);
-  const made = await effects("createMicJob", async () => {
-    const before = await executed(service(), "createMicJob");
-    const first = processOf(service(), env);
-    await service().fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
+  const effectCount = await countEffects("createMicJob", async () => {
+    const before = await countExecutions(service(), "createMicJob");
+    const first = startProcessClient(service(), env);
+    await service().injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
     const lost = first.request("tools/call", { name: "submit_job", arguments: args }).catch(() => "gone");
-    await expect.poll(() => executed(service(), "createMicJob"), pollOptions).toBe(before + 1);
+    await expect.poll(() => countExecutions(service(), "createMicJob"), pollOptions).toBe(before + 1);
     await first.kill();
     expect(await lost).toBe("gone");
-    const second = await clientOf(service(), env);
+    const second = await startTaskClient(service(), env);
     const { taskId } = await second.begin("submit_job", args);
     expect(await second.get(taskId)).toMatchObject({ status: "working" });
   });
-  expect(made).toBe(1);
-  const keys = (await sent(service(), "createMicJob")).slice(-2).map(({ idempotencyKey }) => idempotencyKey);
+  expect(effectCount).toBe(1);
+  const keys = (await requestsFor(service(), "createMicJob")).slice(-2).map(({ idempotencyKey }) => idempotencyKey);
   expect(new Set(keys).size).toBe(1);
 });
 
 test("an answer that never reached the client is told again: the same action, the same task", async () => {
   const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
-  const before = await executed(service(), "createMicJob");
-  await service().fault({ kind: "delay", delayMs: 2_000 }, { operationId: "createMicJob" });
+  const before = await countExecutions(service(), "createMicJob");
+  await service().injectFault({ kind: "delay", delayMs: 2_000 }, { operationId: "createMicJob" });
   const call = { name: "submit_job", arguments: args };
-  const requests = (await sent(service(), "createMicJob")).length;
+  const requests = (await requestsFor(service(), "createMicJob")).length;
   client.request("tools/call", call, {}, 900).catch(() => undefined);
-  await expect.poll(async () => (await sent(service(), "createMicJob")).length, pollOptions).toBe(requests + 1);
+  await expect.poll(async () => (await requestsFor(service(), "createMicJob")).length, pollOptions).toBe(requests + 1);
   client.cancelRequest(900);
   const first = await client.begin("submit_job", args);
-  expect(await executed(service(), "createMicJob")).toBe(before + 1);
+  expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
   // The client has its answer now: the same call is still the same job.
   const second = await client.begin("submit_job", args);
   expect(second.taskId).toBe(first.taskId);
-  expect(await executed(service(), "createMicJob")).toBe(before + 1);
+  expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
 });
 
 test("two clients that submit the same job at once follow one job, and the second task says that it is a replay", async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };
-  const clients = [processOf(service(), env), await clientOf(service(), env)];
+  const clients = [startProcessClient(service(), env), await startTaskClient(service(), env)];
   // Both are up, with tokens and an open journal: what follows is at once.
   for (const client of clients) await client.request("tools/call", { name: "list_actions", arguments: {} });
   const args = await jobArguments(service(), FILE.succeeds);
-  const before = (await sent(service(), "createMicJob")).length;
-  const made = await effects("createMicJob", async () => {
-    await service().fault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
+  const before = (await requestsFor(service(), "createMicJob")).length;
+  const effectCount = await countEffects("createMicJob", async () => {
+    await service().injectFault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
     const [one, two] = clients;
     const first = one?.begin("submit_job", args);
-    await expect.poll(async () => (await sent(service(), "createMicJob")).length, pollOptions).toBe(before + 1);
+    await expect.poll(async () => (await requestsFor(service(), "createMicJob")).length, pollOptions).toBe(before + 1);
     const tasks = await Promise.all([first, two?.begin("submit_job", args)]);
     for (const task of tasks)
       for (const client of clients) expect((await client.get(task?.taskId ?? "")).status).toBe("working");
     expect((await two?.get(tasks[1]?.taskId ?? ""))?.statusMessage).toMatch(/^Not run again: /);
     expect((await one?.get(tasks[0]?.taskId ?? ""))?.statusMessage).not.toContain("Not run again");
   });
-  expect(made).toBe(1);
+  expect(effectCount).toBe(1);
 });
 
 test("a key of one's own starts one job, and its replays are tasks of that job", async () => {
-  const [one, two] = [await clientOf(service()), await clientOf(service())];
+  const [one, two] = [await startTaskClient(service()), await startTaskClient(service())];
   const args = { ...(await jobArguments(service(), FILE.succeeds)), idempotencyKey: "my-own-key-for-this-job" };
-  const made = await effects("createMicJob", async () => {
+  const effectCount = await countEffects("createMicJob", async () => {
     await one.begin("submit_job", args);
     const replay = await one.begin("submit_job", args);
     expect((await one.begin("submit_job", args)).taskId, "the same replay").toBe(replay.taskId);
     // On a journal of its own it is the API that knows the key, and says so.
     expect((await two.begin("submit_job", args)).taskId).toBe(replay.taskId);
   });
-  expect(made).toBe(1);
+  expect(effectCount).toBe(1);
 });
 
 test("an outcome that stays unknown is no task", async () => {
   const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
-  await service().fault({ kind: "drop-after" }, { operationId: "createMicJob" });
-  await service().fault({ kind: "status", status: 429, retryAfterSeconds: 3600 }, { operationId: "createMicJob" });
+  await service().injectFault({ kind: "drop-after" }, { operationId: "createMicJob" });
+  await service().injectFault(
+    { kind: "status", status: 429, retryAfterSeconds: 3600 },
+    { operationId: "createMicJob" },
+  );
   const { result } = await client.request("tools/call", { name: "submit_job", arguments: args });
   expect(result).toMatchObject({
     resultType: "complete",
@@ -118,7 +129,7 @@ test("an outcome that stays unknown is no task", async () => {
 test("a service that cannot be asked is an error of this request, never the end of the task", async () => {
   const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
-  await service().fault({ kind: "status", status: 429, retryAfterSeconds: 3600 }, { operationId: "getMicJob" });
+  await service().injectFault({ kind: "status", status: 429, retryAfterSeconds: 3600 }, { operationId: "getMicJob" });
   const error = await client.refusal("tasks/get", { taskId });
   expect(error).toMatchObject({
     code: -32603,
@@ -131,7 +142,7 @@ test("a service that cannot be asked is an error of this request, never the end 
 test("a job that the service no longer knows is no task", async () => {
   const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
-  await service().fault(
+  await service().injectFault(
     { kind: "status", status: 404, code: "NOT_FOUND", retryable: false },
     { operationId: "getMicJob" },
   );

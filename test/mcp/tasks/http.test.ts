@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
-import { folderForTest } from "../../support/home.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
 import { startHttp } from "../http/server.ts";
-import { executed, jobArguments } from "./bench.ts";
 import { TASKS } from "./client.ts";
+import { countExecutions, jobArguments } from "./fixtures.ts";
 
 const service = serviceForFile();
 const META = "io.modelcontextprotocol";
@@ -18,7 +18,7 @@ const Answer = z.looseObject({
 });
 
 let lastId = 0;
-async function post(url: string, method: string, params: Readonly<Record<string, unknown>>, tasks = true) {
+async function postRequest(url: string, method: string, params: Readonly<Record<string, unknown>>, tasks = true) {
   const name = params["taskId"] ?? params["name"];
   const _meta = {
     [`${META}/protocolVersion`]: "2026-07-28",
@@ -39,40 +39,43 @@ async function post(url: string, method: string, params: Readonly<Record<string,
   return { status: response.status, ...Answer.parse(await response.json()) };
 }
 
-async function serve(): Promise<string> {
+async function startServer(): Promise<string> {
   const env = { ...emulatorEnv(service().emulator), MIC_KEYCHAIN: "off", MIC_STATE_DIR: await folderForTest() };
   return (await startHttp({ env })).url;
 }
 
 test("a task is begun on one server, followed on another, and cancelled", async () => {
-  const [one, two] = [await serve(), await serve()];
+  const [one, two] = [await startServer(), await startServer()];
   const args = await jobArguments(service(), FILE.succeeds);
-  const before = await executed(service(), "createMicJob");
-  const begun = await post(one, "tools/call", { name: "submit_job", arguments: args });
+  const before = await countExecutions(service(), "createMicJob");
+  const begun = await postRequest(one, "tools/call", { name: "submit_job", arguments: args });
   expect(begun.result).toMatchObject({ resultType: "task", status: "working" });
   const taskId = z.object({ taskId: z.string() }).parse(begun.result).taskId;
-  expect(await post(two, "tasks/get", { taskId })).toMatchObject({ status: 200, result: { status: "working" } });
-  expect(await post(two, "tasks/cancel", { taskId })).toMatchObject({ result: { resultType: "complete" } });
-  expect(await post(one, "tasks/cancel", { taskId })).toMatchObject({ error: { code: -32603 } });
+  expect(await postRequest(two, "tasks/get", { taskId })).toMatchObject({ status: 200, result: { status: "working" } });
+  expect(await postRequest(two, "tasks/cancel", { taskId })).toMatchObject({ result: { resultType: "complete" } });
+  expect(await postRequest(one, "tasks/cancel", { taskId })).toMatchObject({ error: { code: -32603 } });
   service().clock.advance(60_000);
-  expect(await post(one, "tasks/get", { taskId })).toMatchObject({ result: { status: "cancelled" } });
-  expect(await executed(service(), "createMicJob")).toBe(before + 1);
+  expect(await postRequest(one, "tasks/get", { taskId })).toMatchObject({ result: { status: "cancelled" } });
+  expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
   // Canceled, it is still the job that this call made: another one needs a key of its own.
   const submit = async (more: object) =>
-    (await post(one, "tools/call", { name: "submit_job", arguments: { ...args, ...more } })).result;
+    (await postRequest(one, "tools/call", { name: "submit_job", arguments: { ...args, ...more } })).result;
   expect(await submit({})).toMatchObject({
     structuredContent: { data: { state: "CANCELLED" }, action: { replayed: true } },
   });
-  expect(await executed(service(), "createMicJob")).toBe(before + 1);
+  expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
   expect(await submit({ idempotencyKey: "another-job" })).toMatchObject({ resultType: "task", status: "working" });
 });
 
 test("a client that takes no tasks is told so with 400", async () => {
-  const url = await serve();
+  const url = await startServer();
   for (const method of ["tasks/get", "tasks/update", "tasks/cancel"])
-    expect(await post(url, method, { taskId: "any" }, false)).toMatchObject({ status: 400, error: { code: -32021 } });
+    expect(await postRequest(url, method, { taskId: "any" }, false)).toMatchObject({
+      status: 400,
+      error: { code: -32021 },
+    });
   const listen = { notifications: { taskIds: ["any"] } };
-  expect(await post(url, "subscriptions/listen", listen, false)).toMatchObject({
+  expect(await postRequest(url, "subscriptions/listen", listen, false)).toMatchObject({
     status: 400,
     error: { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } },
   });

@@ -1,8 +1,8 @@
 // Asking the person before something is thrown away: agreed, declined, closed, tampered with, never, and no way to ask.
 import { describe, expect, test } from "vitest";
-import { FILE, readJob, retryableJob, runJobToEnd, submitJob } from "../../emulator/work.ts";
+import { createRetryableJob, FILE, readJob, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import { createLatch } from "../../support/latch.ts";
-import { type ClientFace, connectionForTest, emulatorEnv, type Reply } from "../../support/mcp.ts";
+import { connectionForTest, emulatorEnv, type Reply, type TestClient } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
@@ -24,10 +24,10 @@ async function withReply<T>(answer: typeof reply, work: () => Promise<T>): Promi
 const accept = (): Reply => ({ action: "accept", content: {} });
 const reason = 'Wrong "file"';
 
-const actionsOf = async (connection: ClientFace): Promise<readonly unknown[]> =>
+const actionsOf = async (connection: TestClient): Promise<readonly unknown[]> =>
   Object((await connection.callTool("list_actions", { limit: 100 })).structured)["actions"];
 
-const cancelsSent = async (bench: Bench, jobId: string) =>
+const cancelRequests = async (bench: Bench, jobId: string) =>
   (await bench.requests("cancelMicJob")).filter(({ path }) => path.includes(jobId));
 
 describe("a client that can ask", () => {
@@ -38,9 +38,9 @@ describe("a client that can ask", () => {
         const { result, questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
         expect(questions).toEqual([expect.stringContaining(id)]);
         expect(questions[0]).toContain(JSON.stringify(reason));
-        const [sent] = await cancelsSent(bench(), id);
+        const [sent] = await cancelRequests(bench(), id);
         expect(result.structured["action"]).toMatchObject({ idempotencyKey: sent?.idempotencyKey, attempts: 1 });
-        expect(await cancelsSent(bench(), id)).toHaveLength(1);
+        expect(await cancelRequests(bench(), id)).toHaveLength(1);
       });
 
       test("the job is looked at before anyone is asked: state, stage and recipe stand in the question", async () => {
@@ -49,7 +49,7 @@ describe("a client that can ask", () => {
         const { stages, recipeVersionId } = await readJob(bench().service, id);
         const stage = stages.find(({ state }) => state === "RUNNING")?.stage;
         const { result, questions } = await withReply(accept, () =>
-          bench().sentDuring(() => bench().ok("cancel_job", { jobId: id, reason })),
+          bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason })),
         );
         expect(questions[0]).toContain(`It is RUNNING, at stage ${stage} (`);
         expect(questions[0]).toContain(JSON.stringify(recipeVersionId));
@@ -59,7 +59,7 @@ describe("a client that can ask", () => {
         // The recipe's name, where it was read; it is the service's free text.
         const { structured } = await bench().ok("get_recipe", { versionId: recipeVersionId });
         const { name } = Object(structured["data"]).recipe;
-        const failed = await retryableJob(bench().service);
+        const failed = await createRetryableJob(bench().service);
         const restart = { jobId: failed.id, retryMode: "RESTART", reason };
         const restarted = await withReply(accept, () => bench().ok("retry_job", restart));
         expect(restarted.questions[0]).toMatch(/It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/);
@@ -81,7 +81,7 @@ describe("a client that can ask", () => {
           return accept();
         };
         const args = { jobId: id, reason, idempotencyKey: `own-${id}` };
-        const { result } = await withReply(answer, () => bench().sentDuring(() => bench().ok("cancel_job", args)));
+        const { result } = await withReply(answer, () => bench().captureRequests(() => bench().ok("cancel_job", args)));
         expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "getMicJob", "cancelMicJob"]);
       });
 
@@ -105,13 +105,13 @@ describe("a client that can ask", () => {
           expect(questions, tool).toEqual([]);
           expect(result.next).toMatch(/list_jobs/);
         }
-        expect(await cancelsSent(bench(), finishedJob.id)).toEqual([]);
+        expect(await cancelRequests(bench(), finishedJob.id)).toEqual([]);
       });
 
       test("where the job may not be read, the person is asked all the same", async () => {
-        const { id } = await retryableJob(bench().service);
-        const denied = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
-        await bench().service.fault(denied, { operationId: "getMicJob" });
+        const { id } = await createRetryableJob(bench().service);
+        const insufficientScope = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
+        await bench().service.injectFault(insufficientScope, { operationId: "getMicJob" });
         const restart = { jobId: id, retryMode: "RESTART", reason };
         const { questions } = await withReply(accept, () => bench().ok("retry_job", restart));
         expect(questions).toEqual([expect.stringMatching(/thrown away\. The reason given:/)]);
@@ -119,9 +119,9 @@ describe("a client that can ask", () => {
 
       test("an action in the journal is neither asked about again nor refused, though its job has ended", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
-        await bench().service.fault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
-        const later = { kind: "status", status: 429, retryAfterSeconds: 3600 };
-        await bench().service.fault(later, { operationId: "cancelMicJob" });
+        await bench().service.injectFault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
+        const rateLimited = { kind: "status", status: 429, retryAfterSeconds: 3600 };
+        await bench().service.injectFault(rateLimited, { operationId: "cancelMicJob" });
         const args = { jobId: id, reason };
         const lost = await withReply(accept, () => bench().fails("cancel_job", args, "outcome_unknown"));
         expect(lost.questions).toHaveLength(1);
@@ -130,16 +130,16 @@ describe("a client that can ask", () => {
         expect(again.questions).toEqual([]);
         const idempotencyKey = lost.result.idempotencyKey ?? "";
         expect(again.result.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
-        expect(await bench().service.executions(idempotencyKey)).toBe(1);
+        expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
       });
 
       test("a job that moves on after the person agreed is cancelled as it is then", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
-        const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-        await bench().service.fault(stale, { operationId: "cancelMicJob" });
+        const versionConflict = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+        await bench().service.injectFault(versionConflict, { operationId: "cancelMicJob" });
         const { questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
         expect(questions).toHaveLength(1);
-        const keys = (await cancelsSent(bench(), id)).map(({ idempotencyKey }) => idempotencyKey);
+        const keys = (await cancelRequests(bench(), id)).map(({ idempotencyKey }) => idempotencyKey);
         expect(new Set(keys).size).toBe(2);
       });
 
@@ -162,12 +162,12 @@ describe("a client that can ask", () => {
           expect(result.next).toMatch(/user/);
         }
         expect(await actionsOf(bench().connection)).toEqual(before);
-        expect(await cancelsSent(bench(), id)).toEqual([]);
+        expect(await cancelRequests(bench(), id)).toEqual([]);
         expect((await readJob(bench().service, id)).resourceVersion).toBe(version);
       });
 
       test("RESTART asks, SAFE_RESUME does not", async () => {
-        const [one, two] = [await retryableJob(bench().service), await retryableJob(bench().service)];
+        const [one, two] = [await createRetryableJob(bench().service), await createRetryableJob(bench().service)];
         const resume = { jobId: one.id, retryMode: "SAFE_RESUME", reason };
         expect((await withReply(accept, () => bench().ok("retry_job", resume))).questions).toEqual([]);
         const restart = { jobId: two.id, retryMode: "RESTART", reason };
@@ -183,7 +183,7 @@ describe("a client that can ask", () => {
       });
 
       test("a key that is given survives the question, and the action is not asked about again", async () => {
-        const { id } = await retryableJob(bench().service);
+        const { id } = await createRetryableJob(bench().service);
         const args = { jobId: id, retryMode: "RESTART", reason, idempotencyKey: `my-own-${id}`.slice(0, 60) };
         const first = await withReply(accept, () => bench().ok("retry_job", args));
         expect(first.questions).toHaveLength(1);
@@ -200,11 +200,11 @@ describe("a client that can ask", () => {
       });
 
       test("an action whose outcome was lost is resumed without a question", async () => {
-        const { id } = await retryableJob(bench().service);
+        const { id } = await createRetryableJob(bench().service);
         const args = { jobId: id, retryMode: "RESTART", reason };
-        await bench().service.fault({ kind: "drop-after" }, { operationId: "retryMicJob" });
-        const later = { kind: "status", status: 429, retryAfterSeconds: 3600 };
-        await bench().service.fault(later, { operationId: "retryMicJob" });
+        await bench().service.injectFault({ kind: "drop-after" }, { operationId: "retryMicJob" });
+        const rateLimited = { kind: "status", status: 429, retryAfterSeconds: 3600 };
+        await bench().service.injectFault(rateLimited, { operationId: "retryMicJob" });
         const lost = await withReply(accept, () => bench().fails("retry_job", args, "outcome_unknown"));
         expect(lost.questions).toHaveLength(1);
         const again = await withReply(
@@ -214,27 +214,27 @@ describe("a client that can ask", () => {
         expect(again.questions).toEqual([]);
         const idempotencyKey = lost.result.idempotencyKey ?? "";
         expect(again.result.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
-        expect(await bench().service.executions(idempotencyKey)).toBe(1);
+        expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
       });
 
       test("two calls at once are one action, whoever answers first", async () => {
-        const { id } = await retryableJob(bench().service);
+        const { id } = await createRetryableJob(bench().service);
         const args = { jobId: id, retryMode: "RESTART", reason };
-        const { released: bothQuestioned, release: both } = createLatch();
+        const { released: bothQuestioned, release: resolveBoth } = createLatch();
         const answer = async (): Promise<Reply> => {
-          if (questions.length === 2) both();
+          if (questions.length === 2) resolveBoth();
           await bothQuestioned;
           return accept();
         };
         const { result } = await withReply(answer, () =>
           Promise.all([bench().call("retry_job", args), bench().call("retry_job", args)]),
         );
-        const made = result.map(({ structured }) => Object(structured?.["data"]).id);
+        const retriedIds = result.map(({ structured }) => Object(structured?.["data"]).id);
         const keys = (await bench().requests("retryMicJob")).filter(({ path }) => path.includes(id));
         // The second either joins the first, or comes after its outcome was told: then the service decides.
-        expect(made.filter((each) => each !== undefined).length).toBeGreaterThanOrEqual(1);
+        expect(retriedIds.filter((each) => each !== undefined).length).toBeGreaterThanOrEqual(1);
         for (const { idempotencyKey = "" } of keys)
-          expect(await bench().service.executions(idempotencyKey)).toBeLessThanOrEqual(1);
+          expect(await bench().service.countExecutions(idempotencyKey)).toBeLessThanOrEqual(1);
       });
     },
     { onElicitation },
@@ -259,7 +259,7 @@ describe("a client that cannot ask", () => {
     test("is served as annotated: the call goes on", async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
       await bench().ok("cancel_job", { jobId: id, reason });
-      const job = await retryableJob(bench().service);
+      const job = await createRetryableJob(bench().service);
       await bench().ok("retry_job", { jobId: job.id, retryMode: "RESTART", reason });
     });
 

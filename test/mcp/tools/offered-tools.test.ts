@@ -3,11 +3,11 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { endpoints } from "../../../src/contract/endpoints/index.ts";
-import { tools as catalogue } from "../../../tools/index.ts";
+import { tools as allTools } from "../../../tools/index.ts";
 import { covers } from "../../covers.ts";
 import { rows } from "../../operations.ts";
 import { type Connection, clientRevisions, connectionForFile, type ListedTool } from "../../support/mcp.ts";
-import { wideJson } from "../../support/wide-json.ts";
+import { formatWideJson } from "../../support/wide-json.ts";
 import { OWN_TOOLS, POST_TOOLS, TOOL_NAMES } from "../../tools/catalogue.ts";
 
 const connections = Object.fromEntries(clientRevisions.map((revision) => [revision, connectionForFile(revision)]));
@@ -19,7 +19,7 @@ const connection = (revision = "v2-modern"): Connection => {
 
 const Schema = z.looseObject({ type: z.literal("object"), properties: z.record(z.string(), z.looseObject({})) });
 
-async function listed(name: string): Promise<ListedTool> {
+async function findListedTool(name: string): Promise<ListedTool> {
   const tool = (await connection().listTools()).find((each) => each.name === name);
   if (tool === undefined) throw new Error(`${name} is not listed`);
   return tool;
@@ -38,7 +38,7 @@ function* schemasIn(value: unknown, place: string): Generator<readonly [string, 
 describe("the list", () => {
   test("is this, to be read by a reviewer", async () => {
     const surface = { instructions: connection().instructions()?.split("\n"), tools: await connection().listTools() };
-    await expect(`${wideJson(surface)}\n`).toMatchFileSnapshot("__snapshots__/tools-list.json");
+    await expect(`${formatWideJson(surface)}\n`).toMatchFileSnapshot("__snapshots__/tools-list.json");
   });
 
   test("is the same in every era, and every time", async () => {
@@ -55,7 +55,7 @@ describe("the list", () => {
   covers(["4.1/operation-ids"], "has one tool for each operation, in docs/interface.md's words and order", async () => {
     const names = (await connection().listTools()).map(({ name }) => name);
     expect(names).toEqual(TOOL_NAMES);
-    const byEndpoint = catalogue.flatMap(({ endpoint, name }) => (endpoint ? [[endpoint.id, name] as const] : []));
+    const byEndpoint = allTools.flatMap(({ endpoint, name }) => (endpoint ? [[endpoint.id, name] as const] : []));
     expect(byEndpoint).toEqual(rows.map(({ id, tool }) => [id, tool]));
     expect(byEndpoint).toHaveLength(endpoints.length);
   });
@@ -65,14 +65,14 @@ describe("the list", () => {
     const totalTokens = countTokens(JSON.stringify(tools));
     expect(totalTokens / tools.length).toBeLessThanOrEqual(212);
     const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-    const needed = countTokens(JSON.stringify(shown));
-    expect(needed / tools.length).toBeLessThanOrEqual(136);
+    const shownTokens = countTokens(JSON.stringify(shown));
+    expect(shownTokens / tools.length).toBeLessThanOrEqual(136);
   });
 });
 
 describe.each(TOOL_NAMES)("%s", (name) => {
   test("has a short name, a title and a description that says what it does", async () => {
-    const { title, description } = await listed(name);
+    const { title, description } = await findListedTool(name);
     expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(name.length).toBeLessThanOrEqual(30);
     expect(title).toMatch(/^[A-Z].{3,60}[^.]$/);
@@ -83,13 +83,13 @@ describe.each(TOOL_NAMES)("%s", (name) => {
     ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
     "takes the operation's fields, flat, and its extra arguments",
     async () => {
-      const { pathParameters, query, body } = catalogue.find((tool) => tool.name === name)?.endpoint ?? {};
+      const { pathParameters, query, body } = allTools.find((tool) => tool.name === name)?.endpoint ?? {};
       const fields = [pathParameters, query, body].flatMap((schema) => Object.keys(schema?.shape ?? {}));
-      const own = new Map(Object.entries(OWN_TOOLS)).get(name);
-      const extra = own?.optional ?? Object.keys(rows.find(({ tool }) => tool === name)?.adds ?? {});
-      const { inputSchema } = await listed(name);
+      const ownTool = new Map(Object.entries(OWN_TOOLS)).get(name);
+      const extra = ownTool?.optional ?? Object.keys(rows.find(({ tool }) => tool === name)?.extraArguments ?? {});
+      const { inputSchema } = await findListedTool(name);
       const { properties } = Schema.parse(inputSchema);
-      expect(Object.keys(properties).sort()).toEqual([...fields, ...(own?.required ?? []), ...extra].sort());
+      expect(Object.keys(properties).sort()).toEqual([...fields, ...(ownTool?.required ?? []), ...extra].sort());
       expect(inputSchema["additionalProperties"]).toBe(false);
       const required = z.array(z.string()).parse(inputSchema["required"] ?? []);
       for (const argument of extra) expect(required).not.toContain(argument);
@@ -97,7 +97,7 @@ describe.each(TOOL_NAMES)("%s", (name) => {
   );
 
   test("has input schemas that every model API takes", async () => {
-    const { inputSchema } = await listed(name);
+    const { inputSchema } = await findListedTool(name);
     expect(inputSchema["type"]).toBe("object");
     for (const [place, schema] of schemasIn(inputSchema, name)) {
       for (const keyword of [
@@ -123,7 +123,7 @@ describe.each(TOOL_NAMES)("%s", (name) => {
   });
 
   test("has an output schema whose root is an object, closed to nothing", async () => {
-    const { outputSchema } = await listed(name);
+    const { outputSchema } = await findListedTool(name);
     expect(outputSchema?.["type"]).toBe("object");
     // A field that a later version adds must not make today's clients throw a result away.
     expect(JSON.stringify(outputSchema)).not.toContain('"additionalProperties":false');
@@ -131,14 +131,14 @@ describe.each(TOOL_NAMES)("%s", (name) => {
   });
 
   test("has the hints of what it does, which do not contradict each other", async () => {
-    const { annotations = {} } = await listed(name);
-    const acts = POST_TOOLS.includes(name);
+    const { annotations = {} } = await findListedTool(name);
+    const isWriteTool = POST_TOOLS.includes(name);
     // Two of them where saveAs is given: a client must not let them run unasked.
     const saves = ["download_asset", "list_districts", "list_jobs", "rank_divisions"].includes(name);
     expect(annotations).toMatchObject({
-      readOnlyHint: !acts && !saves,
+      readOnlyHint: !isWriteTool && !saves,
       destructiveHint: ["cancel_job", "retry_job", "retry_jobs", "resolve_actions"].includes(name),
-      idempotentHint: !acts && !saves,
+      idempotentHint: !isWriteTool && !saves,
       openWorldHint: true,
     });
     expect(annotations["readOnlyHint"] === true && annotations["destructiveHint"] === true).toBe(false);
@@ -149,9 +149,9 @@ describe("the instructions", () => {
   test("say how the pieces fit, in the order of the work", () => {
     const text = connection().instructions() ?? "";
     const order = ["list_recipes", "register_input", "submit_job", "get_job", "retry_job"];
-    const places = order.map((name) => text.indexOf(name));
-    expect(places).not.toContain(-1);
-    expect([...places].sort((a, b) => a - b)).toEqual(places);
+    const positions = order.map((name) => text.indexOf(name));
+    expect(positions).not.toContain(-1);
+    expect([...positions].sort((a, b) => a - b)).toEqual(positions);
     for (const word of ["list_states", "idempotencyKey", "nextStep", "waitSeconds", "READY"])
       expect(text).toContain(word);
     expect(countTokens(text)).toBeLessThanOrEqual(400);

@@ -1,12 +1,12 @@
 // The five tools that do something: done, done before, refused, not known.
 import {
+  createJobBody,
+  createProcessingBody,
+  createRetryableJob,
   FILE,
   fileId,
-  jobBody,
-  oneInputOffer,
-  processingBody,
+  findOneInputOffer,
   registerInput,
-  retryableJob,
   submitJob,
   watchJob,
 } from "../../emulator/work.ts";
@@ -32,9 +32,9 @@ const recordRegisterInput: Scenario = async (recorder) => {
 
 const recordSubmitJob: Scenario = async (recorder) => {
   const { service } = recorder;
-  const offer = await oneInputOffer(service);
+  const offer = await findOneInputOffer(service);
   const input = await registerInput(service, FILE.succeeds);
-  const body = jobBody(service, offer, input.id);
+  const body = createJobBody(service, offer, input.id);
   let count = 0;
   const createArguments = async () => ({
     ...body,
@@ -45,7 +45,7 @@ const recordSubmitJob: Scenario = async (recorder) => {
   const invalid = { ...body, inputBindings: [], priority: "high" };
   const operationId = "createMicJob";
   await recordActionStates(recorder, { operationId, createArguments, withOtherNote, invalid });
-  await service.fault({ kind: "drop-after" }, { operationId, times: 6 });
+  await service.injectFault({ kind: "drop-after" }, { operationId, times: 6 });
   await recorder.record("No answer at all: the outcome is unknown", await createArguments());
   const port = offer.recipe.inputs[0]?.name;
   const withInput = (inputId: string | undefined) => ({ ...body, inputBindings: [{ port, inputId }] });
@@ -80,7 +80,7 @@ const recordCancelJob: Scenario = async (recorder) => {
 const recordRetryJob: Scenario = async (recorder) => {
   const { service } = recorder;
   const createArguments = async () => ({
-    jobId: (await retryableJob(service)).id,
+    jobId: (await createRetryableJob(service)).id,
     retryMode: "SAFE_RESUME",
     reason: "The fault has been mended",
   });
@@ -98,9 +98,9 @@ const recordRetryJob: Scenario = async (recorder) => {
 
 const recordRequestFileProcessing: Scenario = async (recorder) => {
   const { service } = recorder;
-  const offer = await oneInputOffer(service);
+  const offer = await findOneInputOffer(service);
   const input = await registerInput(service, FILE.succeeds);
-  const body = processingBody(service, offer, input.id);
+  const body = createProcessingBody(service, offer, input.id);
   let count = 0;
   const createArguments = async () => ({ ...body, purpose: `Count the mandals of district ${++count}` });
   const invalid = { ...body, recipeVersionHash: "abc", expiresAt: "tomorrow" };

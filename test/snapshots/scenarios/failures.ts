@@ -3,7 +3,7 @@ import type { Args, Recorder } from "../recorder.ts";
 
 /** The operation's next answer is a success with this: for states that the emulator does not come to by itself. */
 export const injectAnswer = (recorder: Recorder, operationId: string, data: unknown) =>
-  recorder.service.fault(
+  recorder.service.injectFault(
     { kind: "body", status: 200, body: JSON.stringify({ data, meta: { requestId: `micreq_${"0".repeat(32)}` } }) },
     { operationId },
   );
@@ -29,16 +29,16 @@ export async function recordReadFailures(
   restart: () => Promise<void> = async () => undefined,
 ): Promise<void> {
   await restart();
-  await recorder.service.fault(FAULTS["Not allowed"], { operationId });
+  await recorder.service.injectFault(FAULTS["Not allowed"], { operationId });
   await recorder.record("Not allowed", args);
-  await recorder.service.fault(
+  await recorder.service.injectFault(
     { kind: "body", body: "<html>Welcome</html>", contentType: "text/html" },
     { operationId },
   );
   await recorder.record("The answer breaks the contract", args);
   for (const state of ["Rate limited", "The service fails"] as const) {
     await restart();
-    await recorder.service.fault(FAULTS[state], { operationId });
+    await recorder.service.injectFault(FAULTS[state], { operationId });
     await recorder.record(state, args);
   }
   await recorder.record("Invalid arguments", invalid);
@@ -56,7 +56,10 @@ export interface ActionScenario {
 
 /** It took effect, and the answer is a failure: nobody knows. */
 export const injectLostOutcome = (recorder: Recorder, operationId: string) =>
-  recorder.service.fault({ kind: "status", status: 503, retryAfterSeconds: 60, afterCommit: true }, { operationId });
+  recorder.service.injectFault(
+    { kind: "status", status: 503, retryAfterSeconds: 60, afterCommit: true },
+    { operationId },
+  );
 
 export async function recordActionStates(recorder: Recorder, scenario: ActionScenario): Promise<void> {
   const { operationId, createArguments, withOtherNote, invalid } = scenario;
@@ -82,7 +85,7 @@ export async function recordActionStates(recorder: Recorder, scenario: ActionSce
       idempotencyKey: error?.idempotencyKey,
     });
   for (const state of ["Rate limited", "Not allowed"] as const) {
-    await recorder.service.fault(FAULTS[state], { operationId });
+    await recorder.service.injectFault(FAULTS[state], { operationId });
     await recorder.record(state, await createArguments());
   }
   await recorder.record("Invalid arguments", invalid);

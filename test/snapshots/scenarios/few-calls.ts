@@ -1,6 +1,6 @@
 // The tools that do a day's work in few calls: what several actions came to, and where they stopped.
-import { makeValue } from "../../emulator/parameters.ts";
-import { FILE, fileId, oneInputOffer, retryableJob, runJobToEnd, submitJob } from "../../emulator/work.ts";
+import { createValue } from "../../emulator/parameters.ts";
+import { createRetryableJob, FILE, fileId, findOneInputOffer, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import type { Args, Recorder, Scenario } from "../recorder.ts";
 import { injectLostOutcome } from "./failures.ts";
 
@@ -8,12 +8,12 @@ import { injectLostOutcome } from "./failures.ts";
 const waitSeconds = 0;
 
 async function createRunArguments(recorder: Recorder, file: number): Promise<Args> {
-  const { recipe } = await oneInputOffer(recorder.service);
+  const { recipe } = await findOneInputOffer(recorder.service);
   return {
     workspaceId: recorder.workspaceId,
     recipeVersionId: recipe.versionId,
     inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(recorder.service, file) }],
-    parameterValues: makeValue(recipe.parameters),
+    parameterValues: createValue(recipe.parameters),
     waitSeconds,
   };
 }
@@ -43,7 +43,7 @@ const recordRunJob: Scenario = async (recorder) => {
     inputs: [{ port: "none", inputId: "micinput_1" }],
   });
   const refused = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
-  await service.fault(refused, { operationId: "createMicJob" });
+  await service.injectFault(refused, { operationId: "createMicJob" });
   await recorder.record("Refused when the input was registered already", otherRun);
   await injectLostOutcome(recorder, "createMicJob");
   await recorder.record("The outcome is unknown", otherRun);
@@ -54,7 +54,7 @@ const recordRunJob: Scenario = async (recorder) => {
 const recordRetryJobs: Scenario = async (recorder) => {
   const { service } = recorder;
   const resume = { retryMode: "SAFE_RESUME", reason: "The fault has been mended", waitSeconds };
-  const createFailedJobId = async () => (await retryableJob(service)).id;
+  const createFailedJobId = async () => (await createRetryableJob(service)).id;
   const jobIds = [await createFailedJobId(), await createFailedJobId()];
   await recorder.record("Retried, and still moving", { jobIds, ...resume });
   service.clock.advance(60_000);
@@ -79,7 +79,7 @@ const recordRetryJobs: Scenario = async (recorder) => {
   });
   const limited = { kind: "status", status: 429, retryAfterSeconds: 3_600 };
   const waiting = [await createFailedJobId(), await createFailedJobId()];
-  await service.fault(limited, { operationId: "retryMicJob", times: 2 });
+  await service.injectFault(limited, { operationId: "retryMicJob", times: 2 });
   await recorder.record("Rate limited", { jobIds: waiting, ...resume });
   await recorder.record("Invalid arguments", { jobIds: [], retryMode: "AGAIN", reason: "" });
   await recorder.recordUnconfigured({ jobIds, ...resume });
@@ -88,7 +88,7 @@ const recordRetryJobs: Scenario = async (recorder) => {
 const recordWaitForJobs: Scenario = async (recorder) => {
   const { service } = recorder;
   const succeeded = await runJobToEnd(service, FILE.succeeds);
-  const failed = await retryableJob(service);
+  const failed = await createRetryableJob(service);
   const paused = await submitJob(service, FILE.pauses);
   service.clock.advance(60_000);
   const finishedJobIds = [succeeded.id, failed.id, paused.id];

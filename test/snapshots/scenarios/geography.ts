@@ -7,7 +7,7 @@ const recordListStates: Scenario = async (recorder) => {
   await recorder.record("All states");
   await recorder.restart();
   const body = JSON.stringify({ contract: PLAYGROUND_CONTRACT, states: [] });
-  await recorder.service.fault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
+  await recorder.service.injectFault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
   await recorder.record("None, and no vintage stated");
   const reading = { operationId: "listPlaygroundStates", args: {}, invalid: { state: "TG" } };
   await recordReadFailures(recorder, reading, () => recorder.restart());

@@ -2,12 +2,12 @@
 import type { Job } from "../../../src/contract/jobs.ts";
 import type { Problem } from "../../../src/contract/problem.ts";
 import {
+  createProcessingBody,
+  createRetryableJob,
   FILE,
+  findOneInputOffer,
   isTerminal,
-  oneInputOffer,
-  processingBody,
   registerInput,
-  retryableJob,
   runJobToEnd,
   submitJob,
   watchJob,
@@ -27,7 +27,7 @@ async function runJobToState(recorder: Recorder, file: number, state: Job["state
 
 async function recordFailedJobs(recorder: Recorder): Promise<void> {
   const { service } = recorder;
-  const failed = await retryableJob(service);
+  const failed = await createRetryableJob(service);
   await recorder.record("FAILED, and a retry may help", { jobId: failed.id });
   const recordChanged = async (state: string, job: Partial<Job>, failure: Partial<Problem> = {}) => {
     await injectAnswer(recorder, "getMicJob", { ...failed, failure: { ...failed.failure, ...failure }, ...job });
@@ -81,7 +81,7 @@ const recordGetJob: Scenario = async (recorder) => {
   await injectLostOutcome(recorder, "cancelMicJob");
   await recorder.call("cancel_job", { jobId: uncertainJob.id, reason: "Wrong file" });
   await recorder.record("An action on it has an unknown outcome", { jobId: uncertainJob.id });
-  await service.fault({ kind: "extra-field" }, { operationId: "getMicJob" });
+  await service.injectFault({ kind: "extra-field" }, { operationId: "getMicJob" });
   await recorder.record("With a field that the contract has not", { jobId: job.id });
   await recorder.record("Not found", { jobId: "micjob_none" });
   const invalid = { jobId: "../jobs", waitSeconds: 60, wait: true };
@@ -123,10 +123,10 @@ const recordGetInput: Scenario = async (recorder) => {
 
 const recordGetFileProcessingRequest: Scenario = async (recorder) => {
   const { service } = recorder;
-  const offer = await oneInputOffer(service);
+  const offer = await findOneInputOffer(service);
   const requestProcessing = async (file: number, purpose: string) => {
     const input = await registerInput(service, file);
-    const body = { ...processingBody(service, offer, input.id), purpose };
+    const body = { ...createProcessingBody(service, offer, input.id), purpose };
     return (await service.ok(operations.requestMicSharedFileProcessing, { body })).data;
   };
   const request = await requestProcessing(FILE.succeeds, "Count the mandals of each district");

@@ -1,11 +1,11 @@
 // What a view is given to live on, and what the agent is told beside it.
-import { retryableJob, submitJob } from "../../emulator/work.ts";
+import { createRetryableJob, submitJob } from "../../emulator/work.ts";
 import type { Scenario } from "../recorder.ts";
 
 const recordShowJob: Scenario = async (recorder) => {
   const running = await submitJob(recorder.service, 0);
   await recorder.record("QUEUED", { jobId: running.id });
-  const failed = await retryableJob(recorder.service);
+  const failed = await createRetryableJob(recorder.service);
   await recorder.record("FAILED, and a retry may help", { jobId: failed.id });
   await recorder.record("No such job", { jobId: "micjob_00000000000000000000000000000000" });
 };
@@ -21,7 +21,7 @@ const recordShowUsage: Scenario = async (recorder) => {
 
 const recordShowActions: Scenario = async (recorder) => {
   await recorder.record("Nothing was done");
-  const failed = await retryableJob(recorder.service);
+  const failed = await createRetryableJob(recorder.service);
   await recorder.call("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
   await recorder.record("One action");
 };

@@ -1,7 +1,7 @@
 // What the workspace has: lists, recipes, limits, usage, files, and what was done in it.
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
-import { FILE, fileId, retryableJob } from "../../emulator/work.ts";
+import { createRetryableJob, FILE, fileId } from "../../emulator/work.ts";
 import type { CallResult } from "../../support/results.ts";
 import type { Args, Recorder, Scenario } from "../recorder.ts";
 import { injectLostOutcome, recordReadFailures } from "./failures.ts";
@@ -92,13 +92,13 @@ const recordDownloadAsset: Scenario = async (recorder) => {
   await recorder.record("A name that is a path", { ...args, fileName: "../districts.csv" });
   await recorder.record("Not found", { assetId: fileId(recorder.service, FILE.quarantined) });
   const operationId = "getMicPublicAssetContent";
-  await recorder.service.fault({ kind: "status", status: 429, retryAfterSeconds: 60 }, { operationId });
+  await recorder.service.injectFault({ kind: "status", status: 429, retryAfterSeconds: 60 }, { operationId });
   await recorder.record("Rate limited", args);
   await recorder.record("Invalid arguments", { asset: args.assetId });
   await recorder.recordUnconfigured(args);
 };
 
-async function until(recorder: Recorder, operationId: string): Promise<void> {
+async function waitForRequest(recorder: Recorder, operationId: string): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     const sent = z
       .array(z.looseObject({ operationId: z.string().nullable() }))
@@ -112,16 +112,16 @@ async function until(recorder: Recorder, operationId: string): Promise<void> {
 const recordListActions: Scenario = async (recorder) => {
   const { service, workspaceId } = recorder;
   await recorder.record("Nothing was done yet");
-  const failed = await retryableJob(service);
-  const other = await retryableJob(service);
+  const failed = await createRetryableJob(service);
+  const other = await createRetryableJob(service);
   const input: Args = { workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, FILE.succeeds) };
   await recorder.call("register_input", input);
   await recorder.call("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
-  await service.fault({ kind: "status", status: 403, problem: true }, { operationId: "retryMicJob" });
+  await service.injectFault({ kind: "status", status: 403, problem: true }, { operationId: "retryMicJob" });
   await recorder.call("retry_job", { jobId: other.id, retryMode: "SAFE_RESUME", reason: "Once more" });
   await injectLostOutcome(recorder, "createMicPublicInput");
   await recorder.call("register_input", { ...input, alias: "districts" });
-  await service.fault({ kind: "hang" }, { operationId: "requestMicSharedFileProcessing" });
+  await service.injectFault({ kind: "hang" }, { operationId: "requestMicSharedFileProcessing" });
   const cancelling = new AbortController();
   const inFlight = recorder.connection
     .callTool(
@@ -137,7 +137,7 @@ const recordListActions: Scenario = async (recorder) => {
       { signal: cancelling.signal },
     )
     .catch(() => undefined);
-  await until(recorder, "requestMicSharedFileProcessing");
+  await waitForRequest(recorder, "requestMicSharedFileProcessing");
   await recorder.record("Open, unknown, rejected, succeeded");
   for (const state of ["open", "unknown", "rejected", "succeeded"]) await recorder.record(`Only ${state}`, { state });
   await recorder.record("The latest one", { limit: 1 });

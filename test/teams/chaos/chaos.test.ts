@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { deploymentMissing } from "../../support/deployment.ts";
 import { namespacesMissing } from "../../support/fleet.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
-import { runs } from "../../support/thorough.ts";
+import { runCount } from "../../support/thorough.ts";
 import { conformanceMissing, runConformanceThroughBalancer } from "./conformance.ts";
 import * as downloads from "./downloads.ts";
 import { failOverPrimary } from "./failovers.ts";
@@ -43,7 +43,7 @@ function defineRow<P>(number: number, { title, missing, usual, small, full, run 
 defineRow(1, {
   title: "no action runs twice and every caller gets its outcome while instances are killed behind haproxy",
   missing: deploymentMissing ?? namespacesMissing,
-  usual: { ...USUAL_SIZES, kills: runs(2, 6) },
+  usual: { ...USUAL_SIZES, kills: runCount(2, 6) },
   small: { ...SMALL_SIZES, instances: 3, kills: 4 },
   full: { ...FULL_SIZES, kills: 300 },
   run: killInstances,
@@ -60,7 +60,7 @@ defineRow(2, {
 defineRow(3, {
   title: "no action runs twice or is lost in failovers of the database, every third with the replica cut off before",
   missing: deploymentMissing,
-  usual: { ...SMALL_SIZES, failovers: runs(3, 10) },
+  usual: { ...SMALL_SIZES, failovers: runCount(3, 10) },
   small: { ...SMALL_SIZES, failovers: 3 },
   full: { ...FULL_SIZES, failovers: 30 },
   run: failOverPrimary,

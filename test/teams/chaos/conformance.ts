@@ -1,5 +1,5 @@
 // Row 12: the official suite brings no token, so a balancer adds one; what holds of any server holds of a deployment for teams.
-import { ANY_SERVER, failuresOf } from "../../conformance/any-server.ts";
+import { ANY_SERVER, findFailures } from "../../conformance/any-server.ts";
 import { isInstalled } from "../../conformance/suite.ts";
 import { startHaproxy } from "../../support/balancers.ts";
 import { startDeployment } from "../../support/deployment.ts";
@@ -19,10 +19,10 @@ export async function runConformanceThroughBalancer({ instances }: { readonly in
   const env = { MIC_ALLOWED_ORIGINS: `http://127.0.0.1:${port}` };
   const deployment = await startDeployment({ instances, teams: 1, port, env });
   try {
-    const { url, balancer, fleet, teams, token } = deployment;
+    const { url, balancer, fleet, teams, issueToken } = deployment;
     // At the same port: what the instances are called by is the URL of the deployment.
     await balancer.kill();
-    const authorization = `Bearer ${await token("conformance", teams)}`;
+    const authorization = `Bearer ${await issueToken("conformance", teams)}`;
     const urls = fleet.instances.map((each) => each.url);
     const adding = await startHaproxy(urls, { port, authorization });
     const problems: string[] = [];
@@ -32,7 +32,7 @@ export async function runConformanceThroughBalancer({ instances }: { readonly in
         for (const name of names) {
           if (revision === WITH_SESSIONS && SCENARIOS_WITH_SESSIONS.includes(name)) continue;
           scenarios += 1;
-          problems.push(...(await failuresOf(url, revision, name)));
+          problems.push(...(await findFailures(url, revision, name)));
         }
     } finally {
       await adding.stop();

@@ -85,9 +85,9 @@ async function downloadHash(url: string, onBytes: (count: number) => void): Prom
 }
 
 /** Links that a tool gave to this many callers, in turn in each team. */
-async function createLinks({ callers }: Deployment, count: number) {
+async function createLinks({ createCallers }: Deployment, count: number) {
   return await Promise.all(
-    (await callers(count)).map(async ({ url, token, revision }, at) => {
+    (await createCallers(count)).map(async ({ url, token, revision }, at) => {
       const client = await connectHttp(revision, url, { token });
       const result = await client.callTool("download_asset", { assetId: `asset-${at}` });
       await client.close();

@@ -9,36 +9,36 @@ export interface FailoverOptions extends Sizes {
   readonly failovers: number;
 }
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /** An instance looks once a minute. */
-const MAX_LOOKS = 90;
+const MAX_POLLS = 90;
 
 export async function failOverPrimary({ failovers, ...sizes }: FailoverOptions, seed: number): Promise<Outcome> {
   const pair = await startPostgresPair();
   try {
-    const databaseUrl = await pair.database();
+    const databaseUrl = await pair.createDatabase();
     return await runUnderLoad({
       ...sizes,
       seed,
       options: { databaseUrl },
       async injectFault({ fleet }, chance, load) {
         for (let failover = 1; failover <= failovers; failover++) {
-          await waitForMoreResults(load, 5 + chance.below(10));
+          await waitForMoreResults(load, 5 + chance.nextInteger(10));
           if (failover % 3 === 0) {
             await pair.cutReplicas();
-            await sleep(chance.below(400));
+            await sleep(chance.nextInteger(400));
           }
           await pair.killPrimary();
           await pair.promote();
           await waitForMoreResults(load, 5);
-          await pair.join();
+          await pair.rejoinReplicas();
         }
         await pair.setSynchronous(false);
         const [instance] = fleet.instances;
         let notReadyCount = 0;
-        for (let looks = 1; notReadyCount === 0 && looks <= MAX_LOOKS; looks++) {
+        for (let polls = 1; notReadyCount === 0 && polls <= MAX_POLLS; polls++) {
           if (instance && !(await instance.isReady())) notReadyCount = 1;
-          else await sleep(LOOK_EVERY_MS);
+          else await sleep(POLL_INTERVAL_MS);
         }
         await pair.setSynchronous(true);
         if (notReadyCount === 0) throw new Error("an instance stays ready though no commit waits for a replica");

@@ -5,17 +5,17 @@ import { type Balancer, startHaproxy } from "../../support/balancers.ts";
 import type { Deployment } from "../../support/deployment.ts";
 import type { LoadCounts } from "../../support/load.ts";
 import type { NextVersion } from "../../support/next-version.ts";
-import type { Chance } from "../../support/random.ts";
+import type { SeededRandom } from "../../support/random.ts";
 import { startRoundRobin } from "../../support/round-robin.ts";
 import { type Outcome, runUnderLoad, type Sizes } from "./under-load.ts";
 
 /** Waits until this many more were told, so that a fault comes in the middle of work and not of a start. */
 export async function waitForMoreResults(load: LoadCounts, more: number): Promise<void> {
   const target = load.succeeded + more;
-  for (let looks = 0; load.succeeded < target && looks < MAX_LOOKS; looks++) await sleep(LOOK_EVERY_MS);
+  for (let polls = 0; load.succeeded < target && polls < MAX_POLLS; polls++) await sleep(POLL_INTERVAL_MS);
 }
-const LOOK_EVERY_MS = 20;
-const MAX_LOOKS = 3_000;
+const POLL_INTERVAL_MS = 20;
+const MAX_POLLS = 3_000;
 
 export interface KillOptions extends Sizes {
   readonly kills: number;
@@ -28,8 +28,8 @@ export const killInstances = ({ kills, ...sizes }: KillOptions, seed: number): P
     options: { isolated: true },
     async injectFault({ fleet }, chance, load) {
       for (let kill = 1; kill <= kills; kill++) {
-        await waitForMoreResults(load, 5 + chance.below(10));
-        const victim = chance.of(fleet.instances);
+        await waitForMoreResults(load, 5 + chance.nextInteger(10));
+        const victim = chance.pick(fleet.instances);
         await victim.kill();
         await victim.start();
       }
@@ -37,8 +37,8 @@ export const killInstances = ({ kills, ...sizes }: KillOptions, seed: number): P
     },
   });
 
-async function killBalancer(balancer: Balancer, chance: Chance, load: LoadCounts): Promise<void> {
-  await waitForMoreResults(load, 5 + chance.below(10));
+async function killBalancer(balancer: Balancer, chance: SeededRandom, load: LoadCounts): Promise<void> {
+  await waitForMoreResults(load, 5 + chance.nextInteger(10));
   await balancer.kill();
   await balancer.start();
 }
@@ -76,7 +76,7 @@ export const killBalancers = (
     async injectFault(deployment, chance, load) {
       for (let kill = 1; kill <= kills; kill++) await killBalancer(deployment.balancer, chance, load);
       await withTwoBalancers(deployment, async (two) => {
-        for (let kill = 1; kill <= alternatingKills; kill++) await killBalancer(chance.of(two), chance, load);
+        for (let kill = 1; kill <= alternatingKills; kill++) await killBalancer(chance.pick(two), chance, load);
       });
       return { kills, "kills of two in turn": alternatingKills };
     },
@@ -102,7 +102,7 @@ export const restartInstances = ({ restarts, next, ...sizes }: RestartOptions, s
         for (let restart = 1; restart <= restarts; restart++)
           for (const instance of fleet.instances) {
             await waitForMoreResults(load, 5);
-            await instance.end();
+            await instance.terminate();
             await instance.start(restart === restarts ? version?.entry : undefined);
             // The balancer has to see it before the next one goes.
             await sleep(BALANCER_CHECK_MS);
@@ -128,8 +128,8 @@ export const stopInstances = ({ stops, stoppedMs, ...sizes }: StopOptions, seed:
     options: { isolated: true },
     async injectFault({ fleet }, chance, load) {
       for (let stop = 1; stop <= stops; stop++) {
-        await waitForMoreResults(load, 5 + chance.below(10));
-        const victim = chance.of(fleet.instances);
+        await waitForMoreResults(load, 5 + chance.nextInteger(10));
+        const victim = chance.pick(fleet.instances);
         victim.signal("SIGSTOP");
         await sleep(stoppedMs);
         victim.signal("SIGCONT");

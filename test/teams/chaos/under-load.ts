@@ -1,7 +1,7 @@
 // A deployment with callers at work while something is done to it; afterwards the service's own count of what was done.
 import { type Deployment, type DeploymentOptions, startDeployment } from "../../support/deployment.ts";
-import { executionsAt, type LoadCounts, OF_THE_LOAD, startLoad } from "../../support/load.ts";
-import { type Chance, chanceFrom } from "../../support/random.ts";
+import { countExecutions, LOAD_OPERATION_ID, type LoadCounts, startLoad } from "../../support/load.ts";
+import { createSeededRandom, type SeededRandom } from "../../support/random.ts";
 
 export interface Outcome {
   /** By name, in the order in which they are printed. */
@@ -22,7 +22,7 @@ interface ChaosTestOptions extends Sizes {
   /** What is done; resolves when that is over. Gives counts of its own. */
   readonly injectFault: (
     deployment: Deployment,
-    chance: Chance,
+    chance: SeededRandom,
     load: LoadCounts,
   ) => Promise<Readonly<Record<string, number>>>;
   /** No request may fail, not even to be repeated. */
@@ -38,7 +38,7 @@ async function injectDelays(baseUrl: string): Promise<void> {
   const headers = { "content-type": "application/json" };
   for (let round = 1; round <= ROUNDS; round++)
     for (const delayMs of DELAYS_MS) {
-      const order = { operationId: OF_THE_LOAD, times: TIMES, fault: { kind: "delay", delayMs } };
+      const order = { operationId: LOAD_OPERATION_ID, times: TIMES, fault: { kind: "delay", delayMs } };
       await fetch(`${baseUrl}/__emulator/faults`, { method: "POST", headers, body: JSON.stringify(order) });
     }
 }
@@ -58,15 +58,22 @@ export async function runUnderLoad({
   try {
     const { baseUrl } = deployment.emulator;
     await injectDelays(baseUrl);
-    const load = startLoad({ callers: await deployment.callers(callers), seed });
-    const faultCounts = await injectFault(deployment, chanceFrom(seed), load.counts);
-    const { succeeded, timedOut, crossed, broken, refused, calls, reads, replayed, why: reasons } = await load.finish();
-    const executions = await executionsAt(baseUrl, OF_THE_LOAD);
+    const load = startLoad({ callers: await deployment.createCallers(callers), seed });
+    const faultCounts = await injectFault(deployment, createSeededRandom(seed), load.counts);
+    const { succeeded, timedOut, mismatched, protocolErrors, toolFailures, calls, reads, replayed, reasons } =
+      await load.finish();
+    const executions = await countExecutions(baseUrl, LOAD_OPERATION_ID);
     // An untold wish may have been done once, and need not.
     const duplicates = Math.max(0, executions - succeeded - timedOut);
     const lostActions = Math.max(0, succeeded - executions);
-    const failed = broken + refused;
-    const zero = { duplicates, unreported: timedOut, crossed, lost: lostActions, ...(allowsNoFailures && { failed }) };
+    const failed = protocolErrors + toolFailures;
+    const zero = {
+      duplicates,
+      unreported: timedOut,
+      crossed: mismatched,
+      lost: lostActions,
+      ...(allowsNoFailures && { failed }),
+    };
     return {
       counts: {
         ...faultCounts,
@@ -74,12 +81,12 @@ export async function runUnderLoad({
         executions,
         duplicates,
         unreported: timedOut,
-        crossed,
+        crossed: mismatched,
         calls,
         reads,
         replayed,
-        broken,
-        refused,
+        broken: protocolErrors,
+        refused: toolFailures,
       },
       failures: [
         ...Object.entries(zero).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}, must be 0`])),

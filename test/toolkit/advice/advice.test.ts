@@ -1,15 +1,15 @@
 // What now, over the wire: advice that follows from attempts, from a retry's history, and from the journal.
 import { expect, test } from "vitest";
 import { openSqlite } from "../../../src/actions/store/sqlite.ts";
-import { FILE, retryableJob, submitJob } from "../../emulator/work.ts";
-import { folderForTest } from "../../support/home.ts";
-import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
+import { createRetryableJob, FILE, submitJob } from "../../emulator/work.ts";
+import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeLatestRevision } from "../../tools/revisions.ts";
 
-const LATER = { kind: "status", status: 429, retryAfterSeconds: 3600 } as const;
+const RETRY_LATER = { kind: "status", status: 429, retryAfterSeconds: 3600 } as const;
 
-async function nextStep(bench: Bench, jobId: string) {
+async function readNextStep(bench: Bench, jobId: string) {
   const { structured, text } = await bench.ok("get_job", { jobId });
   const { nextStep: step } = structured;
   if (step !== undefined)
@@ -19,26 +19,26 @@ async function nextStep(bench: Bench, jobId: string) {
 
 describeLatestRevision((bench, revision) => {
   test("an action of unknown outcome comes first, and repeating it under its key settles it", async () => {
-    const { id } = await retryableJob(bench().service);
+    const { id } = await createRetryableJob(bench().service);
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
-    await bench().service.fault({ kind: "drop-after" }, { operationId: "retryMicJob" });
-    await bench().service.fault(LATER, { operationId: "retryMicJob" });
+    await bench().service.injectFault({ kind: "drop-after" }, { operationId: "retryMicJob" });
+    await bench().service.injectFault(RETRY_LATER, { operationId: "retryMicJob" });
     const { idempotencyKey } = await bench().fails("retry_job", args, "outcome_unknown");
-    const { summary, step } = await nextStep(bench(), id);
+    const { summary, step } = await readNextStep(bench(), id);
     expect(summary).toMatch(/FAILED.*retry_job call.*unknown outcome/);
     expect(step).toMatchObject({ tool: "resolve_actions", arguments: { idempotencyKey } });
     const again = await bench().ok("retry_job", { idempotencyKey });
     expect(again.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
     // Settled, it is the retry that counts.
     const retryId = Object(again.structured["data"]).id;
-    expect((await nextStep(bench(), id)).step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
+    expect((await readNextStep(bench(), id)).step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
   });
 
   test("a job that was retried names its retry, and is not said to be worth retrying", async () => {
-    const { id } = await retryableJob(bench().service);
+    const { id } = await createRetryableJob(bench().service);
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
     const retryId = Object((await bench().ok("retry_job", args)).structured["data"]).id;
-    const advice = await nextStep(bench(), id);
+    const advice = await readNextStep(bench(), id);
     expect(advice.summary).toMatch(new RegExp(`FAILED.* It was retried as job ${retryId}\\.$`));
     expect(advice.summary).not.toMatch(/may be retried/);
     expect(advice.step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
@@ -52,32 +52,32 @@ describeLatestRevision((bench, revision) => {
   });
 
   test("a retry that another one made is known once it was seen, in a list or by itself", async () => {
-    const { id } = await retryableJob(bench().service);
+    const { id } = await createRetryableJob(bench().service);
     const cancelled = await submitJob(bench().service, FILE.succeeds);
     const cancelKey = `${cancelled.id}-c`;
     await bench().ok("cancel_job", { jobId: cancelled.id, reason: "no", idempotencyKey: cancelKey });
     bench().clock.advance(60_000);
-    const retryOf = async (jobId: string) => {
+    const retryJob = async (jobId: string) => {
       const made = await bench().ok("retry_job", { jobId, retryMode: "RESTART", reason: "again" });
       return String(Object(made.structured["data"]).id);
     };
-    const [retryId, anewId] = [await retryOf(id), await retryOf(cancelled.id)];
+    const [retryId, secondRetryId] = [await retryJob(id), await retryJob(cancelled.id)];
 
     // Another server, with another journal.
-    const other = bench().on(await insideForTest(revision, emulatorEnv(bench().service.emulator)));
+    const other = bench().withConnection(await inProcessClientForTest(revision, emulatorEnv(bench().service.emulator)));
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
     const unseen = await other.fails("retry_job", args, "conflict");
     expect(unseen.next).toBe("get_job shows how the job stands.");
-    expect((await nextStep(other, id)).summary).toMatch(/may be retried/);
+    expect((await readNextStep(other, id)).summary).toMatch(/may be retried/);
 
-    await other.ok("get_job", { jobId: anewId });
-    const advice = await nextStep(other, cancelled.id);
-    expect(advice.summary).toContain(`CANCELLED; 0 of 9 stages finished. It was retried as job ${anewId}.`);
-    expect(advice.step).toMatchObject({ tool: "get_job", arguments: { jobId: anewId } });
+    await other.ok("get_job", { jobId: secondRetryId });
+    const advice = await readNextStep(other, cancelled.id);
+    expect(advice.summary).toContain(`CANCELLED; 0 of 9 stages finished. It was retried as job ${secondRetryId}.`);
+    expect(advice.step).toMatchObject({ tool: "get_job", arguments: { jobId: secondRetryId } });
 
     const { structured } = await other.ok("list_jobs", { workspaceId: bench().workspaceId });
     expect(structured["data"]).toContainEqual(expect.objectContaining({ id, retriedBy: retryId }));
-    expect((await nextStep(other, id)).step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
+    expect((await readNextStep(other, id)).step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
     const seen = await other.fails("retry_job", { ...args, idempotencyKey: `${id}-2` }, "conflict");
     expect(seen.message).toContain(retryId);
     expect(seen.next).toContain(`get_job {"jobId":"${retryId}"}`);
@@ -86,8 +86,8 @@ describeLatestRevision((bench, revision) => {
   test("a cancellation whose version the service refuses leads to the job, not to itself", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const args = { jobId: id, reason: "no" };
-    await bench().service.fault({ kind: "drop-before" }, { operationId: "cancelMicJob" });
-    await bench().service.fault(LATER, { operationId: "cancelMicJob" });
+    await bench().service.injectFault({ kind: "drop-before" }, { operationId: "cancelMicJob" });
+    await bench().service.injectFault(RETRY_LATER, { operationId: "cancelMicJob" });
     const { idempotencyKey } = await bench().fails("cancel_job", args, "outcome_unknown");
     bench().clock.advance(1_300);
     for (const again of [args, { ...args, idempotencyKey }]) {
@@ -97,12 +97,12 @@ describeLatestRevision((bench, revision) => {
       expect(refused.next).toMatch(new RegExp(`^get_job \\{"jobId":"${id}","waitSeconds":30\\} shows`));
       expect(refused.next).not.toContain("cancel_job {");
     }
-    const { summary, step } = await nextStep(bench(), id);
+    const { summary, step } = await readNextStep(bench(), id);
     expect(summary).toMatch(/RUNNING.*cancel_job call.*unknown outcome/);
     expect(step).toMatchObject({ tool: "resolve_actions", arguments: { idempotencyKey } });
     await bench().ok("cancel_job", { ...args, idempotencyKey: `${id}-new` });
     bench().clock.advance(60_000);
-    expect((await nextStep(bench(), id)).summary).toMatch(/CANCELLED/);
+    expect((await readNextStep(bench(), id)).summary).toMatch(/CANCELLED/);
     const ended = await bench().fails("cancel_job", { ...args, idempotencyKey }, "conflict");
     expect(ended.message).toContain(`Job ${id} is CANCELLED now`);
     expect(ended.next).toMatch(/nothing left to cancel/);
@@ -110,12 +110,12 @@ describeLatestRevision((bench, revision) => {
 
   test("what waits for the outcome of a cancellation is told by its state once it has ended", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    await bench().service.fault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
-    await bench().service.fault(LATER, { operationId: "cancelMicJob" });
+    await bench().service.injectFault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
+    await bench().service.injectFault(RETRY_LATER, { operationId: "cancelMicJob" });
     await bench().fails("cancel_job", { jobId: id, reason: "no" }, "outcome_unknown");
-    expect((await nextStep(bench(), id)).step).toMatchObject({ tool: "resolve_actions" });
+    expect((await readNextStep(bench(), id)).step).toMatchObject({ tool: "resolve_actions" });
     bench().clock.advance(60_000);
-    const { summary, step } = await nextStep(bench(), id);
+    const { summary, step } = await readNextStep(bench(), id);
     expect(summary).toMatch(/is CANCELLED; \d of 9 stages finished\. retry_job can run it again\.$/);
     expect(step).toEqual({});
   });
@@ -125,13 +125,13 @@ describeLatestRevision((bench, revision) => {
     const setUpdatedAt = async (beforeMs: number) => {
       const updatedAt = new Date(bench().clock.now() - beforeMs).toISOString();
       const body = JSON.stringify({ data: { ...job, updatedAt }, meta: { requestId: "r-1" } });
-      await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
+      await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
       return updatedAt;
     };
     await setUpdatedAt(59 * 60_000);
-    expect((await nextStep(bench(), job.id)).step).toMatchObject({ tool: "get_job" });
+    expect((await readNextStep(bench(), job.id)).step).toMatchObject({ tool: "get_job" });
     const updatedAt = await setUpdatedAt(4 * 86_400_000 + 60_000);
-    const { summary, step } = await nextStep(bench(), job.id);
+    const { summary, step } = await readNextStep(bench(), job.id);
     expect(summary).toContain(`Nothing has moved since ${updatedAt} (4 days).`);
     expect(summary).toMatch(/operator or to cancel/);
     expect(step).toEqual({});
@@ -140,8 +140,8 @@ describeLatestRevision((bench, revision) => {
   test("a RESTART is remembered, however much was done since", async () => {
     const stateDir = await folderForTest();
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
-    const own = bench().on(await insideForTest(revision, env));
-    const failed = await retryableJob(bench().service);
+    const own = bench().withConnection(await inProcessClientForTest(revision, env));
+    const failed = await createRetryableJob(bench().service);
     const made = await own.ok("retry_job", { jobId: failed.id, retryMode: "RESTART", reason: "anew" });
     const jobId = String(Object(made.structured["data"]).id);
     const database = await openSqlite(stateDir);
@@ -156,14 +156,14 @@ describeLatestRevision((bench, revision) => {
     await database.close();
     const data = { ...failed, id: jobId, retryOfBatchId: failed.id };
     const body = JSON.stringify({ data, meta: { requestId: "r-1" } });
-    await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
-    expect((await nextStep(own, jobId)).summary).toMatch(/after a RESTART too: stop retrying/);
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
+    expect((await readNextStep(own, jobId)).summary).toMatch(/after a RESTART too: stop retrying/);
   });
 
   test("a step that this server does not offer is no step", async () => {
-    const { id } = await retryableJob(bench().service);
+    const { id } = await createRetryableJob(bench().service);
     const env = { ...emulatorEnv(bench().service.emulator), MIC_READ_ONLY: "1" };
-    const readOnly = await insideForTest(revision, env);
+    const readOnly = await inProcessClientForTest(revision, env);
     const { structured = {}, text } = await readOnly.callTool("get_job", { jobId: id });
     expect(structured["summary"]).toMatch(/may be retried/);
     expect(structured).not.toHaveProperty("nextStep");
@@ -173,7 +173,7 @@ describeLatestRevision((bench, revision) => {
   test("a journal that cannot be read makes no reading fail", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: "/dev/null/nowhere" };
-    const connection = await insideForTest(revision, env);
+    const connection = await inProcessClientForTest(revision, env);
     const { isError, text } = await connection.callTool("get_job", { jobId: id });
     expect(isError, text).toBe(false);
   });

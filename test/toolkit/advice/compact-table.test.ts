@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatCompactTable } from "../../../src/toolkit/compact-table.ts";
 import { job, recipeOffer } from "../../contract/samples.ts";
-import { runs } from "../../support/thorough.ts";
+import { runCount } from "../../support/thorough.ts";
 
 const LIST = "[].";
 
@@ -16,13 +16,13 @@ function readValue(token: string): unknown {
 }
 
 /** `a "b c"×2` is three values. */
-const listOf = (cell: string): readonly unknown[] =>
+const parseList = (cell: string): readonly unknown[] =>
   [...cell.matchAll(/("(?:[^"\\]|\\.)*"|[^\s×]+)(?:×(\d+))?/g)].flatMap(([, token = "", count]) =>
     Array.from({ length: Number(count ?? 1) }, () => readValue(token)),
   );
 
 /** What stands between `; `, but for those inside of JSON texts. */
-function partsOf(line: string): readonly (readonly [string, string])[] {
+function splitParts(line: string): readonly (readonly [string, string])[] {
   const parts = line.match(/(?:"(?:[^"\\]|\\.)*"|[^";])+/g) ?? [];
   return parts.map((part) => {
     const at = part.indexOf("=");
@@ -34,31 +34,31 @@ type Tree = Record<string, unknown>;
 
 const isTree = (value: unknown): value is Tree => typeof value === "object" && value !== null;
 
-function place(item: Tree, name: string, cell: string): void {
+function setField(item: Tree, name: string, cell: string): void {
   const [path = "", field] = name.split(LIST);
   const [first = "", ...rest] = path.split(".");
   if (rest.length > 0) {
     const inner = isTree(item[first]) ? item[first] : {};
     item[first] = inner;
-    place(inner, [rest.join("."), ...(field === undefined ? [] : [field])].join(LIST), cell);
+    setField(inner, [rest.join("."), ...(field === undefined ? [] : [field])].join(LIST), cell);
   } else if (field === undefined) item[first] = readValue(cell);
   else {
     const list: unknown[] = Array.isArray(item[first]) ? item[first] : [];
-    item[first] = listOf(cell).map((value, index) => ({ ...Object(list[index]), [field]: value }));
+    item[first] = parseList(cell).map((value, index) => ({ ...Object(list[index]), [field]: value }));
   }
 }
 
-function readBack(text: string, count: number): readonly unknown[] {
+function parseTable(text: string, count: number): readonly unknown[] {
   const lines = text.split("\n");
-  const shared = lines[0]?.startsWith("In all: ") ? partsOf((lines.shift() ?? "").slice("In all: ".length)) : [];
-  const named = new Map(lines[0]?.startsWith("@") ? partsOf(lines.shift() ?? "") : []);
+  const shared = lines[0]?.startsWith("In all: ") ? splitParts((lines.shift() ?? "").slice("In all: ".length)) : [];
+  const named = new Map(lines[0]?.startsWith("@") ? splitParts(lines.shift() ?? "") : []);
   const columns = (lines.shift() ?? "").split("\t").filter((name) => name !== "");
   return Array.from({ length: count }, (_, row) => {
     const item: Tree = {};
     const cells = (lines[row] ?? "").split("\t").map((cell) => named.get(cell) ?? cell);
-    const cellOf = (name: string) => cells[columns.indexOf(name)] ?? "";
-    for (const [name, cell] of shared) place(item, name, cell.startsWith("@") ? cellOf(cell.slice(1)) : cell);
-    for (const name of columns) place(item, name, cellOf(name));
+    const readCell = (name: string) => cells[columns.indexOf(name)] ?? "";
+    for (const [name, cell] of shared) setField(item, name, cell.startsWith("@") ? readCell(cell.slice(1)) : cell);
+    for (const name of columns) setField(item, name, readCell(name));
     return item;
   });
 }
@@ -108,9 +108,9 @@ describe("the table of whole items", () => {
     fc.assert(
       fc.property(fc.array(item, { minLength: 1, maxLength: 6 }), (items) => {
         const asJson = JSON.parse(JSON.stringify(items));
-        expect(readBack(formatCompactTable(asJson), items.length)).toEqual(asJson);
+        expect(parseTable(formatCompactTable(asJson), items.length)).toEqual(asJson);
       }),
-      { numRuns: runs(150, 1_000) },
+      { numRuns: runCount(150, 1_000) },
     );
   });
 
@@ -120,7 +120,7 @@ describe("the table of whole items", () => {
       [one, { ...one, id: "another" }],
       Array.from({ length: 9 }, (_, n) => ({ ...one, id: `n${n}` })),
     ])
-      expect(readBack(formatCompactTable(items), items.length)).toEqual(items);
+      expect(parseTable(formatCompactTable(items), items.length)).toEqual(items);
   });
 
   test("says once what all share, and once what comes again", () => {

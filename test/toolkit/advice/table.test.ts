@@ -30,9 +30,12 @@ const problem = (change: Partial<Problem> = {}): Problem => ({
 /** Two stages done, the third at work. */
 function job(change: Partial<Job> = {}, third: Partial<Job["stages"][number]> = {}): Job {
   const done = { state: "SUCCEEDED", attemptCount: 1, completedUnits: 10, totalUnits: 10 };
-  const atWork = { state: "RUNNING", attemptCount: 1, completedUnits: 4, totalUnits: 10, ...third };
+  const runningStage = { state: "RUNNING", attemptCount: 1, completedUnits: 4, totalUnits: 10, ...third };
   const pending = { state: "PENDING", attemptCount: 0, completedUnits: 0, totalUnits: 10 };
-  const stages = STAGES.map((stage, index) => ({ stage, ...(index < 2 ? done : index === 2 ? atWork : pending) }));
+  const stages = STAGES.map((stage, index) => ({
+    stage,
+    ...(index < 2 ? done : index === 2 ? runningStage : pending),
+  }));
   const fresh = { updatedAt: AT, recipeVersionId: `micrecipev_${hex32}`, outputDatasetVersionId: null };
   return Job.parse({ ...samples.job, ...fresh, stages, retryOfBatchId: null, ...change });
 }
@@ -68,10 +71,16 @@ const resolve = stepTo("resolve_actions", { idempotencyKey: "mic-key-0001" }, /n
 const GIVE_UP = /stop retrying|give up/;
 
 /** `afterMs`: when it was read, after it was updated. */
-type More = JobHistory & { readonly afterMs?: number };
-type JobRow = readonly [row: keyof typeof JOB, of: Job, says: readonly RegExp[], step?: Step | undefined, more?: More];
+type AdviceContext = JobHistory & { readonly afterMs?: number };
+type JobRow = readonly [
+  row: keyof typeof JOB,
+  of: Job,
+  says: readonly RegExp[],
+  step?: Step | undefined,
+  more?: AdviceContext,
+];
 
-const worn = (state: Job["state"]): JobRow => {
+const createStalledRow = (state: Job["state"]): JobRow => {
   const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
   const patterns = [new RegExp(`${state}, at stage REFINE`), since, /operator.*cancel it/];
   return ["standing still", job({ state }), patterns, undefined, { afterMs: 4 * 24 * HOUR_MS }];
@@ -91,9 +100,9 @@ const JOBS: readonly JobRow[] = [
   ["moving", job(), [/units\.$/], wait, { afterMs: HOUR_MS - 1 }],
   // The API's clock is behind the job's.
   ["moving", job(), [/units\.$/], wait, { afterMs: -HOUR_MS }],
-  worn("PREPARING"),
-  worn("QUEUED"),
-  worn("RUNNING"),
+  createStalledRow("PREPARING"),
+  createStalledRow("QUEUED"),
+  createStalledRow("RUNNING"),
   ["standing still", job(), [/\(1 h\)/], undefined, { afterMs: HOUR_MS }],
   [
     "waiting for review",
@@ -173,7 +182,7 @@ function expectAdvice(advice: Advice, patterns: readonly RegExp[], step: Step | 
 
 const operation = (change: Partial<Operation>): Operation =>
   Operation.parse({ ...samples.operation, id: "op-1", resultResourceId: null, ...change });
-const look = (jobId: string): Step => stepTo("get_job", { jobId }, /shows/);
+const readJobStep = (jobId: string): Step => stepTo("get_job", { jobId }, /shows/);
 const waitOn = stepTo("get_operation", { operationId: "op-1", waitSeconds: 45 }, /waits/);
 const failedOperation = (retryable: boolean) => operation({ state: "FAILED", failure: problem({ retryable }) });
 
@@ -182,12 +191,12 @@ type Row<Case, T> = readonly [row: Case, of: T, says: RegExp, step?: Step];
 const OPERATIONS: readonly Row<keyof typeof OPERATION, Operation>[] = [
   ["moving", operation({ state: "QUEUED" }), /"JOB_CANCELLATION"\) is QUEUED/, waitOn],
   ["moving", operation({ state: "RUNNING" }), /is RUNNING/, waitOn],
-  ["succeeded", operation({ state: "SUCCEEDED" }), /SUCCEEDED/, look("job-1")],
-  ["succeeded", operation({ state: "SUCCEEDED", resultResourceId: "job-2" }), /SUCCEEDED/, look("job-2")],
-  ["failed, retryable", failedOperation(true), /STAGE_BROKE.*asked for again/, look("job-1")],
-  ["failed", failedOperation(false), /STAGE_BROKE/, look("job-1")],
-  ["failed, unexplained", operation({ state: "FAILED" }), /no reason/, look("job-1")],
-  ["cancelled", operation({ state: "CANCELLED" }), /itself CANCELLED/, look("job-1")],
+  ["succeeded", operation({ state: "SUCCEEDED" }), /SUCCEEDED/, readJobStep("job-1")],
+  ["succeeded", operation({ state: "SUCCEEDED", resultResourceId: "job-2" }), /SUCCEEDED/, readJobStep("job-2")],
+  ["failed, retryable", failedOperation(true), /STAGE_BROKE.*asked for again/, readJobStep("job-1")],
+  ["failed", failedOperation(false), /STAGE_BROKE/, readJobStep("job-1")],
+  ["failed, unexplained", operation({ state: "FAILED" }), /no reason/, readJobStep("job-1")],
+  ["cancelled", operation({ state: "CANCELLED" }), /itself CANCELLED/, readJobStep("job-1")],
 ];
 
 const input = (state: Input["state"], scanState: Input["scanState"], change: Partial<Input> = {}): Input =>
@@ -244,10 +253,10 @@ const REQUESTS: readonly Row<keyof typeof PROCESSING_REQUEST, ProcessingRequest>
 ];
 
 describe("advice on", () => {
-  for (const [row, of, patterns, step, { afterMs, ...history } = {}] of JOBS)
-    test(`a job: ${row} (${of.state})`, () =>
+  for (const [row, resource, patterns, step, { afterMs, ...history } = {}] of JOBS)
+    test(`a job: ${row} (${resource.state})`, () =>
       expectAdvice(
-        jobAdvice(of, history, afterMs === undefined ? undefined : Date.parse(AT) + afterMs),
+        jobAdvice(resource, history, afterMs === undefined ? undefined : Date.parse(AT) + afterMs),
         patterns,
         step,
       ));

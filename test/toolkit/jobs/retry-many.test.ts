@@ -8,14 +8,14 @@ import { retryMany } from "../../../src/toolkit/jobs/retrying.ts";
 import type { ToolCall } from "../../../src/toolkit/tool-call.ts";
 import * as samples from "../../contract/samples.ts";
 
-const unused = (): never => {
+const failIfUsed = (): never => {
   throw new Error("nothing of this is used here");
 };
 
 const STARTED_AT = Date.parse("2026-11-20T10:00:00.000Z");
 
 /** A service that takes so long for each retry, and the times at which it was asked. */
-function slowService(retryMs: number) {
+function createSlowService(retryMs: number) {
   let nowMs = STARTED_AT;
   const timing: Timing = {
     now: () => nowMs,
@@ -27,14 +27,14 @@ function slowService(retryMs: number) {
   const sentAt: number[] = [];
   const actions: ServiceActions = {
     findExisting: async () => undefined,
-    recordOutcome: unused,
-    listUnresolved: unused,
-    find: unused,
+    recordOutcome: failIfUsed,
+    listUnresolved: failIfUsed,
+    find: failIfUsed,
     listByResource: async () => [],
     findCreationArguments: async () => undefined,
-    findArguments: unused,
-    list: unused,
-    countUnresolved: unused,
+    findArguments: failIfUsed,
+    list: failIfUsed,
+    countUnresolved: failIfUsed,
     async perform({ arguments: { jobId } }) {
       sentAt.push(nowMs);
       nowMs += retryMs;
@@ -44,15 +44,15 @@ function slowService(retryMs: number) {
     },
   };
   const service = createApiClient({
-    baseUrl: unused,
-    tokens: { get: unused, mayHaveExpired: unused, discard: unused },
-    transport: { exchange: unused, openStream: unused, close: unused },
+    baseUrl: failIfUsed,
+    tokens: { get: failIfUsed, mayHaveExpired: failIfUsed, discard: failIfUsed },
+    transport: { exchange: failIfUsed, openStream: failIfUsed, close: failIfUsed },
     timing,
   });
   return { sentAt, timing, ports: { service, actions, offers: createRecipeOfferCache(), retries: createRetryCache() } };
 }
 
-const callAt = ({ now }: Timing): ToolCall => ({
+const createToolCall = ({ now }: Timing): ToolCall => ({
   tool: "retry_jobs",
   context: { signal: new AbortController().signal, deadlineAt: now() + CALL_LIMIT_MS },
   isOffered: () => true,
@@ -60,26 +60,26 @@ const callAt = ({ now }: Timing): ToolCall => ({
   report: () => undefined,
 });
 
-const meant = { retryMode: "SAFE_RESUME", reason: "Slow, but sure", waitSeconds: 0 } as const;
+const options = { retryMode: "SAFE_RESUME", reason: "Slow, but sure", waitSeconds: 0 } as const;
 const jobIds = Array.from({ length: 12 }, (_, at) => `micjob_${at}`);
 
 test("what is not reached in time is not sent, and is the next step", async () => {
-  const { ports, timing, sentAt } = slowService(5_000);
-  const { data, nextStep } = await retryMany({ jobIds, ...meant }, callAt(timing), ports);
+  const { ports, timing, sentAt } = createSlowService(5_000);
+  const { data, nextStep } = await retryMany({ jobIds, ...options }, createToolCall(timing), ports);
   expect(timing.now() - STARTED_AT).toBeLessThanOrEqual(CALL_LIMIT_MS);
   expect(sentAt.length).toBeGreaterThan(3);
   expect(sentAt.length).toBeLessThan(12);
   const outcomes = data.results.map(({ outcome }) => outcome);
   expect(outcomes.filter((outcome) => outcome === "retried")).toHaveLength(sentAt.length);
-  const rest = data.results.filter(({ outcome }) => outcome === "not sent").map(({ jobId }) => jobId);
-  expect(rest).toHaveLength(12 - sentAt.length);
-  const { waitSeconds: _, ...again } = meant;
-  expect(nextStep).toMatchObject({ tool: "retry_jobs", arguments: { jobIds: rest, ...again } });
+  const notSent = data.results.filter(({ outcome }) => outcome === "not sent").map(({ jobId }) => jobId);
+  expect(notSent).toHaveLength(12 - sentAt.length);
+  const { waitSeconds: _, ...again } = options;
+  expect(nextStep).toMatchObject({ tool: "retry_jobs", arguments: { jobIds: notSent, ...again } });
 });
 
 test("what fits is done, and waiting for it is the next step", async () => {
-  const { ports, timing, sentAt } = slowService(1_000);
-  const { nextStep } = await retryMany({ jobIds, ...meant }, callAt(timing), ports);
+  const { ports, timing, sentAt } = createSlowService(1_000);
+  const { nextStep } = await retryMany({ jobIds, ...options }, createToolCall(timing), ports);
   expect(sentAt).toHaveLength(12);
   expect(nextStep).toMatchObject({
     tool: "wait_for_jobs",

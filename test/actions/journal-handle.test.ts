@@ -1,0 +1,101 @@
+// Opening the journal: what is old is forgotten in batches, and tables are brought forward only where that is meant.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createJournalHandle, type JournalOptions } from "../../src/actions/journal-handle.ts";
+import type { Database } from "../../src/actions/store/database.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { newAction } from "./samples.ts";
+
+const DAY_MS = 86_400_000;
+const NOW = 1_800_000_000_000;
+
+async function createBench(changes: Partial<JournalOptions> = {}) {
+  const stateDir = await folderForTest();
+  const options: JournalOptions = {
+    stateDir,
+    url: undefined,
+    retentionMs: 30 * DAY_MS,
+    now: () => NOW,
+    owner: "one",
+    ...changes,
+  };
+  const handle = createJournalHandle(options);
+  onTestFinished(() => handle.close());
+  const openRawDatabase = async () => {
+    const database = await openSqlite(stateDir);
+    onTestFinished(() => database.close());
+    return database;
+  };
+  return { opened: handle, options, stateDir, look: openRawDatabase };
+}
+
+/** Settled ones, so many days old. */
+async function insertOldActions(database: Database, count: number, days: number): Promise<void> {
+  await database.query(
+    `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state, indeterminate,
+       attempts, owner, lease_until, created_at, first_sent_at, updated_at, resolved_at, about)
+     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+     SELECT 'service', 'old-' || $2 || '-' || i, '', 'submit_job', '{}', 'h', 0, '/', '', '', 'succeeded', 0, 1, 'x', 0,
+       $3, $3, $3, $3, '' FROM n`,
+    [count, days, NOW - days * DAY_MS],
+  );
+}
+
+const countActions = async (database: Database) =>
+  Number((await database.query("SELECT COUNT(*) AS n FROM actions"))[0]?.["n"]);
+
+test("of many old actions a thousand are forgotten at once, the others soon, the young ones not", async () => {
+  const first = await createBench();
+  await (await first.opened.open()).insert(newAction());
+  const database = await first.look();
+  await insertOldActions(database, 2_500, 31);
+  await insertOldActions(database, 10, 29);
+  const again = createJournalHandle(first.options);
+  onTestFinished(() => again.close());
+  await again.open();
+  expect(await countActions(database)).toBeLessThanOrEqual(1_511);
+  await expect.poll(() => countActions(database)).toBe(11);
+});
+
+test("what has become old since the start is forgotten within an hour", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { options, look } = await createBench();
+  const journal = createJournalHandle(options);
+  await journal.open();
+  const database = await look();
+  await insertOldActions(database, 5, 31);
+  expect(await countActions(database)).toBe(5);
+  vi.advanceTimersByTime(3_600_000);
+  await expect.poll(() => countActions(database)).toBe(0);
+  await journal.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("tables that are to be brought forward by somebody else are left as they are, and that is said", async () => {
+  const { opened, stateDir } = await createBench({ migrates: false });
+  await expect(opened.open()).rejects.toMatchObject({
+    facts: { kind: "internal", next: expect.stringContaining("mic-mcp migrate") },
+  });
+  expect(existsSync(join(stateDir, "actions.sqlite"))).toBe(true);
+  const { look, options } = await createBench();
+  const first = createJournalHandle(options);
+  await first.open();
+  await first.close();
+  const upToDate = createJournalHandle({ ...options, migrates: false });
+  onTestFinished(() => upToDate.close());
+  expect(await (await upToDate.open()).find("service", "none")).toBeUndefined();
+  expect(await countActions(await look())).toBe(0);
+});
+
+test("a database that is not the journal's alone stays open when the journal closes", async () => {
+  const { stateDir } = await createBench();
+  const database = await openSqlite(stateDir);
+  onTestFinished(() => database.close());
+  const { opened } = await createBench({ database: async () => database });
+  await (await opened.open()).insert(newAction());
+  await opened.close();
+  expect(await countActions(database)).toBe(1);
+});

@@ -1,0 +1,57 @@
+// What the tests of the views share: an emulator, a client that shows views, a browser; and a person who looks and presses.
+import { expect, onTestFinished } from "vitest";
+import type { Job } from "../../src/contract/jobs.ts";
+import { type Service, serviceForTest } from "../emulator/service.ts";
+import { last, submitJob, watchJob } from "../emulator/work.ts";
+import { type ClientRevision, connectInProcess, emulatorEnv, type Reply, type TestClient } from "../support/mcp.ts";
+import type { Pages } from "./browser.ts";
+import { drawView, type Host, type HostOptions } from "./host.ts";
+
+export interface ViewTest {
+  readonly service: Service;
+  readonly connection: TestClient;
+  /** Questions that the server has put to the person through the host. */
+  readonly questions: readonly string[];
+  draw(tool: string, args: Readonly<Record<string, unknown>>, options?: Partial<HostOptions>): Promise<Host>;
+}
+
+export async function setUpView(
+  revision: ClientRevision,
+  pages: Pages,
+  reply: Reply = { action: "accept" },
+): Promise<ViewTest> {
+  const service = await serviceForTest();
+  const questions: string[] = [];
+  const onElicitation = (question: string) => {
+    questions.push(question);
+    return reply;
+  };
+  const { emulator } = service;
+  const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId, MIC_GEOGRAPHY_RATE: "600" };
+  const connection = await connectInProcess(revision, { env, onElicitation, showsViews: true });
+  onTestFinished(() => connection.close());
+  return {
+    service,
+    connection,
+    questions,
+    async draw(tool, args, options = {}) {
+      const host = await drawView(pages, { connection, tool, args, ...options });
+      onTestFinished(() => host.page.close());
+      return host;
+    },
+  };
+}
+
+/** Waits until the view shows all of these. Each look has the browser lay the page out. */
+export async function expectShown(host: Host, ...parts: readonly (string | RegExp)[]): Promise<void> {
+  for (const part of parts) await expect.poll(() => host.text(), { interval: 200 }).toMatch(part);
+}
+
+/** A job that has finished some stages and is at work. */
+export async function runningJob(service: Service): Promise<Job> {
+  const job = await submitJob(service, 0);
+  const isInProgress = (now: Job) =>
+    now.stages.filter(({ state }) => state === "SUCCEEDED").length === 3 &&
+    now.stages.some(({ state, completedUnits }) => state === "RUNNING" && completedUnits > 0);
+  return last(await watchJob(service, job.id, isInProgress));
+}

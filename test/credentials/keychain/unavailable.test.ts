@@ -1,0 +1,202 @@
+// A keychain that is locked, silent, frozen or not there: told apart, within 5 s, and nothing else waits for it.
+// The 5 s are the server's own limit, which a test reads; a clock here would measure how much the machine has to do.
+import { expect } from "vitest";
+import * as z from "zod/v4";
+import { SERVER_LIMIT_MS } from "../../../src/credentials/keychain/keychain.ts";
+import { capabilitySet, enveloped, jobList, statesResponse } from "../../contract/samples.ts";
+import { callMessage, initialize, run, start } from "../../mcp/stdio/child.ts";
+import { connectionForTest } from "../../support/mcp.ts";
+import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
+import { answer, type Stub, stubForTest } from "../../support/stub.ts";
+import { client, createFrozenSession, login, readStatus, storeLogin, test } from "./session.ts";
+
+const Answer = z.object({ id: z.number() });
+const Report = z.object({
+  checks: z.array(z.object({ name: z.string(), ok: z.boolean(), fix: z.string().optional() })),
+});
+
+const credentialsFor = ({ baseUrl }: Stub) => ({
+  MIC_BASE_URL: baseUrl,
+  MIC_CLIENT_ID: client.clientId,
+  MIC_CLIENT_SECRET: client.clientSecret,
+});
+
+async function createLockedSession(): Promise<Session> {
+  const session = await sessionForTest();
+  await storeLogin(session, { baseUrl: (await stubForTest()).baseUrl, workspaceId: "micws_1" });
+  await session.lock();
+  return session;
+}
+
+async function createSessionWithoutBus(): Promise<Session> {
+  const session = await sessionForTest("absent");
+  return { ...session, env: { ...session.env, DBUS_SESSION_BUS_ADDRESS: "", XDG_RUNTIME_DIR: session.folder } };
+}
+
+interface UnavailableKeychain {
+  readonly what: string;
+  readonly createSession: () => Promise<Session>;
+  /** In `mic-mcp status --json`. */
+  readonly state: string;
+  readonly message: RegExp;
+  /** What a server's call advises. */
+  readonly next: RegExp;
+  /** What `mic-mcp doctor` advises; without it doctor finds nothing wrong, unless a keychain is required. */
+  readonly fix?: RegExp;
+}
+
+const silent = { state: "silent", message: /keychain does not answer/, next: /MIC_CLIENT_SECRET/, fix: /Restart/ };
+const absent = { state: "absent", message: /no OS keychain/, next: /MIC_BASE_URL/ };
+const mute: UnavailableKeychain = { what: "mute", createSession: () => sessionForTest("mute"), ...silent };
+const onFrozenBus: UnavailableKeychain = { what: "on a frozen bus", createSession: createFrozenSession, ...silent };
+const unavailableKeychains: readonly UnavailableKeychain[] = [
+  {
+    ...{ what: "locked", createSession: createLockedSession, state: "locked", message: /keychain is locked/ },
+    ...{ next: /^Ask the user to unlock/, fix: /Unlock/ },
+  },
+  mute,
+  onFrozenBus,
+  { what: "absent", createSession: () => sessionForTest("absent"), ...absent },
+  { what: "absent, bus and all", createSession: createSessionWithoutBus, ...absent },
+];
+
+test("a call waits for the keychain for less than 5 s", () => {
+  expect(SERVER_LIMIT_MS).toBeLessThan(5_000);
+});
+
+/** All at once, since most of it is waiting; `work` says of which keychain a failure is. */
+const runWithEach = (
+  chosen: readonly UnavailableKeychain[],
+  task: (session: Session, keychain: UnavailableKeychain) => Promise<void>,
+) => Promise.all(chosen.map(async (keychain) => await task(await keychain.createSession(), keychain)));
+
+describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent", () => {
+  test("is told as what it is, within 5 s; the environment's credentials work, but where one is required", async () => {
+    await runWithEach(unavailableKeychains, async (session, { message, next, what }) => {
+      const stub = await stubForTest();
+      stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
+      const own = { ...session.env, ...credentialsFor(stub) };
+      const environments = [session.env, { ...own, MIC_KEYCHAIN: "require" }, own];
+      const [bare, strict, free] = await Promise.all(
+        environments.map((env) => connectionForTest("v2-modern", { env })),
+      );
+      const listJobs = (connection: typeof bare) => connection?.callTool("list_jobs", { workspaceId: "micws_1" });
+      const [bareResult, strictResult, freeResult] = await Promise.all([bare, strict, free].map(listJobs));
+      // By the keychain's own limit: what a call's runs out on is told as a timeout.
+      for (const failed of [bareResult, strictResult]) {
+        expect(failed?.error, what).toMatchObject({ kind: "not_configured", sideEffect: "none" });
+        expect(failed?.error?.message, what).toMatch(message);
+      }
+      expect(bareResult?.error?.next, what).toMatch(next);
+      // Not hidden behind the workspace that the same login would have brought.
+      if (message.source !== "no OS keychain")
+        expect((await bare?.callTool("list_jobs"))?.error?.message, what).toMatch(message);
+      // What it is required for are jobs alone.
+      expect(await strict?.callTool("list_states"), what).toMatchObject({ isError: false });
+      for (const result of [freeResult, await listJobs(free), await listJobs(free)])
+        expect(result, what).toMatchObject({ isError: false });
+      // In memory the token is kept all the same.
+      expect(stub.tokenRequests, what).toHaveLength(1);
+      expect(
+        stub.requests.filter(({ target }) => target.includes("/jobs")),
+        what,
+      ).toHaveLength(3);
+    });
+  });
+
+  test("is told by every command, with what to do; none of them changes anything", async () => {
+    // On a frozen bus a command waits for a minute: a person may be typing the keyring's password.
+    const others = unavailableKeychains.filter((keychain) => keychain !== onFrozenBus);
+    await runWithEach(others, async (session, { state, message, fix, what }) => {
+      const stub = await stubForTest();
+      stub.respond(({ target }) =>
+        answer(200, target.includes("/playground/") ? statesResponse : enveloped(capabilitySet)),
+      );
+      const env = { ...session.env, ...credentialsFor(stub), MIC_WORKSPACE_ID: "micws_1" };
+      const runKeychainCheck = async (more: object) => {
+        const { stdout } = await run(["doctor", "--json"], { env: { ...env, ...more } });
+        return Report.parse(JSON.parse(stdout)).checks.find(({ name }) => name === "keychain");
+      };
+      const [status, check, required, ...entries] = await Promise.all([
+        readStatus(session, credentialsFor(stub)),
+        runKeychainCheck({}),
+        runKeychainCheck({ MIC_KEYCHAIN: "require" }),
+        login(session, { baseUrl: stub.baseUrl, clientId: "another" }),
+        run(["logout"], { env: session.env }),
+      ]);
+      expect(status.keychain, what).toMatchObject({ state, detail: expect.stringMatching(message) });
+      expect(check, what).toMatchObject(fix ? { ok: false, fix: expect.stringMatching(fix) } : { ok: true });
+      expect(required, what).toMatchObject({ ok: false, fix: expect.stringMatching(fix ?? /gnome-keyring/) });
+      for (const { code, stderr } of entries) {
+        expect(code, what).toBe(1);
+        expect(stderr, what).toMatch(message);
+        expect(stderr, what).toContain("MIC_CLIENT_SECRET");
+      }
+      if (state !== "locked") return;
+      await session.unlock();
+      expect(await readStatus(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
+    });
+  });
+
+  test("holds up nothing else where it does not answer", async () => {
+    await runWithEach([mute, onFrozenBus], async (session, { what }) => {
+      const stub = await stubForTest();
+      stub.respond(() => answer(200, statesResponse));
+      const program = start(["serve"], { env: { ...session.env, MIC_BASE_URL: stub.baseUrl } });
+      await initialize(program);
+      const answered: number[] = [];
+      program.send(callMessage(10, "list_jobs", { workspaceId: "micws_1" }));
+      program.send(callMessage(11, "list_states"));
+      program.send({ jsonrpc: "2.0", id: 12, method: "tools/list" });
+      for (let id = 100; !answered.includes(10); id++) {
+        program.send({ jsonrpc: "2.0", id, method: "ping" });
+        while (!answered.includes(id)) answered.push(Answer.parse(await program.next()).id);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      // A server that waits with the keychain answers the first of them when it is done.
+      expect(answered.indexOf(10), what).toBeGreaterThan(5);
+      const others = answered.filter((id) => id < 100);
+      expect([others.slice(0, 2).sort(), others.at(-1)], what).toEqual([[11, 12], 10]);
+    });
+  });
+});
+
+describeWithKeychain("a keychain that is", () => {
+  test("out of order is told in our words, by servers and by every command, with what to do", async ({
+    session,
+    stub,
+  }) => {
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await session.exhaustConnections();
+    const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_LOG_LEVEL: "info" } });
+    const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(failed.error).toMatchObject({
+      kind: "not_configured",
+      next: expect.stringMatching(/^Call again\. .*doctor/),
+    });
+    const outputs = await Promise.all(
+      [["logout"], ["status"], ["status", "--json"], ["doctor"]].map((args) => run(args, { env: session.env })),
+    );
+    const again = await login(session, { baseUrl: stub.baseUrl });
+    for (const { code, stderr } of [outputs[0] ?? again, again]) {
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/keychain did not do what it was asked\. Try again\..*restart/);
+    }
+    const output = [...outputs, again].map(({ stdout, stderr }) => stdout + stderr).join("\n");
+    expect(output + failed.raw + connection.stderr()).not.toMatch(
+      /d-?bus error|zbus|maximum number|UID 0|org\.freedesktop/i,
+    );
+  });
+
+  test("unlocked again is used without a restart", async ({ session, stub }) => {
+    stub.respond(() => answer(200, jobList));
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await session.lock();
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: true });
+    await session.unlock();
+    await expect
+      .poll(async () => (await connection.callTool("list_jobs")).isError, { timeout: 20_000, interval: 500 })
+      .toBe(false);
+  });
+});

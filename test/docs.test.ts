@@ -1,0 +1,175 @@
+// The papers are in the house: what code, tests and papers cite is there, and what the papers say of names is so.
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { FAILURE_KINDS } from "../src/core/failure.ts";
+import { prompts } from "../src/toolkit/prompts.ts";
+import { resources } from "../src/toolkit/resources/index.ts";
+import { tools } from "../tools/index.ts";
+import { requirements } from "./requirements.ts";
+
+const FOLDERS = ["docs", "src", "tools", "test", "scripts", "bench", "evals", "skills"];
+const files = [
+  ...readdirSync("."),
+  ...FOLDERS.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((name) => !/(^|\/)(node_modules|\.generated)\//.test(name))
+      .map((name) => join(folder, name)),
+  ),
+].filter((path) => /\.(ts|md|mjs)$/.test(path) && statSync(path).isFile());
+
+const read = (path: string): string => readFileSync(path, "utf8");
+const codeOf = (text: string): string[] => [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
+const headings = (page: string): string[] => [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
+
+/** As GitHub makes it of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replace(/\s/g, "-");
+
+/** A number is a section of the contract; any other section is named by its heading. */
+const hasSection = (page: string, section: string): boolean =>
+  headings(page).some(
+    (heading) => heading === section || heading.startsWith(`${section}. `) || heading.startsWith(`${section} `),
+  );
+
+interface Citation {
+  readonly document: string;
+  readonly sections: readonly string[];
+}
+
+/** `docs/x.md`, and the sections behind it: `docs/x.md, 2.2 (of this) and 3`, `docs/x.md, "Heading"`, `docs/x.md ("Heading")`. */
+function citationsIn(text: string): Citation[] {
+  const section = String.raw`(?:\d(?:\.\d)?(?![\w.]*\d)|"[^"\n]+")(?: \(\w+\))?`;
+  const cited = new RegExp(String.raw`\bdocs/([\w/-]+\.md)(?:(?:, | \()(${section}(?:(?:, | and )${section})*))?`, "g");
+  return [...text.matchAll(cited)].map(([, document = "", sections = ""]) => ({
+    document: `docs/${document}`,
+    sections: [...sections.matchAll(/\d(?:\.\d)?|"([^"]+)"/g)].map(([matched, quoted]) => quoted ?? matched),
+  }));
+}
+
+const findMissing = ({ document, sections }: Citation): string[] =>
+  existsSync(document)
+    ? sections.filter((section) => !hasSection(read(document), section)).map((each) => `${document}, ${each}`)
+    : [document];
+
+/** Papers that are named without their place. */
+const findBareNames = (text: string): string[] =>
+  [...text.matchAll(/(?<![\w/.-])(?:service|interface|design|contract|architecture|operations|testing)\.md\b/g)].map(
+    ([name]) => name,
+  );
+
+/** Links to other files, as they stand in a page. */
+const linksIn = (page: string): string[] =>
+  [...page.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target).filter((target) => !/^[a-z]+:/.test(target));
+
+function brokenLink(from: string, target: string): boolean {
+  const [path = "", anchor] = target.split("#");
+  const to = path === "" ? from : join(dirname(from), path);
+  if (!existsSync(to)) return true;
+  return anchor !== undefined && !headings(read(to)).map(anchorOf).includes(anchor);
+}
+
+const HERE = "test/docs.test.ts";
+const sources = files.filter((path) => !path.endsWith(".md") && path !== HERE);
+const pages = files.filter((path) => path.endsWith(".md"));
+
+describe("citations", () => {
+  test("every paper and section that is cited is there", () => {
+    const cited = sources.flatMap((path) => citationsIn(read(path)));
+    expect(cited.length).toBeGreaterThan(50);
+    expect(cited.flatMap(findMissing)).toEqual([]);
+  });
+
+  test("no paper is cited that is not in the house", () => {
+    expect(sources.flatMap((path) => findBareNames(read(path)).map((name) => `${path}: ${name}`))).toEqual([]);
+  });
+
+  test("every doubt that is cited is there", () => {
+    const numbers = new Set(
+      [...read("src/contract/open-questions.md").matchAll(/^(\d+)\. /gm)].map(([, number]) => number),
+    );
+    const cited = sources.flatMap((path) =>
+      [...read(path).matchAll(/\bdoubts?(?:\.md)?,? (\d+)/g)].map(([, number]) => number),
+    );
+    expect(cited.length).toBeGreaterThan(5);
+    expect(cited.filter((number) => !numbers.has(number))).toEqual([]);
+  });
+
+  test("the check itself sees what is not there", () => {
+    expect(citationsIn('docs/contract.md, 2.2 (Job) and 4.2: x; docs/interface.md ("Tools")')).toEqual([
+      { document: "docs/contract.md", sections: ["2.2", "4.2"] },
+      { document: "docs/interface.md", sections: ["Tools"] },
+    ]);
+    expect(findMissing({ document: "docs/contract.md", sections: ["2.2", "2.9"] })).toEqual(["docs/contract.md, 2.9"]);
+    expect(findMissing({ document: "docs/none.md", sections: [] })).toEqual(["docs/none.md"]);
+    expect(findBareNames('see service.md, 4.2 and docs/contract.md and "interface.md"')).toEqual([
+      "service.md",
+      "interface.md",
+    ]);
+    expect(brokenLink("README.md", "docs/contract.md#5-authentication")).toBe(false);
+    expect(brokenLink("README.md", "docs/contract.md#55")).toBe(true);
+    expect(brokenLink("docs/contract.md", "docs/contract.md")).toBe(true);
+  });
+});
+
+describe("the contract", () => {
+  const contract = read("docs/contract.md");
+  const idsIn = (text: string): string[] => codeOf(text).filter((code) => /^\d(\.\d)?\/[a-z0-9-]+$/.test(code));
+
+  test("every rule that tests cite stands there, and no other", () => {
+    expect([...new Set(idsIn(contract))].sort()).toEqual(Object.keys(requirements).sort());
+  });
+
+  test("each rule stands in the section that its id names", () => {
+    const parts = contract
+      .split(/^#{2,3} (?=\d)/m)
+      .map((part) => ({ number: /^\d(\.\d)?/.exec(part)?.[0], ids: new Set(idsIn(part)) }));
+    const misplaced = Object.keys(requirements).filter(
+      (id) =>
+        !parts.some(
+          ({ number, ids }) => number !== undefined && `${id.split("/")[0]}.`.startsWith(`${number}.`) && ids.has(id),
+        ),
+    );
+    expect(misplaced).toEqual([]);
+  });
+});
+
+describe("the interface", () => {
+  const interfacePage = read("docs/interface.md");
+
+  test("it has every tool with its operation, every resource, prompt, kind of failure and variable", () => {
+    const [, table = ""] = interfacePage.split(/^## Tools$/m);
+    const rows = [...table.matchAll(/^\| (\(?\w[^|]*?) \| `(\w+)` \|/gm)].map(([, operation = "", tool = ""]) => [
+      tool,
+      operation,
+    ]);
+    expect(Object.fromEntries(rows)).toEqual(
+      Object.fromEntries(tools.map(({ name, endpoint }) => [name, endpoint?.id ?? expect.stringMatching(/^\(/)])),
+    );
+    const names = new Set(codeOf(interfacePage));
+    const variables = [...read("src/core/config.ts").matchAll(/read\("(MIC_\w+)"/g)].map(([, name = ""]) => name);
+    expect(variables.length).toBeGreaterThan(10);
+    const fixed = [
+      ...resources.map(({ uri }) => uri),
+      ...prompts.map(({ name }) => name),
+      ...FAILURE_KINDS,
+      ...variables,
+    ];
+    expect(fixed.filter((name) => !names.has(name))).toEqual([]);
+  });
+});
+
+test("relative links in pages lead somewhere", () => {
+  const links = pages.flatMap((from) => linksIn(read(from)).map((target) => ({ from, target })));
+  expect(links.length).toBeGreaterThan(50);
+  expect(links.filter(({ from, target }) => brokenLink(from, target))).toEqual([]);
+});
+
+test("the README is read in a few minutes", () => {
+  // Each new tool adds a row to the generated table.
+  const written = read("README.md").replace(/(<!-- tools: .*-->\n)[\s\S]*?(<!-- \/tools -->)/, "$1$2");
+  expect(written.split(/\s+/).length).toBeLessThanOrEqual(1_400);
+});

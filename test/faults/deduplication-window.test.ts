@@ -1,0 +1,243 @@
+// The deduplication window: calls that are repeated after their result was used, hours later, under a wrong clock, by a stalled process, and
+// after a later version has changed the journal.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
+import { benchForTest as createBench } from "../actions/bench.ts";
+import { createJob, enveloped, job } from "../contract/samples.ts";
+import { createExampleData, createRequest, type ExampleData } from "../emulator/example.ts";
+import { Service } from "../emulator/service.ts";
+import { createRetryableJob, FILE } from "../emulator/work.ts";
+import { countExecutions } from "../mcp/tasks/fixtures.ts";
+import { createManualClock } from "../support/emulator.ts";
+import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
+import { createLatch } from "../support/latch.ts";
+import { emulatorEnv } from "../support/mcp.ts";
+import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { inProcessServerForTest, startServer } from "../support/server.ts";
+import { answer, holdUntil, type Stub } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { isThorough } from "../support/thorough.ts";
+import { runArguments } from "./run-arguments.ts";
+
+const HOUR_S = 3_600;
+const keysOf = (stub: Stub): ReadonlySet<unknown> =>
+  new Set(stub.requests.filter(({ method }) => method === "POST").map(({ headers }) => headers["idempotency-key"]));
+
+describe("a call that is repeated after its result was used", () => {
+  let service: Service;
+  let emulator: Emulator;
+  let world: ExampleData;
+  let postgres: PostgresServer | undefined;
+  beforeAll(async () => {
+    const clock = createManualClock();
+    emulator = await startEmulator({ clock });
+    service = new Service(emulator, clock);
+    world = await createExampleData(service);
+    if (postgresMissing === undefined) postgres = await startPostgres();
+  });
+  afterAll(async () => {
+    await emulator.close();
+    await postgres?.stop();
+  });
+
+  const exampleOf = async (id: Parameters<typeof createRequest>[1]): Promise<object> => {
+    const { path = {}, body = {} } = await createRequest(world, id);
+    return { ...Object(path), ...Object(body) };
+  };
+  type StructuredResult = Readonly<Record<string, unknown>>;
+  const jobIdOf = ({ data }: StructuredResult) => ({ jobId: Object(data).id });
+
+  const rows: readonly [
+    tool: string,
+    operationId: string,
+    args: () => Promise<object>,
+    read: string,
+    about: (result: StructuredResult) => object,
+  ][] = [
+    ["submit_job", "createMicJob", () => exampleOf("createMicJob"), "get_job", jobIdOf],
+    ["retry_job", "retryMicJob", () => exampleOf("retryMicJob"), "get_job", jobIdOf],
+    [
+      "register_input",
+      "createMicPublicInput",
+      () => exampleOf("createMicPublicInput"),
+      "get_input",
+      ({ data }) => ({ inputId: Object(data).id }),
+    ],
+    [
+      "cancel_job",
+      "cancelMicJob",
+      () => exampleOf("cancelMicJob"),
+      "get_operation",
+      ({ data }) => ({ operationId: Object(data).id }),
+    ],
+    [
+      "request_file_processing",
+      "requestMicSharedFileProcessing",
+      () => exampleOf("requestMicSharedFileProcessing"),
+      "get_file_processing_request",
+      ({ data }) => ({ requestId: Object(data).id }),
+    ],
+    ["run_job", "createMicJob", () => runArguments(service, FILE.succeeds), "get_job", jobIdOf],
+    [
+      "retry_jobs",
+      "retryMicJob",
+      async () => ({ jobIds: [(await createRetryableJob(service)).id], retryMode: "SAFE_RESUME", reason: "was busy" }),
+      "get_job",
+      ({ results }) => ({ jobId: Object(results)[0].newJobId }),
+    ],
+  ];
+
+  /** By the same agent, by another agent on the same journal, and in a new session after the first one has ended. */
+  async function expectExecutedOnce(
+    [tool, operationId, args, read, about]: (typeof rows)[number],
+    journal: object,
+  ): Promise<void> {
+    const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest(), ...journal };
+    const [first, other] = [await inProcessServerForTest(env), await inProcessServerForTest(env)];
+    const wanted = { ...(await args()), ...(tool.startsWith("run") || tool.endsWith("s") ? { waitSeconds: 0 } : {}) };
+    const before = await countExecutions(service, operationId);
+    const firstResult = await first.call(tool, wanted);
+    expect(firstResult.error, firstResult.text).toBeUndefined();
+    expect(await countExecutions(service, operationId)).toBe(before + 1);
+    const result = about(firstResult.structured ?? {});
+    for (const reader of [first, other]) expect((await reader.call(read, result)).error).toBeUndefined();
+    for (const server of [first, other, await inProcessServerForTest(env)]) {
+      if (server !== first && server !== other) await first.end();
+      const again = await server.call(tool, wanted);
+      expect(again.error, again.text).toBeUndefined();
+      expect(again.text).toMatch(/Not run again/);
+      if (firstResult.action)
+        expect(again.action).toMatchObject({ idempotencyKey: firstResult.action.idempotencyKey, replayed: true });
+      expect(about(again.structured ?? {})).toEqual(result);
+    }
+    expect(await countExecutions(service, operationId)).toBe(before + 1);
+  }
+
+  test.each(rows)("%s, on SQLite", (...row) => expectExecutedOnce(row, {}));
+
+  test.skipIf(postgresMissing !== undefined).each(rows)(
+    `%s, on PostgreSQL${postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`}`,
+    async (...row) => expectExecutedOnce(row, { MIC_JOURNAL_URL: (await postgres?.createDatabase()) ?? "" }),
+  );
+});
+
+const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
+const unknown = answer(503, undefined, { "retry-after": "60" });
+const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissing})`;
+
+describe.skipIf(fakeClockMissing !== undefined)(`under another clock${note}`, () => {
+  /** A process whose clock is ahead by so many seconds makes the call. */
+  const callWithClock = async (env: Readonly<Record<string, string>>, seconds: number) => {
+    const server = await startServer({ env, under: fakeClockCommand(seconds) });
+    const result = await server.call("submit_job", createJob);
+    await server.kill();
+    return result;
+  };
+
+  test("the same call is a replay after 19 h and a new action after 21 h", async () => {
+    const { stub, env } = await createBench();
+    stub.expect(createdJob("job-1"), answer(200, enveloped(job)), createdJob("job-2"));
+    const first = await callWithClock(env, 0);
+    const replay = await callWithClock(env, 19 * HOUR_S);
+    expect(replay.action).toEqual({ ...first.action, replayed: true });
+    expect(replay.text).toMatch(/^Not run again: an identical call ran 19 h ago/);
+    const second = await callWithClock(env, 21 * HOUR_S);
+    expect(second.action?.replayed).toBe(false);
+    expect(second.text).toMatch(/^A new action: an identical call ran 21 h ago \(job-1\)\./);
+    expect(keysOf(stub).size).toBe(2);
+  });
+
+  test("a daily job that starts 3 s earlier each day runs each day", async () => {
+    const { stub, env } = await createBench();
+    stub.expect(createdJob("job-1"), createdJob("job-2"), createdJob("job-3"));
+    for (const day of [0, 1, 2])
+      expect((await callWithClock(env, day * (24 * HOUR_S - 3))).action?.replayed).toBe(false);
+    expect(keysOf(stub).size).toBe(3);
+  });
+
+  test.each([-5, 25])("a clock that differs by %s h makes no second action of one in progress", async (hours) => {
+    const { stub, env } = await createBench();
+    const { released, release } = createLatch();
+    stub.expect(holdUntil(released, createdJob("job-1")), answer(200, enveloped(job)));
+    const first = await inProcessServerForTest(env);
+    first.send("submit_job", createJob, 7);
+    await expect.poll(() => stub.requests.length).toBe(1);
+    const second = await startServer({ env, under: fakeClockCommand(hours * HOUR_S) });
+    second.send("submit_job", createJob, 8);
+    await sleep(1_000);
+    release();
+    const { action } = await first.waitForResult(7);
+    const { idempotencyKey } = (await second.waitForResult(8)).action ?? {};
+    expect(idempotencyKey).toBe(action?.idempotencyKey);
+    expect(keysOf(stub).size).toBe(1);
+  });
+
+  test("a clock set back by 5 h makes no second action of one with an unknown outcome", async () => {
+    const { stub, env } = await createBench();
+    stub.expect(unknown, createdJob("job-1"), answer(200, enveloped(job)));
+    const { error } = await callWithClock(env, 0);
+    expect((await callWithClock(env, -5 * HOUR_S)).action).toMatchObject({ idempotencyKey: error?.idempotencyKey });
+    expect(keysOf(stub).size).toBe(1);
+  });
+
+  test("a clock set forward by 25 h makes no second action of one with an unknown outcome", async () => {
+    const { stub, env } = await createBench();
+    stub.expect(unknown, createdJob("job-1"), answer(200, enveloped(job)));
+    const { error } = await callWithClock(env, 0);
+    const refused = await callWithClock(env, 25 * HOUR_S);
+    expect(refused.error).toMatchObject({ kind: "outcome_unknown", idempotencyKey: error?.idempotencyKey });
+    expect(stub.requests).toHaveLength(1);
+    // The clock is right again.
+    expect((await callWithClock(env, 0)).action).toMatchObject({ idempotencyKey: error?.idempotencyKey });
+    expect(keysOf(stub).size).toBe(1);
+  });
+});
+
+// Takes as long as a lease: 30 s. The same on PostgreSQL is in test/teams/stalled-instances.test.ts.
+test.skipIf(!isThorough || process.platform === "win32")(
+  "a process that is stalled for 40 s with its request out, and resumed: one execution (needs MIC_TEST_ALL=1)",
+  { timeout: 120_000 },
+  async () => {
+    const { stub, env } = await createBench();
+    const { released, release } = createLatch();
+    stub.respond(({ method }) => {
+      if (method !== "POST") return answer(200, enveloped(job));
+      return stub.requests.length === 1 ? holdUntil(released, createdJob(job.id)) : createdJob(job.id);
+    });
+    const [stalled, other] = [await startServer({ env }), await inProcessServerForTest(env)];
+    stalled.send("submit_job", createJob, 7);
+    await expect.poll(() => stub.requests.length).toBe(1);
+    process.kill(stalled.pid, "SIGSTOP");
+    const resumeAt = sleep(40_000);
+    const { action } = await other.call("submit_job", createJob);
+    await resumeAt;
+    process.kill(stalled.pid, "SIGCONT");
+    release();
+    expect((await stalled.waitForResult(7)).action).toMatchObject({ idempotencyKey: action?.idempotencyKey });
+    expect((await other.call("submit_job", createJob)).action).toMatchObject({ ...action, replayed: true });
+    expect(keysOf(stub)).toEqual(new Set([action?.idempotencyKey]));
+  },
+);
+
+test("a running server sends no action once a later version has changed the journal; reads continue", async () => {
+  const { stub, env, stateDir } = await createBench();
+  stub.expect(unknown, answer(200, enveloped(job)));
+  const server = await inProcessServerForTest(env);
+  const { error } = await server.call("submit_job", createJob);
+  const database = await openSqlite(stateDir);
+  await database.query("INSERT INTO journal_version (version) VALUES (99)");
+  await database.close();
+  for (const args of [
+    { ...createJob, parameterValues: { year: 2025 } },
+    createJob,
+    { idempotencyKey: error?.idempotencyKey },
+  ]) {
+    const refused = await server.call("submit_job", args);
+    expect(refused.error, refused.text).toMatchObject({ kind: "internal" });
+    expect(refused.text).toMatch(/version 99.*Ask the user to run the latest mic-mcp/s);
+  }
+  expect((await server.call("get_job", { jobId: job.id })).error).toBeUndefined();
+  expect(keysOf(stub).size).toBe(1);
+});

@@ -1,0 +1,187 @@
+// Tools of several actions, killed on their way: the same call in the next server goes on, and nothing has happened twice.
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { Service } from "../emulator/service.ts";
+import { createJobBodyForFile, FILE } from "../emulator/work.ts";
+import { countExecutions, pollOptions, requestsFor } from "../mcp/tasks/fixtures.ts";
+import { operations } from "../operations.ts";
+import { createManualClock, emulatorForTest } from "../support/emulator.ts";
+import { emulatorEnv } from "../support/mcp.ts";
+import { inProcessServerForTest, type Server, startServer } from "../support/server.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { isThorough } from "../support/thorough.ts";
+import { runArguments } from "./run-arguments.ts";
+
+const longTimeout = { timeout: 120_000 };
+
+/** A service of its own and servers on one journal: a process to be killed, and others inside this one. */
+async function createBench() {
+  const clock = createManualClock();
+  const service = new Service(await emulatorForTest({ clock }), clock);
+  const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await folderForTest() };
+  return { service, startProcess: () => startServer({ env }), startInProcess: () => inProcessServerForTest(env) };
+}
+
+/** The server is killed with this call under way as soon as `reached` counts so many. */
+async function killDuring(server: Server, tool: string, args: object, reached: () => Promise<number>, times = 1) {
+  server.send(tool, args, 1);
+  await expect.poll(reached, pollOptions).toBeGreaterThanOrEqual(times);
+  await server.kill();
+}
+
+const REGISTER = "createMicPublicInput";
+const SUBMIT = "createMicJob";
+const hang = (operationId: string, afterCommit: boolean) => (service: Service) =>
+  service.injectFault({ kind: "hang", afterCommit }, { operationId });
+const countArrived = (operationId: string) => async (service: Service) =>
+  (await requestsFor(service, operationId)).length;
+const countExecuted = (operationId: string) => (service: Service) => countExecutions(service, operationId);
+
+const Rows = z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() }));
+
+test("50 jobs are retried once each, though the server is killed in the middle", longTimeout, async () => {
+  const { service, startProcess, startInProcess } = await createBench();
+  const body = await createJobBodyForFile(service, FILE.failsRetryably);
+  const jobIds: string[] = [];
+  for (let made = 0; made < 50; made += 1) jobIds.push((await service.ok(operations.createMicJob, { body })).data.id);
+  service.clock.advance(60_000);
+  const args = { jobIds, retryMode: "SAFE_RESUME", reason: "Once each", waitSeconds: 0 };
+  const retries = () => countExecutions(service, "retryMicJob");
+
+  const first = await startProcess();
+  // Slow enough to be killed with some done, some on their way, their answers lost, and some not begun.
+  await service.injectFault({ kind: "delay", delayMs: 100 }, { operationId: "retryMicJob", times: 16 });
+  await service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "retryMicJob", times: 8 });
+  await killDuring(first, "retry_jobs", args, retries, 18);
+  expect(first.received(1)).toBeUndefined();
+  expect(await retries()).toBeLessThan(50);
+  await service.admin("DELETE", "faults");
+
+  const result = await (await startInProcess()).call("retry_jobs", { ...args, reason: "Worded otherwise" });
+  const rows = Rows.parse(result.structured?.["results"]);
+  expect(rows.map(({ jobId }) => jobId)).toEqual(jobIds);
+  expect(new Set(rows.map(({ outcome }) => outcome))).toEqual(new Set(["retried"]));
+  expect(new Set(rows.map(({ newJobId }) => newJobId)).size).toBe(50);
+  expect(await retries()).toBe(50);
+  expect(new Set((await requestsFor(service, "retryMicJob")).map(({ idempotencyKey }) => idempotencyKey)).size).toBe(
+    50,
+  );
+});
+
+test("no more than eight requests of one call are under way at once", longTimeout, async () => {
+  const { service, startInProcess } = await createBench();
+  const jobIds = Array.from({ length: 20 }, (_, at) => `micjob_${at}`);
+  for (const [tool, operationId, args] of [
+    ["wait_for_jobs", "getMicJob", { jobIds }],
+    ["retry_jobs", "retryMicJob", { jobIds, retryMode: "SAFE_RESUME", reason: "All at once" }],
+  ] as const) {
+    await service.injectFault({ kind: "hang" }, { operationId, times: 20 });
+    const server = await startInProcess();
+    server.send(tool, args, 1);
+    await expect.poll(() => countArrived(operationId)(service), pollOptions).toBe(8);
+    // None of the eight is answered: whatever else is on its way has time to arrive.
+    await sleep(300);
+    expect(await countArrived(operationId)(service), tool).toBe(8);
+    server.cancel(1);
+    await service.admin("DELETE", "faults");
+  }
+});
+
+/** Where it is killed: what is done to bring it there, and what shows that it is. */
+const moments: readonly {
+  readonly name: string;
+  readonly file?: number;
+  readonly prepare?: (service: Service) => Promise<unknown>;
+  readonly reached: (service: Service) => Promise<number>;
+  /** Tried with a key of the agent's own, too: where an answer is lost, nothing but the key says that it is the same. */
+  readonly withKey?: true;
+}[] = [
+  { name: "as it registers, before it is done", prepare: hang(REGISTER, false), reached: countArrived(REGISTER) },
+  {
+    name: "as it has registered, before the answer",
+    prepare: hang(REGISTER, true),
+    reached: countExecuted(REGISTER),
+    withKey: true,
+  },
+  { name: "as it waits for the scan", file: FILE.waitsForScan, reached: countArrived("getMicPublicInput") },
+  { name: "as it submits, before it is done", prepare: hang(SUBMIT, false), reached: countArrived(SUBMIT) },
+  {
+    name: "as it has submitted, before the answer",
+    prepare: hang(SUBMIT, true),
+    reached: countExecuted(SUBMIT),
+    withKey: true,
+  },
+  { name: "as it waits for the job", reached: countArrived("getMicJob") },
+];
+
+for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough } of moments)
+  for (const own of withKey ? [{}, { idempotencyKey: "a key of the agent's own" }] : [{}])
+    test(`run_job killed ${name}${"idempotencyKey" in own ? ", with a key" : ""}`, longTimeout, async () => {
+      const { service, startProcess, startInProcess } = await createBench();
+      const args = { ...(await runArguments(service, file)), ...own };
+      const first = await startProcess();
+      await prepare?.(service);
+      await killDuring(first, "run_job", args, () => reached(service));
+      await service.admin("DELETE", "faults");
+      service.clock.advance(60_000);
+
+      const second = await startInProcess();
+      const result = await second.call("run_job", { ...args, waitSeconds: 0 });
+      expect(result.error, result.text).toBeUndefined();
+      const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(result.structured?.["data"]);
+      expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([1, 1]);
+      // Nothing is left that would have to be settled.
+      for (const state of ["in_progress", "unknown"])
+        expect((await second.call("list_actions", { state })).structured).toMatchObject({ actions: [] });
+      expect((await second.call("get_job", { jobId: id })).error).toBeUndefined();
+    });
+
+/** The job is made, and its server killed before it knew. */
+async function killAfterSubmitting() {
+  const { service, startProcess, startInProcess } = await createBench();
+  const args = await runArguments(service, FILE.succeeds);
+  const first = await startProcess();
+  await hang(SUBMIT, true)(service);
+  await killDuring(first, "run_job", args, () => countExecutions(service, SUBMIT));
+  return { service, args, second: await startInProcess() };
+}
+
+test("run_job submits no second job if the file has been registered again since", longTimeout, async () => {
+  const { service, args, second } = await killAfterSubmitting();
+  const [input] = args.inputs;
+  const { workspaceId } = args;
+  const repeatedInput = {
+    workspaceId,
+    inputKind: "M4_FILE",
+    referenceId: input?.referenceId,
+    idempotencyKey: "once-more",
+  };
+  expect((await second.call("register_input", repeatedInput)).error).toBeUndefined();
+  const result = await second.call("run_job", { ...args, waitSeconds: 0 });
+  expect(result.error, result.text).toBeUndefined();
+  expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([2, 1]);
+});
+
+test("what a killed run_job left is settled by its own next step", longTimeout, async () => {
+  const { service, second } = await killAfterSubmitting();
+  const { actions } = Object((await second.call("list_actions", { state: "unknown" })).structured);
+  const [{ tool, nextStep }] = actions;
+  expect(tool).toBe("submit_job");
+  const resolved = await second.call(nextStep.tool, nextStep.arguments);
+  expect(resolved.error, resolved.text).toBeUndefined();
+  expect(await countExecutions(service, SUBMIT)).toBe(1);
+});
+
+test("the same at once in two processes is done once", longTimeout, async () => {
+  const { service, startProcess, startInProcess } = await createBench();
+  const args = { ...(await runArguments(service, FILE.succeeds)), waitSeconds: 0 };
+  await service.injectFault({ kind: "delay", delayMs: 300 }, { operationId: REGISTER });
+  await service.injectFault({ kind: "delay", delayMs: 300 }, { operationId: SUBMIT });
+  const servers = await Promise.all([startProcess(), startInProcess()]);
+  for (const server of servers) await server.call("list_actions", {});
+  const answers = await Promise.all(servers.map((server) => server.call("run_job", args)));
+  const ids = answers.map(({ structured, text }) => Object(structured?.["data"]).id ?? text);
+  expect(new Set(ids).size, ids.join("\n")).toBe(1);
+  expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([1, 1]);
+});

@@ -1,0 +1,33 @@
+// Tools of several actions: what was done before is found, and what must not be sent is not.
+import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
+
+const attempts = inProcessTest("test/api-client/attempts.test.ts");
+const retryJobs = builtServerTest("test/tools/retry-jobs.test.ts");
+const runJob = builtServerTest("test/tools/run-job.test.ts");
+
+export const multiStepMutants: readonly Mutant[] = [
+  {
+    what: "run_job says that nothing was changed when a step before has taken effect",
+    code: "if (ids.length === 0) return failure;",
+    replacement: 'if (ids.join() !== "") return failure;',
+    killedBy: runJob("a refused submission states which inputs were registered"),
+  },
+  {
+    what: "retry_jobs sends a retry for a job that was retried before",
+    code: "if (!retry) return undefined;\n  const newJobId",
+    replacement: "if (!retry || jobId !== '') return undefined;\n  const newJobId",
+    killedBy: retryJobs("jobs that were retried before are named and not sent"),
+  },
+  {
+    what: "a Retry-After of one request lets the others of its call go on",
+    code: "const waitMs = Math.max(ownWaitMs, (sharedRetryAfter?.heldUntilAt ?? now) - now);",
+    replacement: "const waitMs = ownWaitMs;",
+    killedBy: attempts("a Retry-After that one of several requests gets holds the others"),
+  },
+  {
+    what: "a tool of many actions asks nobody when one of them is in the journal",
+    code: "if ((await ports.actions.findExisting(action)) === undefined) return false;",
+    replacement: "if ((await ports.actions.findExisting(action)) !== undefined) return true;",
+    killedBy: retryJobs("RESTART asks the person once for all; declined, nothing is sent"),
+  },
+];

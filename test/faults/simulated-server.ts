@@ -1,0 +1,343 @@
+// A server process for the schedules: the real actions, tokens, tools, journal and transport, with named points at which a schedule
+// injects a failure, on a clock that advances when the code sleeps. A machine that crashes never continues.
+import { createHash } from "node:crypto";
+import { EventEmitter, once } from "node:events";
+import { setImmediate as tick } from "node:timers/promises";
+import { createActions } from "../../src/actions/actions.ts";
+import { type Journal, openJournal } from "../../src/actions/journal.ts";
+import { createServiceActions } from "../../src/actions/service-actions.ts";
+import type { Database } from "../../src/actions/store/database.ts";
+import { CALL_LIMIT_MS, type Timing } from "../../src/api-client/attempts.ts";
+import { createApiClient } from "../../src/api-client/client.ts";
+import { createDownloads } from "../../src/api-client/downloads.ts";
+import {
+  createTransport,
+  type Transport,
+  TransportError,
+  type WireRequest,
+  type WireResponse,
+} from "../../src/api-client/transport.ts";
+import { Failure, type FailureFacts } from "../../src/core/failure.ts";
+import { createIdentity } from "../../src/credentials/identity.ts";
+import { createRedactor } from "../../src/credentials/redaction.ts";
+import { noTokenStore } from "../../src/credentials/token-store.ts";
+import { createTokens } from "../../src/credentials/tokens.ts";
+import type { Emulator } from "../../src/emulator/index.ts";
+import { createGeography } from "../../src/geography/geography.ts";
+import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
+import type { DefinedTool } from "../../src/toolkit/define-tool.ts";
+import type { Ports, ToolCall } from "../../src/toolkit/tool-call.ts";
+import { problem } from "../contract/samples.ts";
+import { Service } from "../emulator/service.ts";
+import type { ManualClock } from "../support/emulator.ts";
+
+const refusal = (status: number, code: string, retryable: boolean, headers = {}): WireResponse => ({
+  status,
+  headers: { "content-type": "application/problem+json", ...headers },
+  body: Buffer.from(JSON.stringify({ ...problem, status, code, retryable })),
+});
+/** From something in between. */
+const htmlPage: WireResponse = { status: 200, headers: { "content-type": "text/html" }, body: Buffer.from("<html>") };
+const down = refusal(503, "DOWN", true);
+const connectionLost = (message: string): TransportError => new TransportError(message, { sent: true });
+
+/** What happens to one request of an action. */
+interface FailureRule {
+  /** The API executes it. */
+  readonly commits?: true;
+  /** What comes back instead of the API's answer. */
+  readonly end?: WireResponse | TransportError | "timeout" | "cancel" | "crash";
+  /** So do all further requests of the call. */
+  readonly isOutage?: true;
+  /** The API answers so. */
+  readonly fault?: { readonly kind: string; readonly body?: string };
+}
+const RULES = {
+  pass: { commits: true },
+  "refused connection": { end: new TransportError("connect ECONNREFUSED", { sent: false }) },
+  "lost request": { end: connectionLost("socket hang up") },
+  "lost answer": { commits: true, end: connectionLost("read ECONNRESET") },
+  "late request": { end: "timeout" },
+  "slow answer": { commits: true, end: "timeout" },
+  "truncated answer": { commits: true, fault: { kind: "truncate" } },
+  "broken answer": { commits: true, fault: { kind: "body", body: '{"data":{},"meta":{"requestId":"r"}}' } },
+  page: { end: htmlPage },
+  "page after commit": { commits: true, end: htmlPage },
+  "in progress": { end: refusal(409, "IDEMPOTENCY_IN_PROGRESS", true, { "retry-after": "1" }) },
+  limit: { end: refusal(429, "LIMIT", true, { "retry-after": "600" }) },
+  unavailable: { end: down },
+  "unavailable after commit": { commits: true, end: down },
+  conflict: { end: refusal(409, "CONFLICT", false) },
+  // The API refuses what it has not executed; what it has executed, or is about to, it answers from its memory.
+  refusal: { end: refusal(422, "NO", false) },
+  "expired token": { commits: true, fault: { kind: "expire-token" } },
+  outage: { end: connectionLost("socket hang up"), isOutage: true },
+  "outage after commit": { commits: true, end: connectionLost("read ECONNRESET"), isOutage: true },
+  "cancelled before": { end: "cancel" },
+  "cancelled after": { commits: true, end: "cancel" },
+  "crash before send": { end: "crash" },
+  "crash after commit": { commits: true, end: "crash" },
+} satisfies Record<string, FailureRule>;
+export type InjectedFailure = keyof typeof RULES;
+const isInjectedFailure = (name: string): name is InjectedFailure => Object.hasOwn(RULES, name);
+export const INJECTED_FAILURES = Object.keys(RULES).filter(isInjectedFailure);
+
+/** What happens to one write of the journal. */
+export const WRITES = ["take", "resolve"] as const;
+export const WRITE_FAILURES = ["crash before", "crash after", "fails before", "fails after"] as const;
+export interface JournalFailure {
+  readonly write: (typeof WRITES)[number];
+  readonly mode: (typeof WRITE_FAILURES)[number];
+}
+
+export interface SentRequest {
+  readonly key: string;
+  readonly bytes: string;
+}
+
+/** What all machines of a run share: service, clock, journal, tokens, and what was sent. */
+export interface World {
+  readonly emulator: Emulator;
+  readonly clock: ManualClock;
+  readonly database: Database;
+  readonly transport: Transport;
+  readonly service: ReturnType<typeof createIdentity>;
+  readonly sent: SentRequest[];
+  /** On their way, given up by their sender. */
+  readonly delayedRequests: WireRequest[];
+  /** Owners that a look at the process table would show to be gone. */
+  readonly deadOwners: Set<string>;
+  executions(key: string): Promise<number>;
+  deliverDelayed(): Promise<void>;
+  fault(fault: NonNullable<FailureRule["fault"]>, operationId: string): Promise<unknown>;
+}
+
+const never = new AbortController().signal;
+const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000, signal: never };
+
+export function makeWorld(emulator: Emulator, clock: ManualClock, database: Database): World {
+  const transport = createTransport();
+  const { baseUrl, clientId, clientSecret } = emulator;
+  const service = new Service(emulator, clock);
+  const delayedRequests: WireRequest[] = [];
+  return {
+    emulator,
+    clock,
+    database,
+    transport,
+    service: createIdentity({
+      settings: { baseUrl, credentials: { clientId, clientSecret }, workspaceId: undefined },
+      keychain: undefined,
+      required: false,
+      redactor: createRedactor(),
+      now: clock.now,
+    }),
+    sent: [],
+    delayedRequests,
+    deadOwners: new Set(),
+    executions: (key) => service.countExecutions(key),
+    async deliverDelayed() {
+      for (const request of delayedRequests.splice(0)) await transport.exchange(request, LIMITS);
+    },
+    fault: (fault, operationId) => service.injectFault(fault, fault.kind === "expire-token" ? {} : { operationId }),
+  };
+}
+
+/** One call, as a schedule has it. */
+export interface CallScript {
+  readonly tool: DefinedTool;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** Whose keys; each run has its own. */
+  readonly owner: string;
+  readonly failures: readonly InjectedFailure[];
+  readonly journal: JournalFailure | undefined;
+}
+
+/** What came of a call. */
+export type Outcome =
+  | { readonly kind: "crash" }
+  | { readonly kind: "value"; readonly key: string; readonly replayed: boolean }
+  | { readonly kind: "failure"; readonly facts: FailureFacts };
+
+export interface CallRecord {
+  readonly outcome: Outcome;
+  /** What this call sent. */
+  readonly sent: readonly SentRequest[];
+}
+
+let serverCount = 0;
+
+export class SimulatedServer {
+  readonly owner = `machine-${++serverCount}`;
+  readonly #world: World;
+  readonly #timing: Timing;
+  readonly #crash = new EventEmitter();
+  readonly #crashed: Promise<"crash">;
+  readonly #journal: Promise<Journal>;
+  readonly #actions: ReturnType<typeof createActions>;
+  readonly #tokens: ReturnType<typeof createTokens>;
+  #journalFailure: JournalFailure | undefined;
+  crashed = false;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#crashed = once(this.#crash, "crash").then(() => "crash" as const);
+    const { clock } = world;
+    this.#timing = {
+      now: clock.now,
+      random: () => 0.5,
+      sleep: async (ms, signal) => {
+        // What is under way elsewhere gets a little real time for each piece of virtual time.
+        for (let tickCount = 0; tickCount < 5; tickCount++) await tick();
+        if (this.crashed) return await this.#halt();
+        signal.throwIfAborted();
+        clock.advance(ms);
+      },
+    };
+    this.#journal = openJournal(world.database, {
+      owner: this.owner,
+      now: clock.now,
+    }).then((real) => this.#withFailures(real));
+    this.#actions = createActions({
+      journal: () => this.#journal,
+      timing: this.#timing,
+      monotonicMs: clock.now,
+      isOwnerDead: (owner) => world.deadOwners.has(owner),
+      redact: (text) => text,
+      onJournalError: () => undefined,
+    });
+    this.#tokens = createTokens({
+      identity: world.service,
+      store: noTokenStore,
+      transport: world.transport,
+      timing: this.#timing,
+      redactor: createRedactor(),
+    });
+  }
+
+  /** Stops here for ever. */
+  #halt<T>(): Promise<T> {
+    this.crashed = true;
+    this.#crash.emit("crash");
+    return new Promise(() => undefined);
+  }
+
+  #withFailures(real: Journal): Journal {
+    const failAt =
+      <A extends readonly unknown[], R>(write: JournalFailure["write"], act: (...args: A) => Promise<R>) =>
+      async (...args: A): Promise<R> => {
+        if (this.crashed) return await this.#halt();
+        const failure = this.#journalFailure;
+        if (failure?.write !== write) return await act(...args);
+        if (failure.mode === "crash before") return await this.#halt();
+        if (failure.mode === "fails before") throw new Error("database or disk is full");
+        const result = await act(...args);
+        if (failure.mode === "crash after") return await this.#halt();
+        throw new Error(`the connection broke after ${String(result)}`);
+      };
+    return {
+      ...real,
+      insert: failAt("take", real.insert),
+      claim: failAt("take", real.claim),
+      resolve: failAt("resolve", real.resolve),
+    };
+  }
+
+  /** Drops a strike at the journal that no write has reached. */
+  clearJournalFailure(): void {
+    this.#journalFailure = undefined;
+  }
+
+  async call(script: CallScript): Promise<CallRecord> {
+    this.#journalFailure = script.journal ?? this.#journalFailure;
+    const world = this.#world;
+    const client = new AbortController();
+    const failures = [...script.failures];
+    const sent: SentRequest[] = [];
+    let outage: InjectedFailure | undefined;
+
+    const exchange: Transport["exchange"] = async (request, limits) => {
+      if (this.crashed) return await this.#halt();
+      const key = request.headers["idempotency-key"];
+      if (key === undefined) return await world.transport.exchange(request, limits);
+      const failure = outage ?? failures.shift() ?? "pass";
+      if (failure === "crash before send") return await this.#halt();
+      const { path, headers, body = Buffer.alloc(0) } = request;
+      const bytes = createHash("sha256")
+        .update(JSON.stringify([request.method, path, headers["if-match"] ?? ""]))
+        .update(body)
+        .digest("hex");
+      const isFirst = world.sent.every((each) => each.key !== key);
+      sent.push({ key, bytes });
+      world.sent.push({ key, bytes });
+      const { commits, end, isOutage, fault }: FailureRule =
+        failure === "refusal" && !isFirst ? RULES.pass : RULES[failure];
+      if (isOutage) outage = failure;
+      if (fault) await world.fault(fault, script.tool.endpoint?.id ?? "");
+      if (failure === "late request") world.delayedRequests.push(request);
+      const answer =
+        commits && (await world.transport.exchange(request, LIMITS).catch(() => connectionLost("terminated")));
+      const effect = end ?? answer;
+      if (effect === "crash") return await this.#halt();
+      if (effect === "timeout") {
+        world.clock.advance(limits.timeoutMs);
+        throw new TransportError("no complete answer", { sent: true, timedOut: true });
+      }
+      if (effect === "cancel") {
+        client.abort();
+        throw client.signal.reason;
+      }
+      if (effect === undefined || effect instanceof TransportError) throw effect;
+      return effect;
+    };
+
+    const transport = { ...world.transport, exchange };
+    const service = createApiClient({
+      baseUrl: world.service.baseUrl,
+      tokens: this.#tokens,
+      transport,
+      timing: this.#timing,
+    });
+    const serviceName = async () => script.owner;
+    const actions = createServiceActions({
+      actions: this.#actions,
+      journal: () => this.#journal,
+      serviceName,
+    });
+    const ports: Ports = {
+      service,
+      actions,
+      files: { kind: "folder", folder: "", save: createDownloads(service).save },
+      offers: createRecipeOfferCache(),
+      retries: createRetryCache(),
+      geography: createGeography({ service, perMinute: 600, timing: this.#timing }),
+    };
+    const toolCall: ToolCall = {
+      tool: script.tool.name,
+      isOffered: () => true,
+      callActionTool: async () => undefined,
+      context: { signal: client.signal, deadlineAt: world.clock.now() + CALL_LIMIT_MS },
+      report: () => undefined,
+    };
+    const outcome = script.tool
+      .create(ports)
+      .invoke(script.arguments, toolCall)
+      .then(
+        ({ action }): Outcome => ({
+          kind: "value",
+          key: String(action?.idempotencyKey),
+          replayed: action?.replayed === true,
+        }),
+        (error: unknown): Outcome => {
+          if (error instanceof Failure) return { kind: "failure", facts: error.facts };
+          if (!client.signal.aborted) throw error;
+          return {
+            kind: "failure",
+            facts: { kind: "cancelled", message: "cancelled", retryable: true, sideEffect: "none" },
+          };
+        },
+      );
+    const ended = await Promise.race([outcome, this.#crashed]);
+    return { outcome: ended === "crash" ? { kind: "crash" } : ended, sent };
+  }
+}

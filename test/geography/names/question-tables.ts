@@ -1,0 +1,61 @@
+// The questions that finding districts is measured by, a table for each class, and another public spelling for many districts.
+// The tables name districts twice, by code and by name: an error in one of them is detected.
+import { readdirSync, readFileSync } from "node:fs";
+import { emulatedDistricts } from "../known-country.ts";
+
+export interface Question {
+  /** The table's name. */
+  readonly kind: string;
+  readonly query: string;
+  readonly state?: string | undefined;
+  /** Right answers: codes of districts joined by "+", all of which are meant; "state XX"; or "none" if nothing is certain. */
+  readonly expected: string;
+  /** The kind of match that the answer must be found by; undefined if any will do. */
+  readonly match?: string | undefined;
+}
+
+/** Rows by the names of the columns; empty cells, and those that a line ends before, are left out. */
+function readTable(path: string): readonly Readonly<Record<string, string>>[] {
+  const [header = "", ...lines] = readFileSync(new URL(path, import.meta.url), "utf8")
+    .trimEnd()
+    .split("\n");
+  const columns = header.split("\t");
+  return lines.map((line) => {
+    const cells = line.split("\t");
+    if (cells.length > columns.length) throw new Error(`${path} has too many cells in "${line}"`);
+    return Object.fromEntries(columns.flatMap((column, at) => (cells[at] ? [[column, cells[at]]] : [])));
+  });
+}
+
+const namesByCode: ReadonlyMap<string, string> = new Map(emulatedDistricts.map(({ code, name }) => [code, name]));
+
+/** Throws if the directory has other names under these codes. */
+function assertDirectoryNames(codes: string, names = ""): void {
+  const directoryNames = codes.split("+").map((code) => namesByCode.get(code) ?? "no district");
+  if (directoryNames.join(" + ") !== names)
+    throw new Error(`the directory has ${directoryNames.join(" + ")} under ${codes}, the table ${names}`);
+}
+
+export const questions: readonly Question[] = readdirSync(new URL("questions", import.meta.url))
+  .toSorted()
+  .flatMap((file) =>
+    readTable(`questions/${file}`).map(({ query = "", state, expected = "", match, names }) => {
+      if (!/^(?:none|state [A-Z]{2})$/.test(expected)) assertDirectoryNames(expected, names);
+      return { kind: file.replace(/\.tsv$/, ""), query, state, expected, match };
+    }),
+  );
+
+/** Every name of the directory, asked as it stands there. */
+export const directoryNameQuestions: readonly Question[] = [...new Set(namesByCode.values())].map((query) => {
+  const codes = emulatedDistricts.flatMap(({ code, name }) => (name === query ? [code] : []));
+  return { kind: "every-name", query, expected: codes.join("+"), match: "exact" };
+});
+
+/** By code: the name as another public list spells it (the census of 2011, the election commission, ISO 3166-2, the press). */
+export const alternativeSpellings: ReadonlyMap<string, string> = new Map(
+  readTable("respelled.tsv").map(({ code = "", respelled: other = "", name }) => {
+    assertDirectoryNames(code, name);
+    if (other === name) throw new Error(`${name} is not respelled`);
+    return [code, other];
+  }),
+);

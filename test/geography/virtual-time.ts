@@ -1,0 +1,79 @@
+// Time that passes only when a test lets it: whoever sleeps is woken in order, and nobody waits.
+import { setImmediate } from "node:timers/promises";
+import type { Timing } from "../../src/api-client/attempts.ts";
+
+interface Timer {
+  at: number;
+  wake(): void;
+}
+
+export interface VirtualTime extends Timing {
+  /** Lets time pass until the work is done. */
+  runUntil<T>(work: Promise<T>): Promise<T>;
+  advance(ms: number): Promise<void>;
+  /** Sets the clock back; nobody who sleeps notices. */
+  setBack(ms: number): void;
+}
+
+const START = Date.parse("2026-11-20T20:00:00.000Z");
+
+export function createVirtualTime(): VirtualTime {
+  let nowMs = START;
+  let pendingTimers: Timer[] = [];
+
+  const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const onAbort = (): void => {
+        pendingTimers = pendingTimers.filter((each) => each !== timer);
+        reject(signal.reason);
+      };
+      const timer: Timer = {
+        at: nowMs + Math.max(0, ms),
+        wake() {
+          signal.removeEventListener("abort", onAbort);
+          resolve();
+        },
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      pendingTimers.push(timer);
+    });
+
+  /** Wakes who is next, if that is before `untilAt`. */
+  function wakeNext(untilAt: number): boolean {
+    const [next] = [...pendingTimers].sort((a, b) => a.at - b.at);
+    if (next === undefined || next.at > untilAt) return false;
+    pendingTimers = pendingTimers.filter((each) => each !== next);
+    nowMs = Math.max(nowMs, next.at);
+    next.wake();
+    return true;
+  }
+
+  return {
+    now: () => nowMs,
+    random: () => 0.5,
+    sleep,
+    async runUntil(work) {
+      let isDone = false;
+      const done = (): void => {
+        isDone = true;
+      };
+      work.then(done, done);
+      for (;;) {
+        await setImmediate();
+        if (isDone) return await work;
+        if (!wakeNext(Number.POSITIVE_INFINITY)) throw new Error("nothing will ever happen any more");
+      }
+    },
+    async advance(ms) {
+      const untilAt = nowMs + ms;
+      do await setImmediate();
+      while (wakeNext(untilAt));
+      nowMs = untilAt;
+    },
+    setBack(ms) {
+      nowMs -= ms;
+      for (const timer of pendingTimers) timer.at -= ms;
+    },
+  };
+}

@@ -1,0 +1,101 @@
+// The lines of the README and of docs/clients.md that connect a client, word for word, on a machine where HOME is empty. Only the
+// path of the server is put in its place, and the client's program in that of its name.
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import { serveHttpInProcess } from "../support/in-process.ts";
+import { bareEnvironment } from "../support/mcp.ts";
+import { TOOL_NAMES } from "../tools/catalogue.ts";
+import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
+import { run } from "./run.ts";
+
+const SERVER = resolve("dist", "cli.js");
+const DOCUMENTED_PATH = "/path/to/mic-mcp/dist/cli.js";
+const HTTP_URL = "http://127.0.0.1:8931/mcp";
+
+const pages = ["README.md", "docs/clients.md"] as const;
+
+/** What a shell makes of a line that has nothing but words and single quotes. */
+const splitWords = (line: string): string[] =>
+  [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
+
+/** Lines of a page that begin with the program's name: in a table, or in a block of commands. */
+const commandLines = (page: string, program: string): readonly string[] =>
+  [
+    ...readFileSync(page, "utf8").matchAll(
+      new RegExp(`(?:^|\`)(${program} (?:mcp add|--add-mcp) [^\`\\n]+?)(?:\`| {2,}#|$)`, "gm"),
+    ),
+  ]
+    .map(([, line = ""]) => line)
+    .filter((line) => line.includes(DOCUMENTED_PATH) || line.includes(HTTP_URL));
+
+const clients: readonly (readonly [ClientName, string, RegExp])[] = [
+  ["Claude Code", "claude", /^mic: .*Connected$/m],
+  ["Codex", "codex", /^mic +\S+/m],
+  ["Gemini CLI", "gemini", /^. mic: .*Connected$/m],
+];
+
+async function createHome(): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  // Trust is the person's to give: docs/clients.md says what is so without it.
+  await mkdir(join(home, ".gemini"));
+  const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
+  await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
+  return home;
+}
+
+describe("a page's line connects", () => {
+  for (const [client, program, connected] of clients) {
+    const skipReason = skipReasonFor(client);
+    test.skipIf(skipReason !== undefined)(
+      `${client}${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
+      async () => {
+        const [readme = [], guide = []] = pages.map((page) =>
+          commandLines(page, program).filter((line) => !line.includes("TOKEN")),
+        );
+        expect(readme).not.toEqual([]);
+        expect(guide.length).toBeGreaterThanOrEqual(2);
+        // What both pages say is shown once.
+        for (const line of new Set([...readme, ...guide])) {
+          const home = await createHome();
+          const url = line.includes(HTTP_URL) ? await serveHttpInProcess({}) : HTTP_URL;
+          const [, ...words] = splitWords(line.replace(DOCUMENTED_PATH, SERVER).replace(HTTP_URL, url));
+          const added = await run(home, ...programOf(client), ...words);
+          expect(added.code, `${line}: ${added.stdout}${added.stderr}`).toBe(0);
+          const { stdout, stderr } = await run(home, ...programOf(client), "mcp", "list");
+          expect(stdout + stderr, line).toMatch(connected);
+        }
+      },
+    );
+  }
+});
+
+describe.each(pages)("%s", (page) => {
+  test("what is given as JSON is a server that lists its tools", async () => {
+    const Server = z.object({ command: z.literal("node"), args: z.array(z.string()) });
+    const text = readFileSync(page, "utf8");
+    const added = commandLines(page, "code")
+      .filter((line) => line.includes(DOCUMENTED_PATH))
+      .map((line) => splitWords(line)[2] ?? "");
+    const blocks = [...text.matchAll(/[`\n](\{\s*"mcpServers":[^`]*\})/g)].map(
+      ([, block = ""]) => JSON.parse(block).mcpServers.mic,
+    );
+    const servers = [...added.map((json) => JSON.parse(json)), ...blocks].filter((server) => server.env === undefined);
+    expect(servers.length).toBeGreaterThanOrEqual(2);
+    for (const server of servers) {
+      const { command, args } = Server.parse(server);
+      const client = new Client({ name: "lines-test", version: "1" });
+      const at = args.map((arg) => arg.replace(DOCUMENTED_PATH, SERVER));
+      const env = bareEnvironment(await createHome());
+      await client.connect(new StdioClientTransport({ command, args: at, env }));
+      expect((await client.listTools()).tools).toHaveLength(TOOL_NAMES.length);
+      await client.close();
+    }
+  });
+});

@@ -1,0 +1,178 @@
+// What a skill says holds for the real tools: every tool, argument, field, state and failure that it names is there.
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { InputState } from "../../../src/contract/inputs.ts";
+import { JobState } from "../../../src/contract/jobs.ts";
+import { tools } from "../../../tools/index.ts";
+import { createRetryableJob, FILE } from "../../emulator/work.ts";
+import { describeLatestRevision } from "../../tools/revisions.ts";
+
+const names = readdirSync("skills");
+const textOf = (name: string): string => readFileSync(`skills/${name}/SKILL.md`, "utf8");
+/** What stands in backticks. */
+const codeSpansIn = (text: string): readonly string[] =>
+  [...text.matchAll(/`([^`]+)`/g)].map(([, quoted = ""]) => quoted.replace(/\s*\n\s*/g, " "));
+
+const toolOf = (name: string) => tools.find((tool) => tool.name === name);
+const propertiesOf = (name: string): readonly string[] =>
+  Object.keys(z.looseObject({ properties: z.looseObject({}) }).parse(toolOf(name)?.inputSchema()).properties);
+
+const allArguments = new Set(tools.flatMap(({ name }) => propertiesOf(name)));
+const FAILURES = ["invalid_arguments", "rejected", "outcome_unknown"];
+/** Words in capitals that are no state. */
+const OTHER_CAPITALS = ["M4_FILE", "SAFE_RESUME", "RESTART", "SKILL", "JSON", "UP", "TN", "KL", "READY", "UT"];
+
+/** Words of an answer that a skill names by themselves. */
+const FIELDS = [
+  "nextStep",
+  "summary",
+  "action.replayed",
+  "resourceId",
+  "retriedBy",
+  "retryable",
+  "totalRows",
+  "totals",
+  "exact",
+  "ambiguous",
+  "matches",
+  "consistency",
+  "coverage.complete",
+  "coverage.missing",
+  "vintage.sourceUpdatedAt",
+  "vintage.source",
+  "mandalCount",
+  "kind",
+  "since",
+  "via",
+  "data.id",
+  "data.state",
+  "data.outputDatasetVersionId",
+  "data.recipe.inputs[].name",
+  "data.recipe.parameters.definition",
+];
+
+test("there are three", () => {
+  expect(names.sort()).toEqual(["answer-geography", "retry-safely", "run-a-job"]);
+});
+
+/** The calls that a text shows, as far as they stand there in full. */
+function callsIn(quoted: readonly string[]): readonly { readonly tool: string; readonly args: string }[] {
+  return quoted.flatMap((part) => {
+    const [, tool = "", args = ""] = /^([a-z]+(?:_[a-z]+)+) (\{.*\})$/.exec(part) ?? [];
+    return tool === "" ? [] : [{ tool, args }];
+  });
+}
+
+describe.each(names)("%s", (name) => {
+  const text = textOf(name);
+  const [, frontmatter = "", body = ""] = text.split(/^---$/m);
+  const quoted = codeSpansIn(body);
+
+  test("names in its frontmatter the tools that it has the agent call, and no others", () => {
+    const declared = /^ {2}tools: (.+)$/m.exec(frontmatter)?.[1]?.split(" ") ?? [];
+    const named = new Set(quoted.map((part) => part.split(" ")[0] ?? "").filter((word) => toolOf(word)));
+    expect([...named].sort()).toEqual([...declared].sort());
+    expect(named.size).toBeGreaterThan(1);
+  });
+
+  test("shows calls that the tools take", () => {
+    const calls = callsIn(quoted).map(({ tool, args }) => ({
+      tool,
+      args: JSON.parse(args.replaceAll("[…]", "[]").replaceAll("{…}", "{}")),
+    }));
+    expect(calls.length).toBeGreaterThan(2);
+    for (const { tool, args } of calls) {
+      expect(toolOf(tool), tool).toBeDefined();
+      for (const argument of Object.keys(args)) expect(propertiesOf(tool), tool).toContain(argument);
+      // Values that stand there in full are values that the tool takes.
+      const shown = z.record(z.string(), z.unknown()).parse(args);
+      const completeCalls = Object.entries(shown).filter(([, value]) => !JSON.stringify(value).includes("…"));
+      const { properties } = z
+        .looseObject({ properties: z.record(z.string(), z.looseObject({})) })
+        .parse(toolOf(tool)?.inputSchema());
+      for (const [argument, value] of completeCalls) {
+        const words = z.array(z.unknown()).optional().parse(properties[argument]?.["enum"]);
+        if (words) expect(words).toContain(value);
+      }
+    }
+  });
+
+  test("names no tool, argument, field or failure that does not exist", () => {
+    const known = new Set([...tools.map((tool) => tool.name), ...allArguments, ...FAILURES, ...FIELDS]);
+    const words = quoted.filter((part) => /^[a-z][\w.[\]]*$/i.test(part));
+    expect(words.filter((word) => !known.has(word))).toEqual([]);
+  });
+
+  test("names no state that does not exist", () => {
+    const states: readonly string[] = [...InputState.options, ...JobState.options, ...OTHER_CAPITALS];
+    const capitalizedWords = new Set([...body.matchAll(/\b[A-Z][A-Z_0-9]+\b/g)].map(([word]) => word));
+    expect([...capitalizedWords].filter((word) => !states.includes(word))).toEqual([]);
+  });
+
+  test("is short, and says what never to do", () => {
+    expect(text.length).toBeLessThan(4_000);
+    expect(body).toMatch(/^# [A-Z]/m);
+    expect(body).toMatch(/^## Never$/m);
+    for (const [, uri = ""] of body.matchAll(/(skill:\/\/[\w/.-]+\.md)/g))
+      expect(names.map((each) => `skill://${each}/SKILL.md`)).toContain(uri);
+  });
+});
+
+/** Every path in a value: `data.recipe.inputs[].name`. */
+function* pathsIn(value: unknown, path: string): Generator<string> {
+  yield path;
+  if (Array.isArray(value)) for (const item of value) yield* pathsIn(item, `${path}[]`);
+  else if (typeof value === "object" && value !== null)
+    for (const [name, part] of Object.entries(value)) yield* pathsIn(part, path === "" ? name : `${path}.${name}`);
+}
+
+describeLatestRevision(
+  (bench) => {
+    test("the calls that need no ids are answered", async () => {
+      const completeCalls = names
+        .flatMap((name) => callsIn(codeSpansIn(textOf(name))))
+        .filter(({ args }) => !args.includes("…"));
+      expect(completeCalls.length).toBeGreaterThan(8);
+      for (const { tool, args } of completeCalls) {
+        const workspace = propertiesOf(tool).includes("workspaceId") ? { workspaceId: bench().workspaceId } : {};
+        // Whole India takes its time; a part of it will do here.
+        const noWait = propertiesOf(tool).includes("waitSeconds") ? { waitSeconds: 0 } : {};
+        await bench().ok(tool, {
+          ...z.record(z.string(), z.unknown()).parse(JSON.parse(args)),
+          ...workspace,
+          ...noWait,
+        });
+        bench().clock.advance(60_000);
+      }
+    });
+
+    test("the fields that they name are in real answers", async () => {
+      bench().clock.advance(60_000);
+      const job = await createRetryableJob(bench().service);
+      const { emulator } = bench().service;
+      const answers = [
+        await bench().ok("get_recipe", { versionId: emulator.recipeVersionIds[0] }),
+        await bench().ok("get_job", { jobId: job.id, view: "full" }),
+        await bench().ok("register_input", {
+          workspaceId: bench().workspaceId,
+          inputKind: "M4_FILE",
+          referenceId: emulator.fileIds[FILE.succeeds],
+        }),
+        await bench().ok("retry_job", { jobId: job.id, retryMode: "SAFE_RESUME", reason: "to be listed" }),
+        await bench().call("list_actions", { limit: 5 }),
+        await bench().ok("list_jobs", { workspaceId: bench().workspaceId }),
+        await bench().ok("list_jobs", { workspaceId: bench().workspaceId, view: "full" }),
+        await bench().ok("rank_divisions", { level: "district", by: "mandalCount", waitSeconds: 0 }),
+        await bench().ok("find_district", { names: ["Allahabad", "Alahabad"], state: "UP", waitSeconds: 20 }),
+      ];
+      const paths = new Set(answers.flatMap(({ structured }) => [...pathsIn(structured, "")]));
+      const lastSegments = [...paths].map((path) => path.split(".").at(-1));
+      const missing = FIELDS.filter(
+        (field) => !paths.has(field) && !(!field.includes(".") && lastSegments.includes(field)),
+      );
+      expect(missing).toEqual([]);
+    });
+  },
+  { env: { MIC_GEOGRAPHY_RATE: "600" } },
+);

@@ -1,0 +1,91 @@
+// However the client goes, the process is gone at once and says nothing on its way (docs/architecture.md, "Exit and noise").
+// What it might wait for lasts longer than a test may.
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { stubEnv } from "../../api-client/client.ts";
+import { enveloped, job } from "../../contract/samples.ts";
+import { answer, answerSlowly, neverAnswer, type Stub, stubForTest } from "../../support/stub.ts";
+import { callMessage, initialize, type Program, start } from "./child.ts";
+
+const Jobs = z.object({
+  result: z.object({
+    structuredContent: z.object({ data: z.array(z.object({ id: z.string(), state: z.string() })) }),
+  }),
+});
+
+const environment = (stub: Stub) => ({
+  ...stubEnv(stub),
+});
+
+const endings: readonly (readonly [string, (program: Program) => void])[] = [
+  ["stdin ends", ({ process }) => void process.stdin.end()],
+  ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
+  ["SIGINT", ({ process }) => void process.kill("SIGINT")],
+  ["SIGHUP", ({ process }) => void process.kill("SIGHUP")],
+];
+
+describe.each(endings)("%s", (_, disconnect) => {
+  test("before anything was said", async () => {
+    const program = start(["serve"]);
+    await initialize(program);
+    disconnect(program);
+    expect((await program.exit).code).toBe(0);
+  });
+
+  test("with a call in flight that is never answered, and an open connection", async () => {
+    const stub = await stubForTest();
+    const program = start(["serve"], { env: environment(stub) });
+    await initialize(program);
+    stub.expect(answer(200, enveloped(job)));
+    program.send(callMessage(2, "get_job", { jobId: "job-1" }));
+    await program.next();
+    let closed: Promise<boolean> | undefined;
+    stub.respond((request) => {
+      closed = request.closed;
+      return neverAnswer;
+    });
+    program.send(callMessage(3, "get_job", { jobId: "job-1" }));
+    await expect.poll(() => stub.requests.length).toBe(2);
+    disconnect(program);
+    expect((await program.exit).code).toBe(0);
+    expect(await closed).toBe(false);
+    expect(program.stderr()).not.toMatch(/Error|\n\s+at /);
+  });
+});
+
+test("stdin ending within a second call's answer ends the process as well", async () => {
+  const stub = await stubForTest();
+  const program = start(["serve"], { env: environment(stub) });
+  await initialize(program);
+  stub.respond(() => answerSlowly(200, enveloped(job), 100, 1_000));
+  program.send(callMessage(2, "get_job", { jobId: "job-1" }));
+  await expect.poll(() => stub.requests.length).toBe(1);
+  program.process.stdin.end();
+  expect((await program.exit).code).toBe(0);
+});
+
+test("stdin ending with the emulator inside and a call that waits ends the process as well", async () => {
+  const program = start(["serve", "--emulator"]);
+  await initialize(program);
+  program.send(callMessage(2, "list_jobs", { limit: 100 }));
+  const { data } = Jobs.parse(await program.next()).result.structuredContent;
+  const running = data.find(({ state }) => state === "RUNNING");
+  expect(running).toBeDefined();
+  program.send(callMessage(3, "get_job", { jobId: running?.id, waitSeconds: 45 }));
+  program.process.stdin.end();
+  expect((await program.exit).code).toBe(0);
+  // It did not wait for the call's answer.
+  expect(program.stdout()).not.toContain('"id":3');
+});
+
+describe("a client that stops reading", () => {
+  test("of stderr does not hurt", async () => {
+    const program = start(["serve", "--emulator"], { env: { MIC_LOG_LEVEL: "debug" } });
+    await initialize(program);
+    program.process.stderr.destroy();
+    for (let id = 2; id < 6; id++) {
+      program.send(callMessage(id, "list_states"));
+      expect(await program.next()).toMatchObject({ id, result: { structuredContent: {} } });
+    }
+  });
+});

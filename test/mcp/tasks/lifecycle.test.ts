@@ -1,0 +1,296 @@
+// The life of a task, from the call that starts it to what the job told when it ended.
+import { resultFromTaskOutcome } from "@modelcontextprotocol/ext-tasks/client";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { Service, serviceForFile } from "../../emulator/service.ts";
+import {
+  createJobBodyForFile,
+  createRetryableJob,
+  FILE,
+  fileId,
+  isTerminal,
+  last,
+  watchJob,
+} from "../../emulator/work.ts";
+import { operations } from "../../operations.ts";
+import { createManualClock, emulatorForTest } from "../../support/emulator.ts";
+import { TASKS, type TaskClient } from "./client.ts";
+import { clientForFile, countExecutions, jobArguments, requestsFor, startTaskClient } from "./fixtures.ts";
+
+const service = serviceForFile();
+const sharedClient = clientForFile(service);
+
+const Result = z.looseObject({
+  content: z.array(z.looseObject({ type: z.string(), text: z.string().optional(), uri: z.string().optional() })),
+  structuredContent: z.looseObject({
+    summary: z.string(),
+    nextStep: z.looseObject({ tool: z.string() }).optional(),
+    data: z.looseObject({ id: z.string(), state: z.string(), retryOfBatchId: z.string().optional() }),
+    action: z.object({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() }),
+  }),
+  isError: z.boolean().optional(),
+});
+
+/** The newest job of the service: no task says whose it is but in words. */
+async function newestJobId(): Promise<string> {
+  const query = { workspaceId: service().emulator.workspaceId, limit: 1 };
+  const [job] = (await service().ok(operations.listMicJobs, { query })).data;
+  return job?.id ?? "";
+}
+
+async function completedTask(client: TaskClient, taskId: string) {
+  const task = await client.get(taskId);
+  if (task.status !== "completed") throw new Error(`the task is ${task.status}: ${task.statusMessage}`);
+  return { ...task, result: Result.parse(task.result) };
+}
+
+/** Lets the job of the newest task run to where it stays. */
+const finishNewestJob = async (): Promise<string> => {
+  const id = await newestJobId();
+  await watchJob(service(), id, isTerminal, { stepMs: 60_000 });
+  return id;
+};
+
+test("is advertised to 2026-07-28 alone", async () => {
+  const client = sharedClient();
+  const { result } = await client.request("server/discover");
+  expect(result).toMatchObject({ capabilities: { extensions: { [TASKS]: {} } } });
+});
+
+test("a job runs as a task from submission to its result", async () => {
+  const client = sharedClient();
+  const args = await jobArguments(service(), FILE.succeeds);
+  const begun = await client.begin("submit_job", args);
+  expect(begun).toMatchObject({ resultType: "task", status: "working", ttlMs: null });
+  expect(begun.statusMessage).toContain("PREPARING");
+  expect(Object.keys(begun)).not.toContain("result");
+  const { taskId } = begun;
+  const jobId = await newestJobId();
+
+  expect(await client.get(taskId)).toMatchObject({ taskId, status: "working", resultType: "complete" });
+  await watchJob(service(), jobId, ({ stages }) => stages[1]?.state === "RUNNING");
+  const working = await client.get(taskId);
+  expect(working).toMatchObject({ status: "working", createdAt: begun.createdAt });
+  expect(working.statusMessage).toMatch(/RUNNING, at stage SIFT/);
+  expect(Date.parse(working.lastUpdatedAt)).toBeGreaterThan(Date.parse(begun.lastUpdatedAt));
+
+  await watchJob(service(), jobId, isTerminal, { stepMs: 60_000 });
+  const { result, statusMessage, pollIntervalMs } = await completedTask(client, taskId);
+  expect(result.isError).toBe(false);
+  expect(result.structuredContent.data).toMatchObject({ id: jobId, state: "SUCCEEDED" });
+  expect(result.structuredContent.summary).toBe(statusMessage);
+  expect(pollIntervalMs).toBeUndefined();
+  expect(result.content[0]?.text).toContain(statusMessage);
+  expect(result.content[1]).toMatchObject({ type: "resource_link", uri: `mic://jobs/${jobId}` });
+
+  // As the tool promises, and as get_job tells it.
+  const { tools } = z
+    .object({ tools: z.array(z.looseObject({ name: z.string(), outputSchema: z.looseObject({}) })) })
+    .parse((await client.request("tools/list")).result);
+  const schema = tools.find(({ name }) => name === "submit_job")?.outputSchema ?? {};
+  expect(new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema)(result.structuredContent)).toBe(
+    true,
+  );
+  const read = await client.request("tools/call", { name: "get_job", arguments: { jobId } });
+  const { action, ...toolResult } = result.structuredContent;
+  const { meta: _one, ...sharedFields } = toolResult;
+  expect(read.result).toMatchObject({ resultType: "complete", structuredContent: sharedFields });
+  const [request] = (await requestsFor(service(), "createMicJob")).slice(-1);
+  expect(action).toEqual({ idempotencyKey: request?.idempotencyKey, replayed: false, attempts: 1 });
+
+  // It stays what it is.
+  expect((await completedTask(client, taskId)).result.structuredContent.data).toEqual(result.structuredContent.data);
+});
+
+test("run_job is a task as soon as it has submitted; stopped before that, it is a plain answer", async () => {
+  const client = await startTaskClient(service());
+  const { workspaceId, recipeVersionId, inputBindings, parameterValues } = await createJobBodyForFile(
+    service(),
+    FILE.succeeds,
+  );
+  const port = inputBindings[0]?.port;
+  const runArguments = (file: number) => ({
+    workspaceId,
+    recipeVersionId,
+    parameterValues,
+    inputs: [{ port, referenceId: fileId(service(), file) }],
+  });
+  const { taskId } = await client.begin("run_job", runArguments(FILE.succeeds));
+  const [request] = (await requestsFor(service(), "createMicJob")).slice(-1);
+  const jobId = await finishNewestJob();
+  const task = await client.get(taskId);
+  expect(task).toMatchObject({
+    status: "completed",
+    result: {
+      isError: false,
+      structuredContent: {
+        data: { id: jobId, state: "SUCCEEDED" },
+        steps: [{ tool: "submit_job", idempotencyKey: request?.idempotencyKey, resourceId: jobId, replayed: false }],
+      },
+    },
+  });
+  const quarantined = await client.request("tools/call", {
+    name: "run_job",
+    arguments: runArguments(FILE.quarantined),
+  });
+  expect(quarantined.result).toMatchObject({
+    resultType: "complete",
+    structuredContent: { data: { state: "QUARANTINED" }, steps: [{ tool: "register_input" }] },
+  });
+});
+
+test("the official client follows a job to its end, its failure, and its cancellation", async () => {
+  const client = sharedClient();
+  const session = client.session();
+  const startJobTask = async (file: number) => {
+    const execution = await session.callTool(
+      "submit_job",
+      z.record(z.string(), z.json()).parse(await jobArguments(service(), file)),
+    );
+    expect(execution.kind).toBe("task");
+    return execution;
+  };
+  const good = await startJobTask(FILE.succeeds);
+  await finishNewestJob();
+  const { outcome } = await good.settle();
+  expect(Result.parse(resultFromTaskOutcome(outcome)).structuredContent.data.state).toBe("SUCCEEDED");
+
+  const bad = await startJobTask(FILE.failsForGood);
+  await finishNewestJob();
+  const failed = Result.parse(resultFromTaskOutcome((await bad.settle()).outcome));
+  expect(failed).toMatchObject({ isError: true, structuredContent: { data: { state: "FAILED" } } });
+
+  const cancelledCall = await startJobTask(FILE.succeeds);
+  const id = await newestJobId();
+  await cancelledCall.cancel();
+  service().clock.advance(60_000);
+  expect(last(await watchJob(service(), id)).state).toBe("CANCELLED");
+  await session.close();
+});
+
+test("a job that fails is a result that says so, with the step that helps, which is a task again", async () => {
+  const client = sharedClient();
+  const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.failsRetryably));
+  const jobId = await finishNewestJob();
+  const { result } = await completedTask(client, taskId);
+  expect(result.isError).toBe(true);
+  const { nextStep } = result.structuredContent;
+  expect(nextStep).toMatchObject({ tool: "retry_job", arguments: { jobId, retryMode: "SAFE_RESUME" } });
+  // Clients that show errors as text alone lose nothing.
+  expect(result.content[0]?.text).toContain(`Next: retry_job ${JSON.stringify(Object(nextStep).arguments)}`);
+
+  const retry = await client.begin("retry_job", Object(nextStep).arguments);
+  await finishNewestJob();
+  expect((await completedTask(client, retry.taskId)).result).toMatchObject({
+    isError: false,
+    structuredContent: { data: { state: "SUCCEEDED", retryOfBatchId: jobId } },
+  });
+  // The first one's outcome is as it was.
+  expect((await completedTask(client, taskId)).result.isError).toBe(true);
+});
+
+test.each([
+  ["waits for a person's review", FILE.waitsForReview, "WAITING_REVIEW"],
+  ["is paused by its operator", FILE.pauses, "PAUSED"],
+])("a job that %s is still working: nothing is asked of the client", async (_what, file, state) => {
+  const client = sharedClient();
+  const { taskId } = await client.begin("submit_job", await jobArguments(service(), file));
+  await watchJob(service(), await newestJobId(), (job) => job.state === state);
+  const task = await client.get(taskId);
+  expect(task).toMatchObject({ status: "working", pollIntervalMs: 30_000 });
+  expect(task.statusMessage).toMatch(/person|operator/);
+  expect(task).not.toHaveProperty("inputRequests");
+});
+
+test.each([
+  ["young", "2100-01-01T00:00:00.000Z", 1_000],
+  ["old", "2020-01-01T00:00:00.000Z", 10_000],
+])("how often to ask depends on the job's age: %s", async (_age, startAt, expected) => {
+  const clock = createManualClock(startAt);
+  const other = new Service(await emulatorForTest({ clock }), clock);
+  const client = await startTaskClient(other);
+  const begun = await client.begin("submit_job", await jobArguments(other, FILE.succeeds));
+  expect(begun.pollIntervalMs).toBe(1_000);
+  expect((await client.get(begun.taskId)).pollIntervalMs).toBe(expected);
+});
+
+test("errors at submission are plain results", async () => {
+  const client = sharedClient();
+  const args = await jobArguments(service(), FILE.succeeds);
+  const before = await countExecutions(service(), "createMicJob");
+  const submitTask = async (submitArguments: object) =>
+    (await client.request("tools/call", { name: "submit_job", arguments: submitArguments })).result;
+  expect(await submitTask({ ...args, nonsense: 1 })).toMatchObject({
+    resultType: "complete",
+    isError: true,
+    _meta: { "mic-mcp/error": { kind: "invalid_arguments", sideEffect: "none" } },
+  });
+  const rejected = await submitTask({ ...args, recipeVersionId: "recipe-that-is-not" });
+  expect(rejected).toMatchObject({ resultType: "complete", isError: true });
+  expect(Object(rejected)["_meta"]["mic-mcp/error"].sideEffect).toBe("none");
+  expect(await countExecutions(service(), "createMicJob")).toBe(before);
+});
+
+test("a client that does not follow tasks gets the plain answer, and no task", async () => {
+  const client = sharedClient();
+  const args = await jobArguments(service(), FILE.succeeds);
+  const plain = await client.request("tools/call", { name: "submit_job", arguments: args }, { tasks: false });
+  expect(plain.result).toMatchObject({ resultType: "complete", structuredContent: { data: { state: "PREPARING" } } });
+  expect(plain.result).not.toHaveProperty("taskId");
+  const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
+  for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
+    const error = await client.refusal(method, { taskId, inputResponses: {} }, { tasks: false });
+    expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
+  }
+  expect(await client.get(taskId)).toMatchObject({ status: "working" });
+});
+
+test("fields that the contract does not know are named, with the task and with its result", async () => {
+  const client = sharedClient();
+  await service().injectFault({ kind: "extra-field" }, { operationId: "createMicJob" });
+  const begun = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
+  expect(begun).toMatchObject({ _meta: { "mic-mcp/drift": [expect.any(String)] } });
+  await finishNewestJob();
+  await service().injectFault({ kind: "extra-field" }, { operationId: "getMicJob" });
+  const { result } = await completedTask(client, begun.taskId);
+  expect(result).toMatchObject({ _meta: { "mic-mcp/drift": [expect.any(String)] } });
+});
+
+test("tools that start nothing long answer as ever", async () => {
+  const client = sharedClient();
+  const { result } = await client.request("tools/call", { name: "list_states", arguments: {} });
+  expect(result).toMatchObject({ resultType: "complete", structuredContent: {} });
+});
+
+test("RESTART asks the person before there is a task, and the answer is the task", async () => {
+  const client = sharedClient();
+  const { id: jobId } = await createRetryableJob(service());
+  const call = { name: "retry_job", arguments: { jobId, retryMode: "RESTART", reason: "again" } };
+  const both = { elicitation: true };
+  const question = z
+    .looseObject({
+      resultType: z.literal("input_required"),
+      requestState: z.string(),
+      inputRequests: z.looseObject({}),
+    })
+    .parse((await client.request("tools/call", call, both)).result);
+  expect(question).not.toHaveProperty("taskId");
+  const { requestState } = question;
+  const answered = async (action: string) =>
+    (
+      await client.request(
+        "tools/call",
+        { ...call, requestState, inputResponses: { confirm: { action, content: {} } } },
+        both,
+      )
+    ).result;
+  const before = await countExecutions(service(), "retryMicJob");
+  expect(await answered("decline")).toMatchObject({ resultType: "complete", isError: true });
+  expect(await countExecutions(service(), "retryMicJob")).toBe(before);
+  const task = await answered("accept");
+  expect(task).toMatchObject({ resultType: "task", status: "working" });
+  expect(task).not.toHaveProperty("requestState");
+  expect(task).not.toHaveProperty("inputRequests");
+  expect(await countExecutions(service(), "retryMicJob")).toBe(before + 1);
+});

@@ -1,0 +1,207 @@
+// Answers whose fields are each right and contradict the contract's words: told as they are, and the contradiction named.
+import { expect, test } from "vitest";
+import {
+  enveloped,
+  job,
+  jobList,
+  micEnveloped,
+  openApiDocument,
+  operation,
+  problem,
+  recipeList,
+  recipeOffer,
+  retryJob,
+  stage,
+} from "../contract/samples.ts";
+import { covers } from "../covers.ts";
+import { answer } from "../support/stub.ts";
+import { type Session, sessionForTest } from "../unspecified/session.ts";
+
+const STAGES = ["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"];
+
+/** What a success says beside its data; fails the test on a failure. */
+async function expectSuccess({ stub, connection }: Session, body: unknown, tool: string, args: object, status = 200) {
+  stub.expect(answer(status, body));
+  const { isError, text, structured, meta } = await connection.callTool(tool, { ...args });
+  expect(isError, text).toBe(false);
+  return { text, structured, drift: meta["mic-mcp/drift"] };
+}
+
+const failures = [
+  ["FAILED", problem, true],
+  ["FAILED", null, false],
+  ["RUNNING", null, true],
+  ["RUNNING", problem, false],
+  ["SUCCEEDED", problem, false],
+  ["CANCELLED", problem, false],
+] as const;
+
+covers(
+  "7.2/failure-when-failed",
+  "a failure where none should be, and none where one should be, is named",
+  async () => {
+    const session = await sessionForTest();
+    for (const [tool, args, resource] of [
+      ["get_job", { jobId: job.id, view: "full" }, job],
+      ["get_operation", { operationId: operation.id, view: "full" }, operation],
+    ] as const)
+      for (const [state, failure, isRight] of failures) {
+        const data = { ...resource, state, failure };
+        const { text, structured, drift } = await expectSuccess(session, enveloped(data), tool, args);
+        expect(structured).toMatchObject({ data: { state, failure }, summary: expect.stringContaining(state) });
+        expect(drift, `${tool} ${state}`).toEqual(
+          isRight
+            ? undefined
+            : [`/data/failure: ${failure === null ? "null" : "a Problem"}, though the state is ${state}`],
+        );
+        // Whoever reads the sentence alone learns of a failure, and of its absence.
+        expect(text.includes(problem.code)).toBe(failure !== null);
+        if (state === "FAILED" && failure === null) expect(text).toContain("gives no reason");
+        if (state !== "FAILED") expect(String(structured?.["summary"]).includes("names a failure")).toBe(!isRight);
+      }
+  },
+);
+
+covers("7.2/failure-when-failed", "in a list it is named by its item, in a resource as in its tool", async () => {
+  const session = await sessionForTest();
+  const data = [
+    job,
+    { ...job, failure: problem },
+    { ...job, state: "FAILED" },
+    { ...job, state: "FAILED", failure: problem },
+  ];
+  const { drift, structured } = await expectSuccess(session, { ...jobList, data }, "list_jobs", {
+    workspaceId: "micws_1",
+  });
+  expect(drift).toEqual([
+    "/data/1/failure: a Problem, though the state is RUNNING",
+    "/data/2/failure: null, though the state is FAILED",
+  ]);
+  expect(structured?.["data"]).toHaveLength(4);
+  session.stub.expect(answer(200, enveloped(data[1])));
+  const resource = await session.connection.readResource("mic://jobs/job-1");
+  expect(resource.meta).toEqual({ "mic-mcp/drift": ["/data/failure: a Problem, though the state is RUNNING"] });
+});
+
+covers(
+  ["7.2/failure-when-failed", "4.2/key-names-one-command"],
+  "an action's answer keeps its own, told again too",
+  async () => {
+    const session = await sessionForTest();
+    const args = { jobId: job.id, ...retryJob, idempotencyKey: "letter-key-1" };
+    const made = enveloped({ ...job, retryOfBatchId: job.id, failure: problem });
+    const first = await expectSuccess(session, made, "retry_job", args, 202);
+    expect(first.drift).toEqual(["/data/failure: a Problem, though the state is RUNNING"]);
+    session.stub.expect(answer(200, made));
+    const again = await session.connection.callTool("retry_job", args);
+    expect(again.structured).toMatchObject({ action: { replayed: true }, data: { failure: { code: problem.code } } });
+    expect(again.meta["mic-mcp/drift"]).toEqual(first.drift);
+  },
+);
+
+covers(
+  "1/nine-stages-in-order",
+  "stages out of the contract's order, or there twice, are named; any in order are not",
+  async () => {
+    const session = await sessionForTest();
+    const inOrder = [[], ["SERVE"], ["GATHER", "SERVE"], ["SIFT", "CHURN", "TASTE"], STAGES];
+    const outOfOrder = [
+      [["SERVE", "GATHER"], "GATHER"],
+      [["GATHER", "GATHER"], "GATHER"],
+      [["GATHER", "REFINE", "SIFT", "BLEND"], "SIFT"],
+      [[...STAGES.slice(1), "GATHER"], "GATHER"],
+      [[...STAGES.slice(0, 8), "SCOOP"], "SCOOP"],
+    ] as const;
+    const cases = [...inOrder.map((names) => [names, undefined] as const), ...outOfOrder];
+    for (const [names, wrong] of cases) {
+      const data = { ...job, stages: names.map((name) => ({ ...stage, stage: name })) };
+      const { structured, drift } = await expectSuccess(session, enveloped(data), "get_job", {
+        jobId: job.id,
+        view: "full",
+      });
+      expect(structured).toMatchObject({ data: { stages: data.stages } });
+      const named = [`/data/stages: ${wrong} is out of the contract's order, or there twice`];
+      expect(drift, names.join()).toEqual(wrong === undefined ? undefined : named);
+    }
+  },
+);
+
+covers("4.2/has-more", "hasMore says whether more remain; a cursor that says otherwise is told as well", async () => {
+  const session = await sessionForTest();
+  for (const [tool, list] of [
+    ["list_jobs", jobList],
+    ["list_recipes", recipeList],
+  ] as const) {
+    const cursor = list.page.nextCursor;
+    const call = `${tool} ${JSON.stringify({ workspaceId: "micws_1", cursor })}`;
+    for (const [nextCursor, hasMore, expectedText, contradiction] of [
+      [cursor, true, `Next: ${call} (the next page)`, undefined],
+      [null, false, "No more.", undefined],
+      [null, true, "More remain, but the service gives no cursor", "/page: hasMore is true, though nextCursor is null"],
+      [
+        cursor,
+        false,
+        `No more, though the service gives a cursor.\nNext page: ${call}`,
+        "/page: hasMore is false, though nextCursor is given",
+      ],
+    ] as const) {
+      const body = { ...list, page: { ...list.page, nextCursor, hasMore } };
+      const { text, structured, drift } = await expectSuccess(session, body, tool, { workspaceId: "micws_1" });
+      expect(text).toContain(expectedText);
+      expect(structured?.["page"]).toEqual(body.page);
+      expect(drift).toEqual(contradiction === undefined ? undefined : [contradiction]);
+    }
+  }
+});
+
+covers("9/playground-document-version", "a document of another version than the contract's is named", async () => {
+  const session = await sessionForTest();
+  const named = ["/info/version: not 1.0.0, the contract's document version"];
+  for (const [info, drift] of [
+    [{ version: "1.0.0" }, undefined],
+    [{ title: "Playground", version: "2.0.0" }, named],
+    [{ version: "1.0.00" }, named],
+    [{ version: 1 }, named],
+    [{}, named],
+  ] as const) {
+    const document = { ...openApiDocument, info };
+    const result = await expectSuccess(session, document, "get_geography_openapi", {});
+    expect(result.structured).toEqual({ ...document, summary: "OpenAPI 3.1.1: 1 path." });
+    expect(result.drift).toEqual(drift);
+  }
+});
+
+covers("3/retry-carries-earlier-job", "an answer that is no retry of this job is not taken for one", async () => {
+  const session = await sessionForTest();
+  const { stub, connection } = session;
+  for (const [index, earlier] of [null, "another", "ZZ1", "zz1 "].entries()) {
+    const args = { jobId: "zz1", ...retryJob, idempotencyKey: `letter-retry-${index}` };
+    stub.expect(answer(202, enveloped({ ...job, id: "made-7", retryOfBatchId: earlier })));
+    const failed = await connection.callTool("retry_job", args);
+    expect(failed.error, failed.text).toMatchObject({
+      kind: "contract_violation",
+      sideEffect: "done",
+      retryable: false,
+      idempotencyKey: args.idempotencyKey,
+    });
+    for (const expected of ["/data/retryOfBatchId", JSON.stringify(earlier), "made-7", "zz1", "new key", "list_jobs"])
+      expect(failed.text).toContain(expected);
+    // Under its key the same is told again, and nothing is sent.
+    const again = await connection.callTool("retry_job", args);
+    expect(again.error).toMatchObject({ kind: "contract_violation", sideEffect: "done" });
+  }
+  const right = enveloped({ ...job, id: "made-8", retryOfBatchId: "zz1" });
+  const lastArgs = { jobId: "zz1", ...retryJob, idempotencyKey: "letter-retry-right" };
+  const { structured } = await expectSuccess(session, right, "retry_job", lastArgs, 202);
+  expect(structured).toMatchObject({ data: { id: "made-8", retryOfBatchId: "zz1" } });
+});
+
+test("what nothing contradicts has no drift", async () => {
+  const session = await sessionForTest();
+  for (const [tool, args, body] of [
+    ["get_job", { jobId: job.id }, enveloped(job)],
+    ["get_operation", { operationId: operation.id }, enveloped(operation)],
+    ["get_recipe", { versionId: recipeOffer.recipe.versionId }, micEnveloped(recipeOffer)],
+  ] as const)
+    expect((await expectSuccess(session, body, tool, args)).drift).toBeUndefined();
+});

@@ -1,0 +1,105 @@
+// Geography to the letter: whose status it is, what an empty list means, and addresses and instants that only look odd.
+import { expect, test } from "vitest";
+import { catalogMetadata, districtsResponse, statesResponse } from "../contract/samples.ts";
+import { covers } from "../covers.ts";
+import { answer, type RecordedRequest, type Step, type Stub } from "../support/stub.ts";
+import { sessionForTest } from "../unspecified/session.ts";
+
+const isStates = ({ target }: RecordedRequest): boolean => target.endsWith("/geo/states");
+
+/** The states list as it is, and this to every request for districts. */
+const answerDistricts = (stub: Stub, step: Step, states: Step = answer(200, statesResponse)): void =>
+  stub.respond((request) => (isStates(request) ? states : step));
+
+const createError = (status: number, code: string): Step => answer(status, { status: code });
+/** Not worth waiting for, so that no test does. */
+const createUpstreamError = (status: number): Step =>
+  answer(status, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" }, { "retry-after": "600" });
+const emptyList = answer(200, { ...catalogMetadata, state: "Telangana", districts: [] });
+
+covers("7.1/upstream-status-preserved", "an upstream's error is told as that, whatever its status", async () => {
+  const { stub, connection } = await sessionForTest();
+  for (const status of [400, 404, 410, 502]) {
+    answerDistricts(stub, createUpstreamError(status));
+    // Neither a state of the list nor another is at fault.
+    for (const state of ["TG", "ZZ"]) {
+      const { error, text } = await connection.callTool("list_districts", { state });
+      expect(error, text).toMatchObject({
+        kind: "upstream_unavailable",
+        status,
+        code: "PLAYGROUND_UPSTREAM_UNAVAILABLE",
+        retryable: true,
+        sideEffect: "none",
+      });
+      expect(text).not.toMatch(/no such state/i);
+      const uri = `mic://geography/states/${state}/districts`;
+      await expect(connection.readResource(uri)).rejects.toThrow(/PLAYGROUND_UPSTREAM_UNAVAILABLE/);
+    }
+  }
+});
+
+const { contract } = statesResponse;
+const unknownStateAnswers: readonly (readonly [string, Step])[] = [
+  ["400", createError(400, "INVALID_PLAYGROUND_REQUEST")],
+  ["400 without a body", answer(400)],
+  ["404", createError(404, "INVALID_PLAYGROUND_REQUEST")],
+  ["404 without a body", answer(404)],
+  ["404 and HTML", answer(404, "<html>no such page</html>", { "content-type": "text/html" })],
+  ["an empty list", emptyList],
+  ["an empty list of no name", answer(200, { contract, state: "", districts: [] })],
+  ["an empty list of the code's name", answer(200, { contract, state: "ZZ", districts: [] })],
+];
+
+covers(
+  ["4.1/state-required", "4.1/assumes-no-answer-to-unknown-state"],
+  "no such state is said, whatever is answered, only of a code that the states list does not have",
+  async () => {
+    for (const [what, step] of unknownStateAnswers) {
+      const { stub, connection } = await sessionForTest();
+      answerDistricts(stub, step);
+      const unknown = await connection.callTool("list_districts", { state: "ZZ" });
+      const next = expect.stringContaining("list_states");
+      expect(unknown.error, what).toMatchObject({ kind: "not_found", retryable: false, sideEffect: "none", next });
+      expect(unknown.text).toContain("No such state: ZZ");
+      expect(stub.requests.some(({ target }) => target.endsWith("state=ZZ"))).toBe(true);
+      const knownState = await connection.callTool("list_districts", { state: "tg" });
+      expect(knownState.text, what).not.toMatch(/no such state/i);
+      if (what.startsWith("an empty list")) continue;
+      expect(knownState.error).toMatchObject({ status: Number(what.slice(0, 3)), sideEffect: "none" });
+    }
+  },
+);
+
+covers(
+  ["2.1/districts-response-districts", "2.1/state-counts"],
+  "an empty list of a state that has no districts is an empty list",
+  async () => {
+    const { stub, connection } = await sessionForTest();
+    const none = { ...statesResponse, states: [{ ...statesResponse.states[0], districtCount: 0, mandalCount: 0 }] };
+    answerDistricts(stub, emptyList, answer(200, none));
+    const { isError, structured, text } = await connection.callTool("list_districts", { state: "TG" });
+    expect(isError, text).toBe(false);
+    expect(structured).toMatchObject({ state: "Telangana", districts: [] });
+    expect(text).toContain("Telangana (TG): 0 districts");
+    const { text: read } = await connection.readResource("mic://geography/states/TG/districts");
+    expect(JSON.parse(read)).toMatchObject({ districts: [] });
+  },
+);
+
+test("where the states cannot be read, an empty list is an empty list", async () => {
+  const { stub, connection } = await sessionForTest();
+  answerDistricts(stub, emptyList, createError(403, "PLAYGROUND_REQUEST_DENIED"));
+  const { isError, structured, text } = await connection.callTool("list_districts", { state: "ZZ" });
+  expect(isError, text).toBe(false);
+  expect(structured).toMatchObject({ districts: [] });
+});
+
+covers("4.1/districts", "a list that is not empty needs no second request", async () => {
+  const { stub, connection } = await sessionForTest();
+  stub.expect(answer(200, districtsResponse));
+  const { structured } = await connection.callTool("list_districts", { state: "TG" });
+  expect(structured).toEqual({
+    ...districtsResponse,
+    summary: expect.stringMatching(/^Telangana \(TG\): 1 district, /),
+  });
+});

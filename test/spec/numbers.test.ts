@@ -1,0 +1,119 @@
+// Numbers that a double does not hold: never sent as another one, never told as another one, and never a fault of ours.
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { stubEnv } from "../api-client/client.ts";
+import { createJob, enveloped, job, micEnveloped, openApiDocument, recipeOffer } from "../contract/samples.ts";
+import { covers } from "../covers.ts";
+import { callMessage, initialize, start } from "../mcp/stdio/child.ts";
+import { answer, stubForTest } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { sessionForTest } from "../unspecified/session.ts";
+
+const MAX_INT64 = "9223372036854775807";
+
+covers("4.1/openapi", "an OpenAPI document with int64 bounds is told, its numbers exact", async () => {
+  const { stub, connection } = await sessionForTest();
+  const schema = { type: "integer", minimum: 0, maximum: "MAX", example: 9007199254740991 };
+  const document = {
+    ...openApiDocument,
+    paths: { "/x": { get: { parameters: [{ name: "at", in: "query", schema }] } } },
+    components: { schemas: { Huge: { maximum: "HUGE" }, Deep: { allOf: [{ enum: ["MAX", 1.5] }] } } },
+  };
+  const body = JSON.stringify(document).replaceAll('"MAX"', MAX_INT64).replace('"HUGE"', "1e400");
+  stub.expect(answer(200, body));
+  const { isError, structured, text } = await connection.callTool("get_geography_openapi");
+  expect(isError, text).toBe(false);
+  const expected = JSON.stringify(document)
+    .replaceAll('"MAX"', `"${MAX_INT64}"`)
+    .replace('"HUGE"', `"more than ${Number.MAX_VALUE}"`);
+  const { summary, ...shown } = structured ?? {};
+  expect(shown).toEqual(JSON.parse(expected));
+  const [first, rest = ""] = text.split("\n");
+  expect(first).toBe(summary);
+  expect(JSON.parse(rest)).toEqual(shown);
+});
+
+covers("2.2/recipe-parameters-definition", "a recipe's numbers are never shown as null or as other ones", async () => {
+  const { stub, connection } = await sessionForTest();
+  const offer = JSON.stringify(micEnveloped(recipeOffer));
+  for (const [sent, shown] of [
+    ["1e308", 1e308],
+    ["9007199254740991", 9007199254740991],
+    ["9007199254740993", "9007199254740993"],
+    ["1e400", `more than ${Number.MAX_VALUE}`],
+    ["-1e400", `less than -${Number.MAX_VALUE}`],
+  ] as const) {
+    stub.expect(answer(200, offer.replaceAll('"maximum":2026', `"maximum":${sent}`)));
+    const { structured, text } = await connection.callTool("get_recipe", { versionId: recipeOffer.recipe.versionId });
+    const { parameters } = z
+      .looseObject({ data: z.looseObject({ recipe: z.looseObject({ parameters: z.unknown() }) }) })
+      .parse(structured).data.recipe;
+    expect(parameters, sent).toMatchObject({ references: { year: { maximum: shown } } });
+    expect(text).toContain(`"maximum":${JSON.stringify(shown)}`);
+  }
+});
+
+const Refused = z.looseObject({
+  result: z.looseObject({ isError: z.boolean().optional(), _meta: z.looseObject({}).optional() }),
+});
+
+covers(
+  ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan"],
+  "a number that cannot be sent as it is written is refused by its place, at any depth; what can be is sent so",
+  async () => {
+    const stub = await stubForTest();
+    const stateDir = await folderForTest();
+    const env = {
+      ...stubEnv(stub),
+      MIC_STATE_DIR: stateDir,
+    };
+    stub.respond(() => answer(202, enveloped({ ...job, retryOfBatchId: null })));
+    const program = start(["serve"], { env });
+    await initialize(program);
+    // Written as text: a client's JSON.stringify would make null of most of these.
+    let id = 10;
+    const submit = async (parameterValues: string) => {
+      id += 1;
+      const message = JSON.stringify(callMessage(id, "submit_job", { ...createJob, parameterValues: "HERE" }));
+      program.process.stdin.write(`${message.replace('"HERE"', parameterValues)}\n`);
+      return Refused.parse((await program.answersTo([id])).get(id)).result;
+    };
+    for (const [values, pointer] of [
+      ['{"q":1e400}', "/parameterValues/q"],
+      ['{"q":-1e400}', "/parameterValues/q"],
+      ['{"q":1e300}', "/parameterValues/q"],
+      ['{"a":[{"b":1},{"b":1e999}]}', "/parameterValues/a/1/b"],
+      ['{"q":9007199254740992}', "/parameterValues/q"],
+    ] as const) {
+      const refused = await submit(values);
+      expect(refused.isError, values).toBe(true);
+      expect(refused._meta?.["mic-mcp/error"]).toMatchObject({
+        kind: "invalid_arguments",
+        sideEffect: "none",
+        fieldErrors: [{ pointer, code: "NOT_EXACT" }],
+      });
+    }
+    expect(stub.requests).toHaveLength(0);
+    expect(stub.tokenRequests).toHaveLength(0);
+    for (const values of ['{"q":9007199254740991}', '{"q":-9007199254740991}', '{"q":-0.5,"r":1e-7}']) {
+      expect((await submit(values)).isError, values).not.toBe(true);
+      expect(stub.requests.at(-1)?.body.toString()).toContain(`"parameterValues":${values}`);
+    }
+  },
+);
+
+test("an id with a lone surrogate is told, and no resource is linked", async () => {
+  const { stub, connection } = await sessionForTest();
+  const { links } = await (async () => {
+    stub.expect(answer(200, enveloped(job)));
+    return await connection.callTool("get_job", { jobId: job.id });
+  })();
+  expect(links).toEqual(["mic://jobs/job-1"]);
+  for (const id of ["\ud800", "job-\udc00-1", "\udc00\ud800"]) {
+    stub.expect(answer(200, JSON.stringify(enveloped({ ...job, id }))));
+    const result = await connection.callTool("get_job", { jobId: job.id });
+    expect(result.isError, result.text).toBe(false);
+    expect(result.structured).toMatchObject({ data: { id } });
+    expect(result.links).toEqual([]);
+  }
+});

@@ -1,0 +1,50 @@
+// The end of an instance: first it reports that it is not ready and serves as before, so that the balancer sends requests elsewhere; then it
+// drains.
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { get, resultOf } from "../mcp/http/raw-client.ts";
+import { deploymentForTest } from "./in-process-deployment.ts";
+
+const LONG_DELAY_MS = 600_000;
+
+test("while it drains slowly it is not ready but healthy, and serves requests on connections that end with them", async () => {
+  const { url, connectAs, drain, release, calls } = await deploymentForTest();
+  const alice = await connectAs();
+  const probeStatuses = async () =>
+    await Promise.all(["/readyz", "/healthz"].map(async (path) => (await get(new URL(path, url).href).answer).status));
+  expect(await probeStatuses()).toEqual([200, 200]);
+  const now = new AbortController();
+  const drained = drain(LONG_DELAY_MS, now.signal, LONG_DELAY_MS);
+  expect(await probeStatuses()).toEqual([503, 200]);
+  const response = await alice.call(1, "look", {}).answer;
+  expect([response.status, response.headers.connection]).toEqual([200, "close"]);
+  const inFlight = alice.call(2, "wait", {});
+  await expect.poll(() => calls.length).toBe(2);
+  release();
+  await resultOf(inFlight, 2);
+  now.abort();
+  await drained;
+  await expect(get(url).answer).rejects.toThrow();
+});
+
+test("after the delay no new call begins, and calls in flight end normally", async () => {
+  const { connectAs, drain, release, calls } = await deploymentForTest();
+  const alice = await connectAs();
+  const inFlight = alice.call(1, "wait", {});
+  await expect.poll(() => calls.length).toBe(1);
+  const drained = drain(LONG_DELAY_MS, new AbortController().signal, 1);
+  await sleep(50);
+  expect((await alice.call(2, "look", {}).answer).status).toBe(503);
+  release();
+  await resultOf(inFlight, 1);
+  await drained;
+  expect(calls).toHaveLength(1);
+});
+
+test("an instance that cannot serve calls is not ready, and reports the reason", async () => {
+  const { url } = await deploymentForTest({
+    readiness: () => Promise.reject(new Error("no replica confirms writes: set synchronous_standby_names")),
+  });
+  const { status, body } = await get(new URL("/readyz", url).href).answer;
+  expect([status, body]).toEqual([503, expect.stringContaining("synchronous_standby_names")]);
+});

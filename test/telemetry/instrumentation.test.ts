@@ -1,0 +1,153 @@
+// Whose work it is, what outlives the request that began it, and an SDK that was there before: by the port alone.
+import { context, trace } from "@opentelemetry/api";
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createTelemetry, readTelemetrySettings } from "../../src/telemetry/otel.ts";
+import type { Operation, Telemetry } from "../../src/telemetry/port.ts";
+import { type Receiver, receiverForTest } from "./receiver.ts";
+
+const operation: Operation = {
+  method: "tools/call",
+  tool: "get_job",
+  id: 1,
+  network: "tcp",
+  version: () => "2026-07-28",
+  meta: undefined,
+};
+
+function createTestTelemetry(environment: NodeJS.ProcessEnv): Telemetry {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { settings } = readTelemetrySettings(environment, { hasPort: false });
+  if (!settings) throw new Error("the settings are wrong");
+  const noop = () => undefined;
+  return createTelemetry({
+    settings,
+    version: "0",
+    redact: (text) => text,
+    onError: noop,
+    onListening: noop,
+  });
+}
+
+const createReceiver = async (): Promise<{ receiver: Receiver; telemetry: Telemetry }> => {
+  const receiver = await receiverForTest();
+  return { receiver, telemetry: createTestTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint }) };
+};
+
+const recordExchange = (telemetry: Telemetry) =>
+  telemetry.traceUpstreamRequest(
+    { method: "GET", template: "/v1/x", origin: "https://service.example", resends: 0 },
+    async () => ({ status: 200 }),
+    () => "connection",
+  );
+
+test("caller, team and client are on spans and lines, of metrics the team alone", async () => {
+  const { receiver, telemetry } = await createReceiver();
+  const teamTelemetry = telemetry.forIdentity({ team: "red", caller: "c-1", client: "app-1" });
+  await teamTelemetry.traceOperation(
+    operation,
+    async () => {
+      // What all teams share does not know whose work it does; the request does.
+      await recordExchange(telemetry);
+      telemetry.log("info", {}, "tool call");
+    },
+    () => undefined,
+  );
+  await telemetry.close();
+  const callerAttributes = { "mic.team": "red", "mic.caller": "c-1", "mic.client": "app-1" };
+  expect(receiver.spans().map(({ name }) => name)).toEqual(["GET /v1/x", "tools/call get_job"]);
+  for (const { attributes } of [...receiver.spans(), ...receiver.logs()])
+    expect(attributes).toMatchObject(callerAttributes);
+  expect(receiver.points().length).toBeGreaterThan(1);
+  for (const { attributes } of receiver.points()) {
+    expect(attributes["mic.team"]).toBe("red");
+    expect(Object.keys(attributes)).not.toEqual(expect.arrayContaining(["mic.caller"]));
+    expect(Object.keys(attributes)).not.toEqual(expect.arrayContaining(["mic.client"]));
+  }
+});
+
+test("who sends an HTTP request is known to what it brings, and to that alone", async () => {
+  const { receiver, telemetry } = await createReceiver();
+  const recordOperation = () =>
+    telemetry.forIdentity({ caller: "c-1" }).traceOperation(
+      operation,
+      () => recordExchange(telemetry),
+      () => undefined,
+    );
+  await telemetry.runHttpRequest({}, () => telemetry.runAsIdentity({ client: "app-1" }, recordOperation));
+  await telemetry.runHttpRequest({}, recordOperation);
+  await telemetry.close();
+  expect(receiver.spans().map(({ attributes }) => [attributes["mic.caller"], attributes["mic.client"]])).toEqual([
+    ["c-1", "app-1"],
+    ["c-1", "app-1"],
+    ["c-1", undefined],
+    ["c-1", undefined],
+  ]);
+});
+
+test("a hundred teams have a series each, the others one together", async () => {
+  const { receiver, telemetry } = await createReceiver();
+  for (let team = 0; team < 130; team++)
+    await telemetry.forIdentity({ team: `team-${team}` }).traceOperation(
+      operation,
+      async () => undefined,
+      () => undefined,
+    );
+  await telemetry.close();
+  const series = receiver.points().filter(({ name }) => name === "mcp.server.operation.duration");
+  expect(series).toHaveLength(101);
+  expect(series.find(({ attributes }) => attributes["mic.team"] === "_OTHER")?.value).toBe(30);
+  expect(receiver.spans().at(-1)?.attributes["mic.team"]).toBe("team-129");
+});
+
+test("what goes on after its request has a trace of its own, linked to it", async () => {
+  const { receiver, telemetry } = await createReceiver();
+  let resolveReleased: (() => void) | undefined;
+  const released = new Promise<void>((resolve) => {
+    resolveReleased = resolve;
+  });
+  let after: Promise<unknown> | undefined;
+  await telemetry.traceOperation(
+    operation,
+    async () => {
+      after = released.then(() => recordExchange(telemetry));
+    },
+    () => undefined,
+  );
+  resolveReleased?.();
+  await after;
+  await telemetry.close();
+  const [request, later] = receiver.spans();
+  expect(later?.parentSpanId).toBe("");
+  expect(later?.traceId).not.toBe(request?.traceId);
+  expect(later?.links).toMatchObject([{ traceId: request?.traceId, spanId: request?.spanId }]);
+});
+
+test("a gauge is read until it is given up", async () => {
+  const { receiver, telemetry } = await createReceiver();
+  const unregister = telemetry.registerGauge("mic.http.streams", () => 7);
+  telemetry.forIdentity({ team: "red" }).registerGauge("mic.watched.resources", () => 2);
+  unregister();
+  await telemetry.close();
+  expect(receiver.points()).toEqual([{ name: "mic.watched.resources", attributes: { "mic.team": "red" }, value: 2 }]);
+});
+
+test("an SDK that was loaded before gets the spans, and no other is started", async () => {
+  const receiver = await receiverForTest();
+  const spans = new InMemorySpanExporter();
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));
+  onTestFinished(() => {
+    trace.disable();
+    context.disable();
+  });
+  const telemetry = createTestTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+  await telemetry.traceOperation(
+    operation,
+    () => recordExchange(telemetry),
+    () => undefined,
+  );
+  await telemetry.close();
+  expect(spans.getFinishedSpans().map(({ name }) => name)).toEqual(["GET /v1/x", "tools/call get_job"]);
+  expect(receiver.requests()).toBe(0);
+});

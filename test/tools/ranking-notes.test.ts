@@ -1,0 +1,139 @@
+// What rank_divisions and list_districts say beside their rows: ties at the cut, states taken, names and codes that come twice.
+import { expect, test } from "vitest";
+import type { DistrictsResponse } from "../../src/contract/playground.ts";
+import type { Bench } from "./bench.ts";
+import { createFreshBench } from "./fresh-bench.ts";
+import { type Catalogue, readCatalogue, replaceGeography } from "./geography-catalogue.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+const byMandals = { level: "district", by: "mandalCount" } as const;
+
+/** Goa's list is another one. */
+function replaceGoa(catalogue: Catalogue, change: (list: DistrictsResponse) => DistrictsResponse): Catalogue {
+  const list = catalogue.districts["GA"];
+  if (list === undefined) throw new Error("there is a list of Goa");
+  return { ...catalogue, districts: { ...catalogue.districts, GA: change(list) } };
+}
+
+describeLatestRevision(
+  (bench, revision) => {
+    const readSummary = async (own: Bench, args: Readonly<Record<string, unknown>>) =>
+      String((await own.ok("rank_divisions", args)).structured["summary"]);
+
+    async function createAlteredBench(change: (list: DistrictsResponse) => DistrictsResponse): Promise<Bench> {
+      const own = await createFreshBench(bench(), revision);
+      const catalogue = await readCatalogue(own);
+      await replaceGeography(own, catalogue, replaceGoa(catalogue, change));
+      return own;
+    }
+
+    test("a page that ends in the midst of equals says how many more there are", async () => {
+      const own = bench();
+      // Tirupati and Sri Potti Sriramulu Nellore have 36 each.
+      expect(await readSummary(own, { ...byMandals, limit: 3 })).toContain("Tied with the last row: 1 more.");
+      expect(await readSummary(own, { ...byMandals, limit: 4 })).not.toContain("Tied");
+      expect(await readSummary(own, { ...byMandals, limit: 1, offset: 2 })).toContain(
+        "Tied with the last row: 1 more.",
+      );
+      expect(await readSummary(own, { level: "state", by: "districtCount", order: "asc", limit: 1 })).toContain(
+        "Tied with the last row: 1 more.",
+      );
+      const each = await readSummary(own, { ...byMandals, perState: 1, states: ["GA", "TG", "DH"] });
+      expect(each).toContain("Ties are cut in TG DH.");
+    });
+
+    test("the states that were taken are named where any were asked for", async () => {
+      const own = bench();
+      expect(await readSummary(own, { ...byMandals, states: ["Goa", "TS"] })).toContain(
+        "districts in GA TG by mandalCount",
+      );
+      expect(await readSummary(own, { ...byMandals, limit: 1 })).toContain("784 districts by mandalCount");
+    });
+
+    test("by name, the names that several districts bear are told in one call", async () => {
+      const text = await readSummary(bench(), { level: "district", by: "name", limit: 1 });
+      expect(text).toContain("Borne by several: Bilaspur (CG HP), Hamirpur (HP UP), Pratapgarh (RJ UP).");
+      expect(await readSummary(bench(), { level: "district", by: "name", states: ["GA"] })).toContain(
+        "No name is borne twice.",
+      );
+    });
+
+    test("initials stand where people look for them", async () => {
+      const { structured } = await bench().ok("rank_divisions", { level: "district", by: "name", startsWith: "y" });
+      const { rows } = Object(structured);
+      expect(rows[0]).toMatchObject({ name: "Y.S.R. Kadapa" });
+      const ysr = await bench().ok("rank_divisions", { level: "district", by: "name", startsWith: "Y.S.R" });
+      expect(ysr.structured).toMatchObject({ totalRows: 1 });
+    });
+
+    test("a district that two states list is counted once and told", async () => {
+      // Nizamabad of Telangana.
+      const extra = { code: "516", name: "Nizamabad", mandalCount: 33 };
+      const own = await createAlteredBench((list) => ({ ...list, districts: [...list.districts, extra] }));
+      const { structured } = await own.ok("rank_divisions", { ...byMandals, limit: 1 });
+      expect(structured).toMatchObject({
+        totalRows: 784,
+        totals: { districts: 784, mandals: 7086 },
+        consistency: expect.arrayContaining([
+          "District code 516 is listed for Nizamabad (GA) and Nizamabad (TG): counted once.",
+        ]),
+      });
+    });
+
+    test("find_district tells the differences that concern its matches", async () => {
+      const extra = { code: "516", name: "Nizamabad", mandalCount: 33 };
+      const own = await createAlteredBench((list) => ({ ...list, districts: [...list.districts, extra] }));
+      const { structured, text } = await own.ok("find_district", { name: "Nizamabad" });
+      expect(structured["consistency"]).toEqual([
+        "Goa (GA): the states list says 3 districts, its districts list has 4.",
+        "Goa (GA): the states list says 12 mandals, its districts add up to 45.",
+        "District code 516 is listed for Nizamabad (GA) and Nizamabad (TG): counted once.",
+      ]);
+      expect(text).toContain("its districts add up to 45");
+      const other = await own.ok("find_district", { name: "Patna" });
+      expect(other.structured).not.toHaveProperty("consistency");
+    });
+
+    test("one code under two names is told, and both are counted", async () => {
+      const own = await createAlteredBench((list) => ({
+        ...list,
+        districts: list.districts.map((district, at) => (at === 0 ? { ...district, code: "516" } : district)),
+      }));
+      const { structured } = await own.ok("rank_divisions", { ...byMandals, limit: 1 });
+      expect(structured).toMatchObject({ totalRows: 784 });
+      expect(structured["consistency"]).toEqual([
+        expect.stringMatching(/^District code 516 is listed for .* \(GA\) and Nizamabad \(TG\)\.$/),
+      ]);
+    });
+
+    test("codes that are numbers within their state are no difference", async () => {
+      const own = await createFreshBench(bench(), revision);
+      const catalogue = await readCatalogue(own);
+      const districts = Object.entries(catalogue.districts).map(([code, list]) => [
+        code,
+        { ...list, districts: list.districts.map((district, at) => ({ ...district, code: String(at + 1) })) },
+      ]);
+      await replaceGeography(own, catalogue, { ...catalogue, districts: Object.fromEntries(districts) });
+      const { structured } = await own.ok("rank_divisions", { ...byMandals, limit: 1 });
+      expect(structured).toMatchObject({ totalRows: 784, consistency: [] });
+    });
+
+    test("a state that is listed and has an empty list is told as that", async () => {
+      const own = await createAlteredBench((list) => ({ ...list, districts: [] }));
+      const { structured } = await own.ok("list_districts", { state: "GA" });
+      expect(structured["summary"]).toBe(
+        "Goa (GA): 0 districts, 0 mandals. The state is listed, its list of districts is empty.",
+      );
+    });
+
+    test("the source is named once", async () => {
+      const { structured, text } = await bench().ok("rank_divisions", { ...byMandals, limit: 1 });
+      expect(structured["vintage"]).toMatchObject({
+        source: "Contains data of the Local Government Directory (LGD)",
+        sourceRef: "https://lgdirectory.gov.in/",
+      });
+      expect(text.split("https://lgdirectory.gov.in/")).toHaveLength(2);
+    });
+  },
+  { env: { MIC_GEOGRAPHY_RATE: "600" } },
+);

@@ -1,0 +1,183 @@
+// The job API's answers as the contract leaves them open: headers, statuses, codes, keys, rates, forms of a body.
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { expect } from "vitest";
+import {
+  createInput,
+  createJob,
+  createProcessingRequest,
+  enveloped,
+  input,
+  job,
+  micEnveloped,
+  operation,
+  problem,
+  processingRequest,
+} from "../contract/samples.ts";
+import { covers } from "../covers.ts";
+import { answer, hangUp } from "../support/stub.ts";
+import { sessionForFile, sessionForTest } from "./session.ts";
+
+const session = sessionForFile();
+
+const running = { ...job, failure: null };
+const runningOperation = { ...operation, failure: null };
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+
+const oddHeaders: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { etag: 'W/"99"' },
+  { etag: '"98"', "x-request-id": "other", location: "https://elsewhere.example/" },
+  { etag: "unquoted", "retry-after": "600", "content-type": "text/plain" },
+  { "content-type": "application/vnd.mic.v1+json; charset=latin1" },
+];
+for (const [at, headers] of oddHeaders.entries())
+  covers("4.2/assumes-no-response-headers", `a job is what its body says, beside headers ${at}`, async () => {
+    const { stub, connection } = session();
+    // As bytes: the stub adds no header of its own.
+    const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
+    const jobId = `job-headers-${at}`;
+    const found = { ...running, id: jobId };
+    stub.respond(({ method }) =>
+      method === "GET"
+        ? answer(200, bytes(enveloped(found)), headers)
+        : answer(202, bytes(enveloped(runningOperation)), headers),
+    );
+    const read = await connection.callTool("get_job", { jobId, view: "full" });
+    expect(read, read.text).toMatchObject({ isError: false, structured: { data: found } });
+    const cancelled = await connection.callTool("cancel_job", { jobId, reason: "Submitted by mistake" });
+    expect(cancelled, cancelled.text).toMatchObject({ isError: false, structured: { meta: { requestId: "req-1" } } });
+    expect(stub.requests.at(-1)?.headers["if-match"]).toBe(`"${job.resourceVersion}"`);
+  });
+
+for (const replayed of [undefined, "yes", "1", "false"])
+  covers(
+    ["4.2/assumes-no-response-headers", "4.2/key-names-one-command"],
+    `a stored answer is one though Idempotent-Replayed is ${replayed ?? "absent"}`,
+    async () => {
+      const { stub, connection } = session();
+      const headers = replayed === undefined ? {} : { "idempotent-replayed": replayed };
+      stub.expect(hangUp, answer(202, enveloped(running), headers));
+      const { structured, isError, text } = await connection.callTool("submit_job", {
+        ...createJob,
+        clientReference: `replayed ${replayed}`,
+      });
+      expect(isError, text).toBe(false);
+      expect(structured).toMatchObject({ data: { id: job.id }, action: { attempts: 2 } });
+      const [first, second] = stub.requests;
+      expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
+    },
+  );
+
+const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ["none", {}],
+  ["a type that lies", { "content-type": "application/json" }],
+  ["a type that is none", { "content-type": ";;;" }],
+  ["a disposition without a name", { "content-disposition": "inline" }],
+  ["a disposition that is none", { "content-disposition": "filename=; ;=" }],
+  ["an ETag of something else", { etag: '"not-a-hash"', "accept-ranges": "bytes" }],
+];
+for (const [what, headers] of files)
+  covers("4.2/assumes-no-asset-headers", `a file is saved with these headers: ${what}`, async () => {
+    const { stub, connection } = session();
+    const bytes = Buffer.from('{"not": "judged by its type"');
+    stub.expect(answer(200, bytes, headers));
+    const { structured, isError, text } = await connection.callTool("download_asset", { assetId: "asset-1" });
+    expect(isError, text).toBe(false);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    expect(structured).toMatchObject({ bytes: bytes.length, sha256 });
+    expect(await readFile(String(structured?.["path"]))).toEqual(bytes);
+  });
+
+covers("7.2/assumes-no-statuses-or-codes", "a refusal is told as it came, whatever its status and code", async () => {
+  const { stub, connection } = session();
+  const codes = ["¡no!", "IDEMPOTENCY_KEY_REUSED", "NOT_FOUND", "VERSION_CONFLICT", "RATE_LIMITED", "SUCCESS"];
+  for (const status of [400, 402, 404, 405, 409, 410, 418, 422, 423, 425, 451, 499]) {
+    const kinds = [];
+    for (const code of codes) {
+      stub.expect(answer(status, { ...problem, code, status: 599, retryable: false }));
+      const { error } = await connection.callTool("get_job", { jobId: job.id });
+      expect(error).toMatchObject({ status, code, retryable: false, sideEffect: "none", requestId: problem.requestId });
+      kinds.push(error?.kind);
+    }
+    // The status alone says what kind it is.
+    expect(new Set(kinds).size, `${status}: ${kinds}`).toBe(1);
+  }
+});
+
+covers("7.2/assumes-no-answer-to-key-reuse", "a key that has been used is never sent with another body", async () => {
+  const { stub, connection } = session();
+  const steps = [answer(202, enveloped(running)), answer(422, problem), answer(409, { ...problem, retryable: false })];
+  for (const [at, step] of steps.entries()) {
+    const idempotencyKey = `agent-key-${at}`;
+    stub.expect(step);
+    await connection.callTool("submit_job", { ...createJob, idempotencyKey });
+    const submitWithKey = (other: object) =>
+      connection.callTool("submit_job", { ...createJob, ...other, idempotencyKey });
+    expect((await submitWithKey({ parameterValues: { year: 2025 } })).error).toMatchObject({
+      kind: "conflict",
+      idempotencyKey,
+    });
+    // Another note is the same action once it succeeded; a rejected one would have to send other bytes.
+    if (at === 0) stub.expect(answer(200, enveloped(running)));
+    const noted = await submitWithKey({ clientReference: "another note" });
+    if (at === 0) expect(noted.structured).toMatchObject({ action: { replayed: true } });
+    else expect(noted.error).toMatchObject({ kind: "conflict", idempotencyKey });
+    // Nor to another endpoint.
+    const elsewhere = { jobId: job.id, retryMode: "SAFE_RESUME", reason: "Again", idempotencyKey };
+    expect((await connection.callTool("retry_job", elsewhere)).error).toMatchObject({ kind: "conflict" });
+    expect(stub.requests.filter(({ method }) => method === "POST")).toHaveLength(at + 1);
+  }
+});
+
+covers(
+  "8/assumes-no-job-rate",
+  "no call waits for a limit that nobody has named, and a named one is obeyed",
+  async () => {
+    const { stub, connection } = session();
+    const read = () => connection.callTool("get_job", { jobId: job.id });
+    stub.respond(() => answer(200, enveloped(running)));
+    const many = await Promise.all(Array.from({ length: 200 }, read));
+    expect(many.filter(({ isError }) => isError)).toEqual([]);
+    expect(stub.requests).toHaveLength(200);
+    // One that says for how long is handed on; one that does not is asked again.
+    stub.expect(answer(429, problem, { "retry-after": "600" }));
+    expect((await read()).error).toMatchObject({ kind: "rate_limited", retryable: true, retryAfterSeconds: 600 });
+    stub.expect(answer(429), answer(429, "<html>slow down</html>"));
+    expect(await read()).toMatchObject({ isError: false });
+    expect(stub.requests).toHaveLength(204);
+  },
+);
+
+const envelopes = { register_input: enveloped(input), request_file_processing: micEnveloped(processingRequest) };
+covers("1/json-bodies", "every body that goes out is JSON, but the token request", async () => {
+  const { stub, connection } = await sessionForTest();
+  const cancelJob = { jobId: "job-json", reason: "„Nein“ – \u2028 🧭", resourceVersion: 3 };
+  const calls = [
+    ["submit_job", createJob, answer(202, enveloped(running))],
+    ["cancel_job", cancelJob, answer(202, enveloped(runningOperation))],
+    [
+      "retry_job",
+      { jobId: "job-0", retryMode: "RESTART", reason: "Again" },
+      answer(202, enveloped({ ...running, retryOfBatchId: "job-0" })),
+    ],
+    ["register_input", createInput, answer(201, envelopes.register_input)],
+    [
+      "request_file_processing",
+      { ...createProcessingRequest, expiresAt: inAnHour() },
+      answer(201, envelopes.request_file_processing),
+    ],
+  ] as const;
+  for (const [tool, args, step] of calls) {
+    stub.respond(({ method }) => (method === "GET" ? answer(200, enveloped(running)) : step));
+    const { isError, text } = await connection.callTool(tool, args);
+    expect(isError, `${tool}: ${text}`).toBe(false);
+    const sent = stub.requests.at(-1);
+    expect(sent?.headers["content-type"]).toBe("application/json");
+    const { jobId: _jobId, resourceVersion: _version, ...body }: Readonly<Record<string, unknown>> = args;
+    expect(JSON.parse(String(sent?.body))).toEqual(body);
+  }
+  expect(stub.tokenRequests.length).toBeGreaterThan(0);
+  for (const { headers } of stub.tokenRequests)
+    expect(headers["content-type"]).toBe("application/x-www-form-urlencoded");
+});

@@ -1,0 +1,142 @@
+// Recipes as the contract leaves them open: what a port is called, and in which language parameters are described.
+import { expect } from "vitest";
+import * as z from "zod/v4";
+import {
+  createJob,
+  enveloped,
+  inputRequirement,
+  job,
+  micEnveloped,
+  recipeDefinition,
+  recipeOffer,
+  recipeParameters,
+} from "../contract/samples.ts";
+import { covers } from "../covers.ts";
+import { answer } from "../support/stub.ts";
+import { type Session, sessionForTest } from "./session.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const { versionId } = recipeDefinition;
+const submitted = answer(202, enveloped({ ...job, retryOfBatchId: null }));
+
+/** The agent reads the recipe, then submits; what of it the service was sent. */
+async function submitAfterReading({ stub, connection }: Session, recipe: Json, changes: Json) {
+  stub.expect(answer(200, micEnveloped({ ...recipeOffer, recipe: { ...recipeDefinition, ...recipe } })));
+  const read = await connection.callTool("get_recipe", { versionId });
+  expect(read.isError, read.text).toBe(false);
+  const before = stub.requests.length;
+  const result = await connection.callTool("submit_job", { ...createJob, ...changes });
+  const bodies = stub.requests.slice(before).map(({ body }) => z.looseObject({}).parse(JSON.parse(body.toString())));
+  return { result, bodies };
+}
+
+const inputsNamed = (names: readonly string[]) => names.map((name) => ({ ...inputRequirement, name }));
+const anyParameters = { ...recipeParameters, definition: {}, references: {} };
+/** Many inputs, each small, so that the offer stays within its 65,536 bytes. */
+const recipeOf = (names: readonly string[]) => ({
+  inputs: inputsNamed(names).map((requirement) => ({ ...requirement, schema: anyParameters })),
+  parameters: anyParameters,
+});
+const bindingsTo = (ports: readonly string[]) => ports.map((port, index) => ({ port, inputId: `input-${index}` }));
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `port${index}`);
+
+const otherNames: readonly (readonly [what: string, inputs: readonly string[], ports: readonly string[]])[] = [
+  ["a name with a dot", ["table.main"], ["table_main"]],
+  ["a name with a colon", ["in:1"], ["in-1"]],
+  ["a name that begins with a digit", ["1st"], ["first"]],
+  ["a name longer than a port", ["n".repeat(81)], ["n".repeat(80)]],
+  ["one such name among others", ["left", "right.side"], ["left"]],
+  ["more inputs than bindings", numbered(33), numbered(32)],
+  ["100 inputs of which one is bound", numbered(100), ["port7"]],
+];
+
+for (const [what, inputs, ports] of otherNames)
+  covers("4.2/assumes-no-port-names", `${what}: the job is sent as the agent has it`, async () => {
+    const session = await sessionForTest();
+    session.stub.respond(() => submitted);
+    const inputBindings = bindingsTo(ports);
+    const { result, bodies } = await submitAfterReading(session, recipeOf(inputs), { inputBindings });
+    expect(result.isError, result.text).toBe(false);
+    expect(bodies).toMatchObject([{ inputBindings }]);
+  });
+
+covers(
+  ["4.2/assumes-no-port-names", "4.2/job-input-binding-port"],
+  "names that can all be ports, and all be bound, are: another port or a missing one is told before anything is sent",
+  async () => {
+    const session = await sessionForTest();
+    for (const inputs of [["left", "right"], numbered(32), ["n".repeat(80)]]) {
+      const missing = { inputBindings: bindingsTo([...inputs.slice(1), "other"]) };
+      const { result, bodies } = await submitAfterReading(session, recipeOf(inputs), missing);
+      expect(result.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
+      expect(result.error?.fieldErrors?.map(({ code }) => code)).toEqual(["UNKNOWN_PORT", "MISSING_PORT"]);
+      expect(bodies).toEqual([]);
+    }
+  },
+);
+
+const DRAFT = "http://json-schema.org/draft-07/schema#";
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+/** A definition with its references, and values that it takes in its own language. */
+const otherLanguages: readonly (readonly [what: string, parameters: Json, values: Json])[] = [
+  [
+    "draft-07, where what stands beside $ref has no force",
+    {
+      definition: {
+        $schema: DRAFT,
+        properties: { name: { $ref: "#/definitions/s", minLength: 5 } },
+        definitions: { s: { type: "string" } },
+      },
+    },
+    { name: "ab" },
+  ],
+  ["draft-07 by https", { definition: { $schema: "https://json-schema.org/draft-07/schema", required: ["a"] } }, {}],
+  ["2019-09", { definition: { $schema: "https://json-schema.org/draft/2019-09/schema", required: ["a"] } }, {}],
+  [
+    "draft-04, with a boolean bound",
+    {
+      definition: {
+        $schema: "http://json-schema.org/draft-04/schema#",
+        properties: { year: { maximum: 2000, exclusiveMaximum: true } },
+      },
+    },
+    { year: 2026 },
+  ],
+  ["a language of the service's own", { definition: { $schema: "urn:mic:form:3", required: ["a"] } }, {}],
+  ["a $schema that is no text", { definition: { $schema: { id: 3 }, required: ["a"] } }, {}],
+  [
+    "a draft-07 reference",
+    { definition: { $ref: "one" }, references: { one: { $schema: DRAFT, required: ["a"] } } },
+    {},
+  ],
+  ["no schema at all", { definition: { type: "form", required: true, fields: [{ name: "year" }] } }, { year: 1 }],
+  ["a reference to another machine", { definition: { $ref: "https://schemas.example/form.json" } }, { year: 1 }],
+];
+
+for (const [what, parameters, parameterValues] of otherLanguages)
+  covers("2.2/assumes-no-schema-language", `${what}: the service judges`, async () => {
+    const session = await sessionForTest();
+    session.stub.respond(() => submitted);
+    const recipe = { parameters: { ...recipeParameters, references: {}, ...parameters } };
+    const { result, bodies } = await submitAfterReading(session, recipe, { parameterValues });
+    expect(result.isError, result.text).toBe(false);
+    expect(bodies).toMatchObject([{ parameterValues }]);
+  });
+
+covers(
+  ["2.2/assumes-no-schema-language", "4.2/job-parameter-values"],
+  "JSON Schema 2020-12, by its name or by none, is held against the values before anything is sent",
+  async () => {
+    const session = await sessionForTest();
+    const schema = { properties: { name: { $ref: "#/$defs/s", minLength: 5 } }, $defs: { s: { type: "string" } } };
+    for (const named of [{}, { $schema: DIALECT }, { $schema: `${DIALECT}#` }]) {
+      const recipe = { parameters: { ...recipeParameters, definition: { ...named, ...schema }, references: {} } };
+      const { result, bodies } = await submitAfterReading(session, recipe, { parameterValues: { name: "ab" } });
+      expect(result.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
+      expect(result.error?.fieldErrors).toMatchObject([{ pointer: "/parameterValues/name", code: "MINLENGTH" }]);
+      expect(bodies).toEqual([]);
+    }
+  },
+);

@@ -1,0 +1,46 @@
+// A service that chooses for itself where the contract says "not shown", and the real server behind a real client on it.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, onTestFinished } from "vitest";
+import { credentials } from "../api-client/client.ts";
+import { inProcessClientForFile, inProcessClientForTest, type TestClient } from "../support/mcp.ts";
+import { type Stub, stubForFile, stubForTest } from "../support/stub.ts";
+
+export interface Session {
+  readonly stub: Stub;
+  readonly connection: TestClient;
+  readonly downloadDir: string;
+}
+
+const createFolder = (): string => mkdtempSync(join(tmpdir(), "mic-mcp-gaps-"));
+const removeFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true });
+
+const createEnvironment = ({ baseUrl }: Stub, downloadDir: string) => ({
+  MIC_BASE_URL: baseUrl,
+  MIC_CLIENT_ID: credentials.clientId,
+  MIC_CLIENT_SECRET: credentials.clientSecret,
+  MIC_DOWNLOAD_DIR: downloadDir,
+  MIC_GEOGRAPHY_RATE: "600",
+});
+
+/** For all tests of a file: the server remembers what it was told, so each test speaks of ids of its own. */
+export function sessionForFile(): () => Session {
+  const downloadDir = createFolder();
+  const stubOf = stubForFile();
+  const connectionOf = inProcessClientForFile("v2-modern", () => createEnvironment(stubOf(), downloadDir));
+  afterAll(() => removeFolder(downloadDir));
+  return () => ({ stub: stubOf(), connection: connectionOf(), downloadDir });
+}
+
+/** For the running test alone: nothing was told before. */
+export async function sessionForTest(): Promise<Session> {
+  const downloadDir = createFolder();
+  onTestFinished(() => removeFolder(downloadDir));
+  const stub = await stubForTest();
+  return {
+    stub,
+    connection: await inProcessClientForTest("v2-modern", createEnvironment(stub, downloadDir)),
+    downloadDir,
+  };
+}
