@@ -47,7 +47,7 @@ export function compose(
   const store = keychain
     ? createKeychainTokenStore(keychain, timing.now, ({ kind, message, detail }) => {
         log.info({ errorKind: kind }, `tokens stay in memory: ${message}`);
-        log.debug({ trouble: kind, detail }, "keychain");
+        log.debug({ errorKind: kind, detail }, "keychain");
       })
     : noTokenStore;
   const client = createApiConnection({ identity, redactor, store, transport }, processContext);

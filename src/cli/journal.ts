@@ -30,14 +30,14 @@ export const createConfiguredJournal = (
 /** The counts are absent before the journal is created. */
 export interface JournalStatus extends Partial<UnresolvedCounts> {
   readonly engine: "SQLite" | "PostgreSQL";
-  readonly place: string;
+  readonly location: string;
 }
 
 /** Without a URL's user and password. */
 export function locateJournal({ journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">): JournalStatus {
-  if (journalUrl === undefined) return { engine: "SQLite", place: join(stateDir, "actions.sqlite") };
+  if (journalUrl === undefined) return { engine: "SQLite", location: join(stateDir, "actions.sqlite") };
   const { host, pathname } = new URL(journalUrl);
-  return { engine: "PostgreSQL", place: `${host}${pathname}` };
+  return { engine: "PostgreSQL", location: `${host}${pathname}` };
 }
 
 /** Opens a journal and closes it again. Throws Failure if that is not possible. */
@@ -52,7 +52,7 @@ async function tryToOpen(config: JournalConfig, migrates: boolean): Promise<void
 
 /** Whether there is a journal that can be read. Creates none. */
 export async function hasJournal(config: JournalConfig): Promise<boolean> {
-  if (config.journalUrl === undefined) return existsSync(locateJournal(config).place);
+  if (config.journalUrl === undefined) return existsSync(locateJournal(config).location);
   return await tryToOpen(config, false).then(
     () => true,
     () => false,
@@ -62,7 +62,7 @@ export async function hasJournal(config: JournalConfig): Promise<boolean> {
 /** Throws Failure if the journal cannot be used. Before it exists, the engine is tried in a temporary folder. */
 export async function inspectJournal(config: Config, journal: JournalHandle): Promise<JournalStatus> {
   const found = locateJournal(config);
-  if (found.engine === "PostgreSQL" || existsSync(found.place))
+  if (found.engine === "PostgreSQL" || existsSync(found.location))
     return { ...found, ...(await countUnresolved(await journal.open())) };
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
   try {
@@ -96,8 +96,8 @@ export async function warnOfOtherClientsActions(
   }
 }
 
-export function formatJournalStatus({ engine, place, inProgress, unknown = 0 }: JournalStatus): string {
-  const where = `${engine}, ${place}`;
+export function formatJournalStatus({ engine, location, inProgress, unknown = 0 }: JournalStatus): string {
+  const where = `${engine}, ${location}`;
   if (inProgress === undefined) return `${where} (will be created when needed)`;
   const hint = unknown === 0 ? "" : "; mic-mcp resolve finds out what happened";
   return `${where}: ${inProgress} in progress, ${unknown} of unknown outcome${hint}`;

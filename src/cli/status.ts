@@ -74,9 +74,9 @@ async function readKeychain(config: Config): Promise<KeychainContent> {
 async function journalStatus(config: Config) {
   const journal = createConfiguredJournal(config);
   try {
-    return { ...(await inspectJournal(config, journal)), trouble: undefined };
+    return { ...(await inspectJournal(config, journal)), error: undefined };
   } catch (error) {
-    return { ...locateJournal(config), trouble: errorMessage(error) };
+    return { ...locateJournal(config), error: errorMessage(error) };
   } finally {
     await journal.close();
   }
@@ -120,7 +120,7 @@ function formatStatus({ keychain, journal, ...status }: Awaited<ReturnType<typeo
     ...status.tokens.map(formatTokenStatus),
     `downloads       ${status.downloadDir}`,
     `state           ${status.stateDir}`,
-    `journal         ${journal.trouble ?? formatJournalStatus(journal)}`,
+    `journal         ${journal.error ?? formatJournalStatus(journal)}`,
     ...(isUnconfigured ? ["No service is configured: mic-mcp login asks for one, mic-mcp demo needs none."] : []),
   ];
   return lines.map(escapeText).join("\n");

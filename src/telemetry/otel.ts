@@ -43,7 +43,7 @@ const LOGGED_NUMBERS = [
   "maxConnections",
   "sessionIdleMs",
 ];
-const LOGGED_NAMES = ["tool", "kind", "operation", "trouble", "method"];
+const LOGGED_NAMES = ["tool", "kind", "operation", "errorKind", "method"];
 const SAFE_NAME = /^[\w./-]{1,64}$/;
 
 const SEVERITY: Readonly<Record<TelemetryLevel, SeverityNumber>> = {
@@ -192,9 +192,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     const context = trace.setSpan(parent, span);
     const startedAt = performance.now();
     const own: ActiveWork = { context, identity, hasEnded: false };
-    function endSpan(ending: Outcome<R>): void {
+    function endSpan(outcome: Outcome<R>): void {
       own.hasEnded = true;
-      const all = Object.entries({ ...attributes, ...attributesOf(ending) }).filter(([, value]) => value !== undefined);
+      const all = Object.entries({ ...attributes, ...attributesOf(outcome) }).filter(([, value]) => value !== undefined);
       const ended = Object.fromEntries(all);
       span.setAttributes(ended);
       // Without a description: messages quote the API.
@@ -311,8 +311,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         return await runInSpan(
           { name: "action", kind: SpanKind.INTERNAL, ...spanParent(), attributes },
           perform,
-          (ending) => {
-            const { state, replayed, attempts } = toOutcome(ending);
+          (outcome) => {
+            const { state, replayed, attempts } = toOutcome(outcome);
             return {
               "mic.action.state": state,
               "mic.action.replayed": replayed,

@@ -153,12 +153,12 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       await getPair().setSynchronous(false);
       expect(await checkDurability("synchronous")).toMatchObject({
         isDurable: false,
-        trouble: expect.stringContaining("synchronous_standby_names is empty"),
+        error: expect.stringContaining("synchronous_standby_names is empty"),
         next: expect.stringContaining("ANY 1 (a, b)"),
       });
       expect(await checkDurability("local")).toMatchObject({
         isDurable: false,
-        trouble: expect.stringContaining("replicas that no commit waits for"),
+        error: expect.stringContaining("replicas that no commit waits for"),
       });
     });
 
@@ -180,7 +180,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       onTestFinished(() => deployment.close());
       expect(await deployment.durability()).toMatchObject({
         isDurable: false,
-        trouble: expect.stringContaining("Every write hangs"),
+        error: expect.stringContaining("Every write hangs"),
       });
       await getPair().rejoinReplicas();
     });
@@ -190,7 +190,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       onTestFinished(() => deployment.close());
       expect(await deployment.durability()).toMatchObject({
         isDurable: false,
-        trouble: expect.stringContaining("cannot be used"),
+        error: expect.stringContaining("cannot be used"),
         next: expect.stringContaining("MIC_DATABASE_URL"),
       });
       await expect((await deployment.open()).query("SELECT 1")).rejects.toMatchObject({
@@ -208,7 +208,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
           const notices = createNotices({ urls: urls.split(","), query, onError: () => undefined });
           onTestFinished(() => notices.close());
           const received: string[] = [];
-          const state = { heard: received, missed: 0 };
+          const state = { received, missed: 0 };
           const unsubscribe = notices.on(
             "mic_teams",
             (text) => received.push(text),
@@ -227,11 +227,11 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       await one.notices.send("mic_teams", "first");
       await two.notices.send("mic_teams", "x".repeat(MAX_NOTICE_BYTES));
       for (const { state } of [one, two])
-        await expect.poll(() => state.heard).toEqual(["first", "x".repeat(MAX_NOTICE_BYTES)]);
+        await expect.poll(() => state.received).toEqual(["first", "x".repeat(MAX_NOTICE_BYTES)]);
       one.leave();
       await two.notices.send("mic_teams", "last");
-      await expect.poll(() => two.state.heard).toHaveLength(3);
-      expect(one.state.heard).toHaveLength(2);
+      await expect.poll(() => two.state.received).toHaveLength(3);
+      expect(one.state.received).toHaveLength(2);
     });
 
     test("that are too long are refused before they are sent, by what they weigh", async () => {
@@ -251,7 +251,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       await getPair().promote();
       for (const { state } of [one, two]) await expect.poll(() => state.missed, { timeout: 15_000 }).toBe(2);
       await one.notices.send("mic_teams", "again");
-      for (const { state } of [one, two]) await expect.poll(() => state.heard).toEqual(["again"]);
+      for (const { state } of [one, two]) await expect.poll(() => state.received).toEqual(["again"]);
       await getPair().rejoinReplicas();
     });
   });

@@ -159,11 +159,11 @@ describe("a name that is taken", () => {
 
   test("by a link that leads out of the folder is not written through", async () => {
     const { stub, folder, save } = await createDownloadFixture();
-    const outside = join(await folderForTest(), "outside.csv");
+    const externalFile = join(await folderForTest(), "outside.csv");
     stub.respond(() => completeAnswer);
-    await symlink(outside, join(folder, "link.csv"));
+    await symlink(externalFile, join(folder, "link.csv"));
     expect(await expectFailure(save({ fileName: "link.csv" }))).toMatchObject({ kind: "invalid_arguments" });
-    await expect(readFile(outside)).rejects.toThrow("ENOENT");
+    await expect(readFile(externalFile)).rejects.toThrow("ENOENT");
   });
 
   test("by a folder is refused", async () => {

@@ -33,11 +33,11 @@ async function startTransport() {
       .split("\n")
       .slice(0, -1)
       .map((text) => JSON.parse(text));
-  return { stdin, heard: received, errors, answers };
+  return { stdin, received, errors, answers };
 }
 
 test("a request is refused under its id, which is then free again", async () => {
-  const { stdin, heard: received, errors, answers } = await startTransport();
+  const { stdin, received, errors, answers } = await startTransport();
   stdin.write(toLine({ id: 1, method: "tools/call", params: { bad: true } }));
   stdin.write(toLine({ id: 1, method: "tools/call", params: {} }));
   await expect.poll(() => received).toHaveLength(1);
@@ -46,7 +46,7 @@ test("a request is refused under its id, which is then free again", async () => 
 });
 
 test("a notification is dropped, and a batch loses only what was at fault", async () => {
-  const { stdin, heard: received, answers } = await startTransport();
+  const { stdin, received, answers } = await startTransport();
   stdin.write(toLine({ method: "notifications/message", params: { bad: true } }));
   const batch = [
     { jsonrpc: "2.0", id: 1, method: "ping" },

@@ -42,7 +42,7 @@ describe("what is enough", () => {
       allowedOrigins: [],
       callerRate: 120,
       callerCalls: 8,
-      teamsAtHand: 500,
+      maxCachedTeams: 500,
       auditDays: 365,
       drainDelaySeconds: 5,
       inlineBytes: 32_768,

@@ -71,7 +71,7 @@ describeWithPostgres("an instance that stands still", (postgres) => {
     const [owner] = await queryPostgres(url, "SELECT owner, state, attempts FROM actions");
     release();
     resume();
-    return { stub, url, first, second, told: callResult, owner };
+    return { stub, url, first, second, callResult, owner };
   }
 
   const takeOverFromStopped = () =>
@@ -87,7 +87,7 @@ describeWithPostgres("an instance that stands still", (postgres) => {
 
   test("is followed when its lease has stood still, under the same key, and changes nothing when it goes on", async () => {
     const [one, other] = await Promise.all([takeOverFromStopped(), takeOverFromDisconnected()]);
-    for (const { stub, url, first, second, told: callResult, owner } of [one, other]) {
+    for (const { stub, url, first, second, callResult, owner } of [one, other]) {
       expect(callResult.error, callResult.text).toBeUndefined();
       const { idempotencyKey } = callResult.action ?? {};
       expect(callResult.action).toMatchObject({ replayed: false });

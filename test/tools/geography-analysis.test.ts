@@ -48,7 +48,7 @@ describeLatestRevision(
       const names = ["Nizamabad", "Allahabad", "Hamirpur", "Nizambad", "Nowhereville", "Kerala", "Patna, Bihar"];
       const { answers, coverage, vintage, summary } = Object(await find({ names }));
       expect(answers).toHaveLength(names.length);
-      let alone = 0;
+      let unambiguousCount = 0;
       for (const [at, name] of names.entries()) {
         const {
           summary: _summary,
@@ -57,14 +57,14 @@ describeLatestRevision(
           vintage: read,
           ...answer
         } = Object(await find({ name }));
-        alone += countTokens(JSON.stringify({ ...answer, coverage: own, vintage: read }));
+        unambiguousCount += countTokens(JSON.stringify({ ...answer, coverage: own, vintage: read }));
         expect(answers[at]).toEqual(answer);
         expect({ own, read }).toEqual({ own: coverage, read: vintage });
       }
       expect(summary).toBe(
         'Of 7 names: 3 found, 2 ambiguous ("Hamirpur", "Nizambad"), 2 not found ("Nowhereville", "Kerala").',
       );
-      expect(countTokens(JSON.stringify({ answers, coverage, vintage }))).toBeLessThan(alone / 2);
+      expect(countTokens(JSON.stringify({ answers, coverage, vintage }))).toBeLessThan(unambiguousCount / 2);
     });
 
     test("fifty names are answered in one call", async () => {

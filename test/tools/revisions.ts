@@ -71,10 +71,10 @@ async function setUp(
 
 type Tests = (bench: () => Bench, revision: ClientRevision) => void;
 
-function defineTests(era: ClientRevision, tests: Tests, options: BenchOptions, connectBy: Connect): void {
+function defineTests(revision: ClientRevision, tests: Tests, options: BenchOptions, connectBy: Connect): void {
   let running: Awaited<ReturnType<typeof setUp>> | undefined;
   beforeAll(async () => {
-    running = await setUp(era, options, connectBy);
+    running = await setUp(revision, options, connectBy);
   });
   // A fault that a test queued and did not use up is not the next one's.
   afterEach(() => running?.bench.service.admin("DELETE", "faults"));
@@ -82,7 +82,7 @@ function defineTests(era: ClientRevision, tests: Tests, options: BenchOptions, c
   tests(() => {
     if (running === undefined) throw new Error("the bench is there only while tests run");
     return running.bench;
-  }, era);
+  }, revision);
 }
 
 /** A process of its own for each. */
@@ -96,10 +96,10 @@ export function describeEachRevisionInProcess(tests: Tests, options: BenchOption
 }
 
 /** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY say otherwise. */
-export const connectInProcessByDefault: Connect = (era, options) =>
+export const connectInProcessByDefault: Connect = (revision, options) =>
   process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"]
-    ? connect(era, options)
-    : connectInProcess(era, options);
+    ? connect(revision, options)
+    : connectInProcess(revision, options);
 
 /** A tool knows nothing of eras: how a result and a failure come through each, success.test.ts and failures.test.ts show. */
 export function describeLatestRevision(tests: Tests, options: BenchOptions = {}): void {

@@ -29,7 +29,7 @@ async function callOnce(
     result = await bench.ok(row.tool, { ...args, ...extra });
   });
   if (result === undefined) throw new Error("not called");
-  return { args, told: result, request: onlyRequest(sent, row.id) };
+  return { args, result, request: onlyRequest(sent, row.id) };
 }
 
 /** One request of the operation; cancelling reads the job's version before it. */
@@ -78,9 +78,9 @@ describeEachRevision((bench, revision) => {
 
   for (const row of rows.filter(({ answer }) => answer !== undefined))
     test(`${row.tool} gives the contract's fields, held to its strict schema (an action: lean)`, async () => {
-      const { told, request } = await callOnce(bench(), revision, row, isList(row) ? {} : fullViewArguments(row));
-      const { summary, nextStep, action, ...body } = told.structured;
-      expect(told.drift).toBeUndefined();
+      const { result, request } = await callOnce(bench(), revision, row, isList(row) ? {} : fullViewArguments(row));
+      const { summary, nextStep, action, ...body } = result.structured;
+      expect(result.drift).toBeUndefined();
       if (row.method === "POST") expect(Object.keys(body).sort()).toEqual(["data", "meta"]);
       else if (!isList(row)) row.answer?.parse(body);
       else if (!row.path.startsWith("/api/")) expect(Object.keys(body).sort()).toEqual(["data", "meta", "page"]);

@@ -54,9 +54,9 @@ const toErrorResponse = (
 export function createModernHandler(service: HttpService) {
   const createHandler = (bus?: ServerEventBus): McpHttpHandler =>
     createMcpHandler(
-      ({ era, requestInfo }) => {
+      ({ era: revision, requestInfo }) => {
         const isFirst = requestInfo?.headers.get("mcp-method") === "server/discover";
-        return service.createServer({ subscriptions: service.createSubscriptions(), isFirst }, era);
+        return service.createServer({ subscriptions: service.createSubscriptions(), isFirst }, revision);
       },
       {
         legacy: "reject",

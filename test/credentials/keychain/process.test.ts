@@ -70,7 +70,7 @@ test("it ends when nobody has asked it anything for a while, and is started anew
   // No bus: it answers at once that there is no keychain.
   const { keychain, own } = openKeychainForTest({ DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere/bus" }, 100);
   for (const _ of ["first", "anew"]) {
-    const rejection = expect(keychain.getPassword("login")).rejects.toMatchObject({ trouble: "absent" });
+    const rejection = expect(keychain.getPassword("login")).rejects.toMatchObject({ kind: "absent" });
     await expect.poll(own).toHaveLength(1);
     await rejection;
     await expect.poll(own).toEqual([]);

@@ -61,10 +61,10 @@ const Status = z.strictObject({
   stateDir: z.string(),
   journal: z.strictObject({
     engine: z.enum(["SQLite", "PostgreSQL"]),
-    place: z.string(),
+    location: z.string(),
     inProgress: z.int().optional(),
     unknown: z.int().optional(),
-    trouble: z.string().optional(),
+    error: z.string().optional(),
   }),
 });
 

@@ -94,7 +94,7 @@ test("a client that reads nothing of stderr is served all the same", async () =>
   // Each leaves a line: more than any pipe holds.
   await write(
     program,
-    idRange(2, 1_000).map((id) => callMessage(id, "list_states", { unheardOf: "x".repeat(300) })),
+    idRange(2, 1_000).map((id) => callMessage(id, "list_states", { unknown: "x".repeat(300) })),
   );
   await program.answersTo(idRange(2, 1_000));
 });

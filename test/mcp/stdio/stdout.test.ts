@@ -30,7 +30,7 @@ test.each(["debug", "warn"])(
         MIC_LOG_LEVEL: level,
         MIC_DOWNLOAD_DIR: downloads,
         MIC_STATE_DIR: downloads,
-        MIC_UNHEARD_OF: "1",
+        MIC_UNKNOWN: "1",
         NODE_DEBUG: "http,net,undici",
       },
     });
@@ -64,6 +64,6 @@ test.each(["debug", "warn"])(
     expect(lines.pop()).toBe("");
     for (const line of lines) expect(() => Message.parse(JSON.parse(line))).not.toThrow();
     expect(lines.length).toBeGreaterThanOrEqual(calls.length + 1);
-    expect(program.stderr()).toContain("MIC_UNHEARD_OF");
+    expect(program.stderr()).toContain("MIC_UNKNOWN");
   },
 );
