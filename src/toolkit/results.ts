@@ -200,7 +200,7 @@ export type ResourceEndpoint<T> = JsonEndpoint<z.ZodType<Envelope<T>>>;
 
 /** The API's answer, and when it was read. */
 export interface ReadAnswer<T> extends DecodedBody<Envelope<T>> {
-  readonly at?: number;
+  readonly respondedAt?: number;
 }
 
 interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "replay"> {
@@ -209,13 +209,13 @@ interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "r
 
 /** One resource: its state and what to do next; of an action, also how it ran. */
 export async function resourceResult<T extends object>(
-  { value: { data, meta }, at, drift }: ReadAnswer<T>,
+  { value: { data, meta }, respondedAt, drift }: ReadAnswer<T>,
   presenter: ResourcePresenter<T>,
   call: Pick<ToolCall, "isOffered">,
   { view, ...facts }: PresentationOptions = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
-  const advice = await presenter.advise(data, at);
+  const advice = await presenter.advise(data, respondedAt);
   const shown = withExactNumbers(view === "full" ? data : presenter.toSummary(data));
   const lines = [
     action &&

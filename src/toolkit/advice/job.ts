@@ -91,7 +91,7 @@ function jobCase(job: Job, history: JobHistory, isStalled: boolean): keyof typeo
     case "PREPARING":
     case "QUEUED":
     case "RUNNING":
-      return isStalled ? "standing still" : "moving";
+      return isStalled ? "stalled" : "moving";
     case "WAITING_REVIEW":
       return "waiting for review";
     case "PAUSED":

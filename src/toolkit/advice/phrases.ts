@@ -74,7 +74,7 @@ export const JOB = {
       why: "waits for it",
     }),
   },
-  "standing still": {
+  stalled: {
     summary: ({ what, state, place, still }) =>
       `${what} is ${state}${place}.${still} Ask the user whether to contact its operator or to cancel it; waiting longer may not help.`,
   },

@@ -1,5 +1,5 @@
-// The HTTP server behind any front end: listens within limits, takes each exchange to its end, and drains. The limits are against
-// too many clients and against those that send slowly, too much or nothing.
+// Runs the HTTP server behind any front end: it enforces limits, serves each exchange to its end, and drains at shutdown. The limits
+// protect against too many clients, and against clients that send slowly, too much or nothing.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,11 +14,12 @@ import { errorResponse, MCP_PATH, type Phase } from "./responses.ts";
 export interface ListenerLimits {
   readonly maxConnections: number;
   readonly maxHeaderBytes: number;
-  /** How long a request's headers may take, and the whole request. Answers may take any time. */
+  /** Time to receive the headers of a request. */
   readonly headersTimeoutMs: number;
+  /** Time to receive a whole request. A response has no time limit. */
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
-  /** A client that takes nothing of its answer for so long is cut off; streams send something several times as often. */
+  /** A client that reads nothing of its response for this long is disconnected. Streams send data several times as often. */
   readonly stalledTimeoutMs: number;
 }
 
@@ -26,47 +27,47 @@ export const LISTENER_LIMITS: Omit<ListenerLimits, "maxConnections"> = {
   maxHeaderBytes: 16 * 1024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
-  // Clients that call again within a minute need no new connection, nor lose a race against its end.
+  // Clients that call again within a minute need no new connection, and their request does not race against its close.
   keepAliveTimeoutMs: 75_000,
   stalledTimeoutMs: 60_000,
 };
 
 const MAX_HEADERS = 100;
 
-/** Aborted calls still get their answers, if their clients listen. */
+/** Time for aborted calls to send their responses to clients that are still connected. */
 const ABORT_GRACE_MS = 250;
 
-/** Decides who is served, and serves them. */
+/** Checks access to the server and serves the requests that are allowed. */
 export interface HttpFrontEnd {
-  /** Resolves when it has sent the response, or with one to send. */
+  /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
   serve(exchange: Exchange): Promise<Response | undefined>;
-  /** On every response; the response's own headers come first. */
+  /** Headers for every response. The response's own headers take precedence. */
   headers?: ExchangeOptions["headers"];
-  /** Whether a response of this status is the last on its connection. */
+  /** Whether a response with this status is the last on its connection (default false). */
   closesConnection?: ExchangeOptions["closesConnection"];
   /** Ends the streams on which clients only listen. */
   endStreams(): Promise<void>;
   /** Aborts calls in flight. */
   close(): Promise<void>;
-  /** Takes secrets out of what has no redaction of its own. */
+  /** Redacts secrets in the responses of exchanges that set no other redaction. */
   readonly redact: Redact;
   readonly log: Log;
-  /** Absent: not configured. */
+  /** Absent if telemetry is off. */
   readonly telemetry?: Telemetry | undefined;
 }
 
 export interface ListenOptions {
   readonly address: string;
-  /** 0: any free one. */
+  /** 0 selects any free port. */
   readonly port: number;
 }
 
 export interface HttpServer {
   readonly url: string;
   /**
-   * For `delayMs` (default 0), or until `now` fires, all is served as before, but reported as not ready, so that balancers notice.
-   * Then nothing new is served. Streams end; calls in flight have `withinMs`, or until `now` fires, and are aborted then. Resolves
-   * when everything is closed and in the journal.
+   * Shuts the server down. For `delayMs` (default 0), or until `abortNow` fires, requests are still served, but the server reports that
+   * it is not ready, so that load balancers detect it. Then new requests are refused, streams end, and calls in flight have `withinMs`,
+   * or until `abortNow` fires, before they are aborted. Resolves when everything is closed and recorded in the journal.
    */
   drain(withinMs: number, abortNow: AbortSignal, delayMs?: number): Promise<void>;
 }
@@ -78,8 +79,8 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Closes a connection whenever there are too many: the one that has been longest without a complete request, so that clients
- * that send nothing, or half a request, block no other client. If all have a request in progress, it closes the new one.
+ * Closes a connection when there are too many: the one that has been without a complete request for longest. So clients that send
+ * nothing, or half a request, do not block other clients. If every connection has a request in flight, the new one is closed.
  */
 function limitConnections(server: Server, maxConnections: number, log: Log): void {
   const requestsOf = new Map<Socket, number>();
@@ -111,7 +112,7 @@ function limitConnections(server: Server, maxConnections: number, log: Log): voi
   });
 }
 
-/** Rejects when it cannot listen, with the reason. */
+/** Returns the port. Rejects with the reason if the server cannot listen. */
 async function listen(server: Server, { address, port }: ListenOptions, log: Log): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
@@ -128,6 +129,7 @@ async function listen(server: Server, { address, port }: ListenOptions, log: Log
   return bound.port;
 }
 
+/** Starts the HTTP server. Rejects with the reason if it cannot listen. */
 export async function startServer(
   frontEnd: HttpFrontEnd,
   { limits, ...listenOptions }: ListenOptions & { readonly limits: ListenerLimits },
@@ -139,7 +141,7 @@ export async function startServer(
     headers: (request, isStream) => frontEnd.headers?.(request, isStream),
     closesConnection: (status) => phase !== "serving" || frontEnd.closesConnection?.(status) === true,
     phase: () => phase,
-    // Pipelined requests on one connection count like those on several.
+    // Pipelined requests on one connection count like requests on several connections.
     isOverloaded: () => exchanges.size > limits.maxConnections,
     stalledTimeoutMs: limits.stalledTimeoutMs,
     redact: frontEnd.redact,
@@ -153,20 +155,20 @@ export async function startServer(
       const response = await (telemetry?.runHttpRequest(request.headers, serveExchange) ?? serveExchange());
       if (response) await exchange.respond(response);
     } catch (error) {
-      // The client learns nothing of an error of our own: that goes to the log.
+      // An internal error is logged; the client gets no details.
       log.error({ reason: errorMessage(error) }, "request failed");
       await exchange.respond(errorResponse(500, "Internal server error"));
     }
-    const isWhole = await exchange.finished;
+    const isComplete = await exchange.finished;
     const path = exchange.path === MCP_PATH || exchange.path.startsWith(`${MCP_PATH}/`) ? MCP_PATH : "other";
     const ms = Math.round(performance.now() - startedAt);
     const { status } = exchange;
-    log[status === 500 ? "error" : "debug"]({ method: request.method, path, status, isWhole, ms }, "request");
+    log[status === 500 ? "error" : "debug"]({ method: request.method, path, status, isComplete, ms }, "request");
   }
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     const exchange = new Exchange(request, response, options);
-    // Before it is served: it counts.
+    // Added before the exchange is served, because isOverloaded counts it.
     exchanges.set(exchange, Promise.resolve());
     const finished = serve(exchange)
       .catch((error: unknown) => log.error({ reason: errorMessage(error) }, "exchange"))
@@ -174,7 +176,7 @@ export async function startServer(
     exchanges.set(exchange, finished);
   }
 
-  /** Resolves when all exchanges are over, the time is, or `now` fires. */
+  /** Resolves when all exchanges have ended, after `withinMs`, or when `abortNow` fires. */
   async function waitForExchanges(withinMs: number, abortNow?: AbortSignal): Promise<void> {
     const timeout = new AbortController();
     const signal = AbortSignal.any(abortNow ? [abortNow, timeout.signal] : [timeout.signal]);
@@ -197,7 +199,7 @@ export async function startServer(
   );
   limitConnections(server, limits.maxConnections, log);
   server.maxHeadersCount = MAX_HEADERS;
-  // Each exchange listens for the end of its connection, and a client may send many requests behind each other.
+  // Each exchange adds a `close` listener to its connection, and a client may pipeline many requests.
   server.on("connection", (socket) => socket.setMaxListeners(0));
   const port = await listen(server, listenOptions, log);
   const countStreams = () => [...exchanges.keys()].filter(({ isStream }) => isStream).length;
