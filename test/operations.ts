@@ -1,6 +1,7 @@
-// The one oracle of the operations: the tables of docs/contract.md, 4.1, 4.2 and 5, and the tools of docs/interface.md, copied
-// out by hand, so that a slip in src/contract/endpoints or tools/ shows. Each field has the rules that it obeys, and values to try:
-// contract/fields.test.ts tries them on the schemas, emulator/fields.test.ts over HTTP, tools/arguments.test.ts through the tools.
+// Describes every operation by hand: the tables of docs/contract.md, 4.1, 4.2 and 5, and the tools of docs/interface.md. The copy
+// is independent, so it reveals errors in src/contract/endpoints and tools/. Each field has its rules and values to try.
+// contract/fields.test.ts tries them on the schemas, emulator/fields.test.ts over HTTP, tools/arguments.test.ts through the
+// tools.
 import type * as z from "zod/v4";
 import { envelope, jobPage, micEnvelope, recipePage } from "../src/contract/envelope.ts";
 import { Input } from "../src/contract/inputs.ts";
@@ -25,7 +26,7 @@ const stateCodeOrName = {
   accepts: ["TG", "tg", "Telangana"],
   refuses: ["", "T", "T1", "T ", "TG\n", "x".repeat(81), 36, true, null, ["TG"], {}],
 };
-/** None is accepted here: it is written once, and then it is taken. */
+/** No name is accepted here, because the first call creates the file and the same name is refused afterwards. */
 const newFileName = {
   accepts: [],
   refuses: ["", "../a.csv", "a/b.csv", "/tmp/a.csv", ".hidden", "a\n.csv", "con.csv", 5, null, ["a.csv"]],
@@ -45,29 +46,29 @@ export interface Example {
 export interface OperationRow {
   readonly id: string;
   readonly method: "GET" | "POST";
-  /** From the root of `{base_url}`. */
+  /** Path from the root of `{base_url}`. */
   readonly path: string;
-  /** In the order in which they are asked for; the operation's own is the last. */
+  /** In the order in which the token request lists them. The operation's own scope is the last. */
   readonly scopes: readonly string[];
   readonly success: number;
-  /** The strict schema of the success body; absent where it is raw bytes. */
+  /** Strict schema of the success body; undefined if the body is raw bytes. */
   readonly answer?: z.ZodType;
   readonly tool: string;
-  /** The fields, those that lie deeper in a body dotted. */
+  /** Fields of a request. Nested body fields have dotted names. */
   readonly pathFields?: Fields;
   readonly queryFields?: Fields;
   readonly bodyFields?: Fields;
-  /** Which grammar its Idempotency-Key has; of a POST alone. */
+  /** Grammar of the Idempotency-Key; only POST operations have one. */
   readonly key?: KeyGrammar;
-  /** It takes If-Match. */
+  /** The operation requires If-Match. */
   readonly ifMatch?: true;
-  /** The tool's arguments beyond the operation's own path, query and body fields. */
+  /** Arguments of the tool in addition to the operation's path, query and body fields. */
   readonly extraArguments?: Readonly<Record<string, field.FieldRule>>;
-  /** What its tool takes for a field of the operation, where that is more than the operation does. */
+  /** Values that the tool accepts for a field of the operation, if they differ from the operation's. */
   readonly widenedArguments?: Readonly<Record<string, field.FieldRule>>;
-  /** How it succeeds; of a GET, emulator/example.ts knows it by its fields. */
+  /** Builds a request that succeeds. emulator/example.ts derives the request of a GET from its fields. */
   readonly example?: (world: ExampleData) => Example | Promise<Example>;
-  /** What makes an example another command. */
+  /** Changes to the example that make it a different command. */
   readonly variation?: Readonly<Record<string, unknown>>;
 }
 
@@ -279,7 +280,7 @@ export const operations = {
     extraArguments: keyArgument.text,
     example: async ({ createFailedJob }) => ({
       path: { jobId: (await createFailedJob()).id },
-      body: { retryMode: "SAFE_RESUME", reason: "The fault has been mended" },
+      body: { retryMode: "SAFE_RESUME", reason: "The input was corrected" },
     }),
     variation: { reason: "Another reason" },
   },
@@ -343,7 +344,7 @@ export const operations = {
 } as const satisfies Record<string, OperationRow>;
 
 export type OperationId = keyof typeof operations;
-/** The operations that act. */
+/** The operations that write (POST). */
 export type PostId = {
   [Id in OperationId]: (typeof operations)[Id]["method"] extends "POST" ? Id : never;
 }[OperationId];

@@ -9,7 +9,7 @@ export interface Redactor {
 
 const MIN_LENGTH = 6;
 /** A text quoted inside a message inside a result inside a log line. */
-const MAX_QUOTINGS = 4;
+const MAX_JSON_LEVELS = 4;
 
 const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
 
@@ -18,7 +18,7 @@ function formsOf(secret: string): string[] {
   const forms = [secret, encodeURIComponent(secret), new URLSearchParams({ "": secret }).toString().slice(1)];
   return forms.flatMap((form) => {
     const layers = [form];
-    for (let layer = 1; layer <= MAX_QUOTINGS; layer++) layers.push(quoted(layers.at(-1) ?? form));
+    for (let layer = 1; layer <= MAX_JSON_LEVELS; layer++) layers.push(quoted(layers.at(-1) ?? form));
     return layers;
   });
 }

@@ -1,5 +1,5 @@
-// Clients killed before they read the answer, servers killed at random moments, and calls that are repeated after their result was used:
-// each action runs once, and each repetition says that it is one. FAULT_KILLS sets how often each happens in each combination.
+// Kills clients before they read the answer and servers at random moments, and repeats calls after their result was used. Each
+// action runs once, and each repeated call reports a replay. FAULT_KILLS sets the number of kills per combination.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,12 +26,12 @@ import { folderForTest } from "../support/temporary-folder.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_122);
 const KILLS = Number(process.env["FAULT_KILLS"] ?? 2);
-/** Calls that are repeated after their result was used. */
+/** Number of calls that are repeated after their result was used. */
 const REPETITIONS = Math.ceil(KILLS * 0.4);
 
 const TOOL = "request_file_processing";
 const OPERATION = "requestMicSharedFileProcessing";
-const nonReadingClient = fileURLToPath(new URL("deaf-client.mjs", import.meta.url));
+const nonReadingClient = fileURLToPath(new URL("non-reading-client.mjs", import.meta.url));
 
 type Environment = Readonly<Record<string, string>>;
 type Call = (tool: string, args: object) => Promise<CallResult>;
@@ -72,7 +72,7 @@ const journals: readonly (readonly [string, () => Promise<{ env: Environment; da
   ],
 ];
 
-/** What the client that never reads gets on its command line. */
+/** Arguments of the client that never reads. */
 interface Task {
   readonly server?: readonly string[];
   readonly url?: string;
@@ -81,9 +81,9 @@ interface Task {
 }
 
 interface TransportCase {
-  /** A server that lives on; `taskOf`: the call by a client that never reads the answer. */
+  /** Opens a server that survives. `createTask`: the call of a client that never reads the answer. */
   open(env: Environment): Promise<{ call: Call; createTask(args: object): Promise<Task> }>;
-  /** Sends the call to a server process of its own; returns what kills that. */
+  /** Sends the call to a separate server process. Returns a function that kills it. */
   sendToProcess(env: Environment, args: object): Promise<() => Promise<unknown>>;
 }
 

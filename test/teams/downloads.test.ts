@@ -1,4 +1,4 @@
-// Files for callers elsewhere: what is small stands in the answer, the rest under a link that lasts for minutes.
+// Tests files for remote callers: a small file is part of the result, and any other file gets a link that is valid for minutes.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
@@ -45,14 +45,14 @@ async function connectClient(
 
 const download = (url: string, headers: Readonly<Record<string, string>> = {}) => fetch(url, { headers });
 
-/** Undefined if the body breaks off. */
+/** The body; undefined if it is interrupted. */
 const readBody = (response: Response): Promise<Buffer | undefined> =>
   response.arrayBuffer().then(
     (bytes) => Buffer.from(bytes),
     () => undefined,
   );
 
-describe("an asset", () => {
+describe("assets", () => {
   let stub: Stub;
   let fileServer: FileServer;
   let client: TestClient;
@@ -62,7 +62,7 @@ describe("an asset", () => {
     client = await connectClient(fileServer);
   });
 
-  test("that is small text stands in the answer, whole", async () => {
+  test("a small text asset is returned completely in the result", async () => {
     const text = "एक,1\r\nदो,2\r\n";
     stub.expect(
       answer(200, text, { "content-type": "text/csv", "content-disposition": 'attachment; filename="n.csv"' }),
@@ -78,12 +78,12 @@ describe("an asset", () => {
     });
     expect(summaryText).toContain(facts.sha256);
     expect(contentBlocks(raw)[1]).toEqual({ type: "resource", resource: { uri: url, mimeType: "text/csv", text } });
-    // Who is shown structuredContent alone gets it by the link.
+    // A client that shows only structuredContent gets the text by the link.
     stub.expect(answer(200, text));
     expect(await readBody(await download(url))).toEqual(Buffer.from(text));
   });
 
-  test("that is a small image stands in the answer, too", async () => {
+  test("a small image asset is returned in the result", async () => {
     const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]);
     stub.expect(answer(200, bytes, { "content-type": "image/png" }));
     const { structured, raw } = await client.callTool("download_asset", { assetId: "p", fileName: "p.png" });
@@ -95,8 +95,8 @@ describe("an asset", () => {
   test.each([
     ["one byte more than the limit", Buffer.alloc(INLINE + 1, "x"), "text/plain"],
     ["small and neither text nor image", Buffer.from([0, 1, 2, 255]), "application/zip"],
-    ["said to be text, and is none", Buffer.from([0xff, 0xfe, 0]), "text/plain"],
-  ])("that is %s gets a link, and arrives byte for byte", async (_, bytes, contentType) => {
+    ["declared as text, but not text", Buffer.from([0xff, 0xfe, 0]), "text/plain"],
+  ])("an asset that is %s gets a link, and is downloaded byte for byte", async (_, bytes, contentType) => {
     const file = () => answer(200, bytes, { "content-type": contentType, "content-length": String(bytes.length) });
     stub.expect(file(), file());
     const { structured, text, raw } = await client.callTool("download_asset", { assetId: "b", fileName: "जिले.bin" });
@@ -128,37 +128,37 @@ describe("an asset", () => {
         team: TEAM,
         client: CLIENT,
         kind: "asset",
-        of: "b",
+        source: "b",
         status: 200,
         bytes: bytes.length,
-        isWhole: true,
+        isComplete: true,
       },
     ]);
   });
 
-  test("shows its first lines where they are asked for, and no more of it is read", async () => {
+  test("a preview of an asset returns its first lines and reads no more of it", async () => {
     stub.expect(flood(200, Buffer.from("line\n".repeat(200)), 1_000_000_000, { "content-type": "text/plain" }));
     const { structured } = await client.callTool("download_asset", { assetId: "long", preview: true });
     expect(structured).toMatchObject({ preview: "line\n".repeat(20) });
-    // Its length was not said.
+    // The API sent no length.
     expect(structured).not.toHaveProperty("bytes");
     expect(await stub.requests[0]?.closed).toBe(false);
   });
 
-  test("that breaks off while it is looked at is looked at once more", async () => {
+  test("an asset whose response is interrupted is requested a second time", async () => {
     stub.expect(answerTruncated(200, "0123456789", 5, { "content-type": "text/plain" }), answer(200, "0123456789"));
     const { structured } = await client.callTool("download_asset", { assetId: "a" });
     expect(structured).toMatchObject({ bytes: 10, sha256: sha256("0123456789") });
   });
 
-  test("that the service does not know is no link", async () => {
+  test("download_asset returns not_found and no link for an asset that the API does not have", async () => {
     stub.expect(answer(404));
     const { isError, error } = await client.callTool("download_asset", { assetId: "none" });
     expect(isError).toBe(true);
     expect(error).toMatchObject({ kind: "not_found" });
   });
 
-  test("is described as what it is here, and names no path", async () => {
+  test("the description of download_asset in a deployment names a link and no local path", async () => {
     const tool = (await client.listTools()).find(({ name }) => name === "download_asset");
     expect(tool?.description).not.toContain("folder");
     expect(Object.keys(z.looseObject({ properties: z.looseObject({}) }).parse(tool?.outputSchema).properties)).toEqual(
@@ -168,7 +168,7 @@ describe("an asset", () => {
   });
 });
 
-describe("a link", () => {
+describe("download links", () => {
   const body = "x".repeat(5_000);
   let stub: Stub;
   beforeEach(async () => {
@@ -180,7 +180,7 @@ describe("a link", () => {
     createAssetTicket(encryption, { caller: ANN, team: TEAM, assetId: "a", seconds });
   const createLink = async (fileServer: FileServer): Promise<string> =>
     `${fileServer.url}/downloads/${await createTicket(fileServer)}`;
-  /** The API sends a part without a length, and then breaks off. */
+  /** The API sends a part of the body without a length, and then closes the connection. */
   const brokenStream = {
     readsBody: true,
     answer: (response: ServerResponse) => {
@@ -201,9 +201,9 @@ describe("a link", () => {
     ["was encrypted with other keys", 404, async () => await createTicket(await startServer())],
     ["was encrypted for another purpose", 404, createTaskToken],
     ["is empty", 404, async () => ""],
-    ["is no ticket", 404, async () => "x"],
+    ["is not a ticket", 404, async () => "x"],
   ];
-  test.each(INVALID_TICKETS)("that %s is %i, and nothing is sent to the API", async (_what, status, ticket) => {
+  test.each(INVALID_TICKETS)("a link whose ticket %s is %i, and nothing is sent to the API", async (_what, status, ticket) => {
     const fileServer = await startServer();
     const response = await download(`${fileServer.url}/downloads/${await ticket(fileServer)}`);
     expect(response.status).toBe(status);
@@ -211,15 +211,15 @@ describe("a link", () => {
     expect(stub.requests).toEqual([]);
   });
 
-  test("of a removed team is 404", async () => {
+  test("a link of a removed team is 404", async () => {
     const fileServer = await startServer();
     const url = await createLink(fileServer);
     fileServer.remove(TEAM);
     expect((await download(url)).status).toBe(404);
-    expect(fileServer.ended).toMatchObject([{ status: 404, isWhole: false }]);
+    expect(fileServer.ended).toMatchObject([{ status: 404, isComplete: false }]);
   });
 
-  test("answers 503 while the database cannot be reached", async () => {
+  test("a link answers 503 while the database is unreachable", async () => {
     const fileServer = await startServer();
     fileServer.disconnectDatabase();
     const response = await download(await createLink(fileServer));
@@ -227,12 +227,12 @@ describe("a link", () => {
     expect(await response.text()).not.toContain("database");
   });
 
-  test("allows GET only", async () => {
+  test("a link allows GET only", async () => {
     const response = await fetch(await createLink(await startServer()), { method: "POST" });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
   });
 
-  test("needs its caller's own token if the deployment says so", async () => {
+  test("a link with MIC_DOWNLOAD_LINKS=bearer needs a token of its caller", async () => {
     const url = await createLink(await startServer({ links: "bearer" }));
     expect((await download(url)).status).toBe(401);
     expect((await download(url, { authorization: "Bearer token of bob" })).status).toBe(404);
@@ -240,7 +240,7 @@ describe("a link", () => {
     stub.expect(answer(200, body));
     const response = await download(url, { authorization: `Bearer token of ${ANN}` });
     expect(await response.text()).toBe(body);
-    // The API receives neither the caller's token nor a part of the link.
+    // The API receives neither the caller's token nor any part of the link.
     expect(JSON.stringify(stub.requests[0]?.headers)).not.toContain("token of");
   });
 
@@ -248,7 +248,7 @@ describe("a link", () => {
     [404, 404],
     [403, 502],
     [503, 502],
-  ])("maps a %i of the API to %i", async (status, mapped) => {
+  ])("a link maps status %i of the API to %i", async (status, mapped) => {
     stub.respond(() => answer(status));
     const response = await download(await createLink(await startServer()));
     expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -260,26 +260,26 @@ describe("a link", () => {
   test.each([
     ["with a length", answerTruncated(200, body, 1_000)],
     ["without a length", brokenStream],
-  ])("whose body %s breaks off at the API breaks off for its reader, too", async (_what, step) => {
+  ])("a download whose body %s is interrupted at the API is interrupted for the client, too", async (_what, step) => {
     const fileServer = await startServer();
     stub.expect(step);
     const response = await download(await createLink(fileServer));
     expect(response.status).toBe(200);
     expect(await readBody(response)).toBeUndefined();
-    await expect.poll(() => fileServer.ended).toMatchObject([{ status: 200, isWhole: false }]);
+    await expect.poll(() => fileServer.ended).toMatchObject([{ status: 200, isComplete: false }]);
   });
 
-  test("breaks off with a reset for a reader of HTTP/1.0, whose body has no length", async () => {
+  test("an interrupted download without a length resets the connection of an HTTP/1.0 client", async () => {
     const fileServer = await startServer();
     stub.expect(brokenStream);
     const socket = connect(Number(new URL(fileServer.url).port), "127.0.0.1");
     socket.resume().write(`GET ${new URL(await createLink(fileServer)).pathname} HTTP/1.0\r\nHost: x\r\n\r\n`);
-    // An ordinary end would look like the end of the file.
+    // A normal close would look like the end of the file.
     const [error] = await once(socket, "error");
     expect(error).toMatchObject({ code: "ECONNRESET" });
   });
 
-  test("uses a slot while it is read, and slots are limited", async () => {
+  test("a download uses a slot until it ends, and the number of slots is limited", async () => {
     const fileServer = await startServer({ limits: { all: 3, team: 2 } });
     const url = await createLink(fileServer);
     stub.respond(() => flood(200, Buffer.alloc(65_536, "x"), 20_000_000, { "content-length": "20000000" }));
@@ -291,7 +291,7 @@ describe("a link", () => {
     expect((await readBody(await download(url)))?.length).toBe(20_000_000);
   });
 
-  test("is in no line of the log", async () => {
+  test("no part of a link is logged", async () => {
     const fileServer = await startServer();
     const ticket = await createTicket(fileServer);
     stub.expect(answer(200, body));
@@ -303,11 +303,11 @@ describe("a link", () => {
   });
 });
 
-describe("rows", () => {
-  test("of a state stand in the answer; the country has a link that makes it anew", async () => {
+describe("tables", () => {
+  test("the rows of a state are returned in the result, and those of the country by a link that computes them on request", async () => {
     const emulator = await emulatorForTest({ requestsPerPeer: 600 });
     const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" };
-    // A caller in no team has the geography.
+    // A caller without a team can use geography.
     const fileServer = await fileServerForTest({ teams: { "": env } });
     const client = await connectClient(fileServer, "");
     const state = await client.callTool("list_districts", { state: "GA", saveAs: "goa.csv" });
@@ -332,7 +332,7 @@ describe("rows", () => {
     expect(all.rows).toBe(all.totalRows);
   }, 120_000);
 
-  test("of jobs are those of the moment at which the link is opened", async () => {
+  test("a link to a list of jobs returns the jobs of the moment when it is opened", async () => {
     const service = await serviceForTest();
     const { workspaceId } = service.emulator;
     const fileServer = await fileServerForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
@@ -348,7 +348,7 @@ describe("rows", () => {
     expect(now.join("\n")).toContain(job.id);
   });
 
-  test("of a call too long for a link are refused, and it is said what to do", async () => {
+  test("a table whose arguments are too long for a link is refused with advice for the next call", async () => {
     const emulator = await emulatorForTest({ requestsPerPeer: 600 });
     const fileServer = await fileServerForTest({ teams: { "": emulatorEnv(emulator) } });
     const client = await connectClient(fileServer, "");

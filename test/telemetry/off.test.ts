@@ -1,4 +1,4 @@
-// Without telemetry nothing of it is there: no file of it is loaded, nobody is connected to, and the client reads the same bytes.
+// Tests the server without telemetry: it loads no telemetry file, connects to no collector, and sends its client the same bytes.
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
@@ -11,7 +11,10 @@ import { receiverForTest } from "./receiver.ts";
 const PRELOAD = fileURLToPath(new URL("loaded.cjs", import.meta.url));
 const Seen = z.object({ loaded: z.array(z.string()), connected: z.array(z.unknown()) });
 
-/** A short session: what the client read, what the program loaded, and the ports it connected to. */
+/**
+ * Runs a short session. Returns the bytes for the client, the loaded telemetry files, and the ports that the program connected
+ * to.
+ */
 async function runSession(stub: Stub, env: Readonly<Record<string, string>>) {
   const program = start(["serve"], {
     node: ["--require", PRELOAD],
@@ -40,7 +43,7 @@ async function startStubWithJob(): Promise<Stub> {
   return stub;
 }
 
-/** Where the OpenTelemetry SDK would knock by itself, if nobody else is there. */
+/** Listens at the default address of the OpenTelemetry SDK, if it is free, and counts connections. */
 async function defaultCollector(): Promise<() => number> {
   let connections = 0;
   const server = createServer((socket) => {
@@ -53,14 +56,14 @@ async function defaultCollector(): Promise<() => number> {
 }
 
 test.each([
-  ["nothing is said of it", {}],
-  ["OTEL_SDK_DISABLED wins", { OTEL_SDK_DISABLED: "true", OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" }],
+  ["no variable is set", {}],
+  ["OTEL_SDK_DISABLED is true", { OTEL_SDK_DISABLED: "true", OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" }],
   [
     "all exporters are none",
     { OTEL_TRACES_EXPORTER: "none", OTEL_METRICS_EXPORTER: "none", OTEL_LOGS_EXPORTER: "none" },
   ],
-  ["a name alone asks for nothing", { OTEL_SERVICE_NAME: "mine", OTEL_RESOURCE_ATTRIBUTES: "a=b" }],
-])("%s: nothing is loaded, nobody is connected to", async (_, env) => {
+  ["only a service name and attributes are set", { OTEL_SERVICE_NAME: "mine", OTEL_RESOURCE_ATTRIBUTES: "a=b" }],
+])("if %s, no telemetry is loaded and no collector is connected", async (_, env) => {
   const connectionCount = await defaultCollector();
   const stub = await startStubWithJob();
   const { parts, connected } = await runSession(stub, env);
@@ -70,7 +73,7 @@ test.each([
   for (const { headers } of stub.requests) expect(headers["traceparent"]).toBeUndefined();
 });
 
-test("the client reads the same bytes, with telemetry or without, and with it the part is loaded", async () => {
+test("the client reads the same bytes with and without telemetry, and only with it telemetry is loaded", async () => {
   const stub = await startStubWithJob();
   const receiver = await receiverForTest();
   const off = await runSession(stub, {});

@@ -73,7 +73,7 @@ function createOffer(
   index: number,
   startedAt: number,
 ): RecipeOffer {
-  const unhashed = {
+  const content = {
     recipeId: ids.next(ID_PREFIX.recipe),
     versionId: ids.next(ID_PREFIX.recipeVersion),
     name: fixture.name,
@@ -93,7 +93,7 @@ function createOffer(
     workspaceId,
     environment: "SANDBOX",
     resourceVersion: String(index + 1),
-    recipe: { ...unhashed, versionHash: sha256(JSON.stringify(unhashed)) },
+    recipe: { ...content, versionHash: sha256(JSON.stringify(content)) },
     availability: "REVIEWED_REFERENCE",
     executionAvailable: false,
     approvedAt: toInstant(approvedAt),

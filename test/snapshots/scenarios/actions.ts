@@ -82,7 +82,7 @@ const recordRetryJob: Scenario = async (recorder) => {
   const createArguments = async () => ({
     jobId: (await createRetryableJob(service)).id,
     retryMode: "SAFE_RESUME",
-    reason: "The fault has been mended",
+    reason: "The input was corrected",
   });
   const invalid = { jobId: "micjob_1", retryMode: "AGAIN", reason: "" };
   await recordActionStates(recorder, { operationId: "retryMicJob", createArguments, invalid });

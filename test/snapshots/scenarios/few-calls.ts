@@ -53,7 +53,7 @@ const recordRunJob: Scenario = async (recorder) => {
 
 const recordRetryJobs: Scenario = async (recorder) => {
   const { service } = recorder;
-  const resume = { retryMode: "SAFE_RESUME", reason: "The fault has been mended", waitSeconds };
+  const resume = { retryMode: "SAFE_RESUME", reason: "The input was corrected", waitSeconds };
   const createFailedJobId = async () => (await createRetryableJob(service)).id;
   const jobIds = [await createFailedJobId(), await createFailedJobId()];
   await recorder.record("Retried, and still moving", { jobIds, ...resume });

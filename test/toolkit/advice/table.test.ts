@@ -83,7 +83,7 @@ type JobRow = readonly [
 const createStalledRow = (state: Job["state"]): JobRow => {
   const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
   const patterns = [new RegExp(`${state}, at stage REFINE`), since, /operator.*cancel it/];
-  return ["standing still", job({ state }), patterns, undefined, { afterMs: 4 * 24 * HOUR_MS }];
+  return ["stalled", job({ state }), patterns, undefined, { afterMs: 4 * 24 * HOUR_MS }];
 };
 const retriedPatterns = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
 const resuming = "failed, worth resuming";
@@ -103,7 +103,7 @@ const JOBS: readonly JobRow[] = [
   createStalledRow("PREPARING"),
   createStalledRow("QUEUED"),
   createStalledRow("RUNNING"),
-  ["standing still", job(), [/\(1 h\)/], undefined, { afterMs: HOUR_MS }],
+  ["stalled", job(), [/\(1 h\)/], undefined, { afterMs: HOUR_MS }],
   [
     "waiting for review",
     job({ state: "WAITING_REVIEW" }, { state: "WAITING_REVIEW" }),
