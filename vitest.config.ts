@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 import LongestFirst from "./test/support/longest-first.ts";
 import { createChaosProjects } from "./test/teams/chaos/projects.ts";
 
-/** "small" or "whole": the chaos tests, one after the other, instead of all others (`npm run test:chaos`). */
+/** "small" or "full": the chaos tests, one after the other, instead of all others (`npm run test:chaos`). */
 const { CHAOS } = process.env;
 
 // "structure" reads files only (npm run check); "behavior" runs servers, clients and the emulator.

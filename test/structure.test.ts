@@ -1,4 +1,4 @@
-// The house's rules (docs/architecture.md, "Rooms"): who may import whom, which package belongs to which room, who writes to stdout.
+// Checks the rules of the codebase (docs/architecture.md, "Modules"): module imports, packages of each module, writers to stdout.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,20 +6,20 @@ import { dirname, join, normalize, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
 interface Module {
-  /** Other rooms it may import from. */
+  /** Other modules that it may import. */
   readonly modules: readonly string[];
-  /** Packages it may import; node's own modules are open to all but the contract. */
+  /** Packages that it may import. All modules except the contract may import the node modules. */
   readonly packages: readonly string[];
 }
 
 const moduleOf = (path: string): string => /^(?:src\/)?([^/.]+)/.exec(path)?.[1] ?? "";
 
-/** What stands between backticks. */
+/** Contents of inline code spans. */
 const inlineCodes = (cell = ""): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 
-/** The table of rooms: `path`, what lives there, rooms it may import, packages. */
+/** Reads the table of modules: `path`, purpose, modules that it may import, packages. */
 function readModules(page: string): ReadonlyMap<string, Module> {
-  const [, section = ""] = page.split(/^## Rooms$/m);
+  const [, section = ""] = page.split(/^## Modules$/m);
   const rows = [...section.matchAll(/^\| `((?:src|tools)\b[^`]*)` \|([^|]*)\|([^|]*)\|([^|]*)\|$/gm)];
   return new Map(
     rows.map(([, path = "", , modules, packages]) => [
@@ -29,7 +29,7 @@ function readModules(page: string): ReadonlyMap<string, Module> {
   );
 }
 
-/** Imports that a row allows although the other room stands below it, or nowhere. */
+/** Finds imports that a row allows although the other module is listed below it or is not listed. */
 function findDownwardImports(modules: ReadonlyMap<string, Module>): string[] {
   const above = new Set<string>();
   return [...modules].flatMap(([name, module]) => {
@@ -41,10 +41,10 @@ function findDownwardImports(modules: ReadonlyMap<string, Module>): string[] {
 
 const MODULES = readModules(readFileSync("docs/architecture.md", "utf8"));
 
-// Commands speak to a person on stdout; everything a server loads must not.
+// Commands write to the user's terminal on stdout. Code that a server loads must not write to stdout.
 const MAY_WRITE_STDOUT = /^src\/(?:cli|demo|teams\/commands)\//;
 
-/** Commands load the code of a deployment with import() only: a developer or a start that needs no deployment reads none of it. */
+/** Commands load the code of a deployment only with import(): a single-user start does not load it. */
 const DEPLOYMENT = "src/teams/program.ts";
 
 const packageOf = (specifier: string): string => /^(@[^/]+\/[^/]+|[^/]+)/.exec(specifier)?.[1] ?? "";
@@ -68,10 +68,10 @@ function findViolations(path: string, code: string): string[] {
   });
 }
 
-/** Nodes of a graph by the nodes that they point at. */
+/** Nodes of a graph, each with the nodes that it points to. */
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Circles of a graph: each as its path, from a node back to it. */
+/** Finds the cycles of a graph, each as a path from a node back to it. */
 function findCycles(graph: Graph): string[] {
   const done = new Set<string>();
   const path: string[] = [];
@@ -93,7 +93,7 @@ interface File {
   readonly code: string;
 }
 
-/** Which file imports which, for types too, and whenever it is loaded. */
+/** The imports of each file, including type imports and dynamic imports. */
 const buildImportGraph = (sources: readonly File[]): Graph =>
   new Map(
     sources.map(({ path, code }) => {
@@ -102,7 +102,7 @@ const buildImportGraph = (sources: readonly File[]): Graph =>
     }),
   );
 
-/** The same for what stands in a folder: a file there, or a folder of it as one. */
+/** The same for the entries of a folder. Each entry is a file or a subfolder; a subfolder counts as one node. */
 function buildFolderGraph(folder: string, sources: readonly File[]): Graph {
   const parts = new Map<string, Set<string>>();
   const partOf = (path: string): string => path.slice(folder.length).split("/")[0] ?? "";
@@ -119,18 +119,18 @@ const files = ["src", "tools"]
   .filter((path) => path.endsWith(".ts"))
   .map((path) => ({ path, code: readFileSync(path, "utf8") }));
 
-describe("rooms", () => {
-  test("imports run one way, and packages stay in their rooms", () => {
+describe("modules", () => {
+  test("modules import only the modules and packages that their rows allow", () => {
     expect(files.length).toBeGreaterThan(50);
     expect(files.flatMap(({ path, code }) => findViolations(path, code))).toEqual([]);
   });
 
-  test("the table names every room, and each imports only rooms that stand above it: so there is no circle", () => {
+  test("the table lists every module, and each module imports only modules listed above it, so there is no cycle", () => {
     expect(new Set(MODULES.keys())).toEqual(new Set(files.map(({ path }) => moduleOf(path))));
     expect(findDownwardImports(MODULES)).toEqual([]);
   });
 
-  test("no file imports one that leads back to it, not even for a type", () => {
+  test("no file imports, directly or indirectly, a file that imports it, not even for a type", () => {
     expect(findCycles(buildImportGraph(files))).toEqual([]);
   });
 
@@ -139,7 +139,7 @@ describe("rooms", () => {
     expect(findCycles(buildFolderGraph(folder, files))).toEqual([]);
   });
 
-  test("a circle is seen: through others, of types alone, in a file that is loaded late, between folders", () => {
+  test("import cycles are found through other files, type imports, dynamic imports and folders", () => {
     const file = (path: string, code: string): File => ({ path, code });
     const a = file("src/a.ts", 'import type { B } from "./b/b.ts";');
     const b = file("src/b/b.ts", 'const c = await import("./c.ts");');
@@ -152,7 +152,7 @@ describe("rooms", () => {
     expect(findCycles(buildFolderGraph("src/", [a, b, back]))).toEqual(["a.ts -> b -> a.ts"]);
   });
 
-  test("the rule itself sees what it forbids", () => {
+  test("the import rules detect each forbidden import", () => {
     expect(findViolations("src/contract/a.ts", 'import x from "../api-client/call.ts";')).toHaveLength(1);
     expect(findViolations("src/api-client/a.ts", 'const x = await import("hono");')).toHaveLength(1);
     expect(findViolations("src/emulator/world/a.ts", 'import "../../api-client/call.ts";')).toHaveLength(1);
@@ -161,7 +161,7 @@ describe("rooms", () => {
     expect(findViolations("src/cli/a.ts", 'await import("../teams/program.ts");')).toEqual([]);
     expect(findViolations("src/cli/a.ts", 'import type { T } from "../teams/program.ts";')).toHaveLength(1);
     expect(findViolations("src/cli/a.ts", 'await import("../teams/compose.ts");')).toHaveLength(1);
-    const page = "## Rooms\n\n| `src/a/` | one | `b` | `zod` |\n| `src/b.ts` | another | `a`, `c` | |\n";
+    const page = "## Modules\n\n| `src/a/` | one | `b` | `zod` |\n| `src/b.ts` | another | `a`, `c` | |\n";
     expect(readModules(page).get("a")).toEqual({ modules: ["b"], packages: ["zod"] });
     expect(findDownwardImports(readModules(page))).toEqual(["a imports b", "b imports c"]);
   });
@@ -175,7 +175,7 @@ describe("rooms", () => {
     expect(writers.map(({ path }) => path).filter((path) => !MAY_WRITE_STDOUT.test(path))).toEqual([]);
   });
 
-  test("the linter sees a cast, and lets `as const` be", () => {
+  test("the linter rejects a type assertion, but accepts `as const`", () => {
     expect(JSON.parse(readFileSync("biome.json", "utf8"))).toMatchObject({ plugins: ["./scripts/no-as.grit"] });
     const folder = mkdtempSync(join(tmpdir(), "no-as-"));
     const biome = resolve("node_modules/.bin/biome");
@@ -197,7 +197,7 @@ describe("rooms", () => {
     }
   });
 
-  test("serving over HTTP is loaded only where it is asked for", () => {
+  test("code for serving over HTTP is loaded only on request", () => {
     const isHttp = (path: string) => /^src\/(?:transports\/http\/|cli\/serve-http\.|teams\/)/.test(path);
     const loaded = ({ path, code }: (typeof files)[number]) =>
       [...code.matchAll(/^(?:import|export) (?!type)[^;]*?"(\.[^"]+)"/gm)].map(([, to = ""]) =>

@@ -1,4 +1,4 @@
-// Composes a server for one user: from a configuration to everything that a connection needs.
+// Composes a server for one user: creates everything that a connection needs from a configuration.
 import { createServiceActions } from "../actions/service-actions.ts";
 import { createDownloads } from "../api-client/downloads.ts";
 import { createTransport } from "../api-client/transport.ts";
@@ -20,13 +20,13 @@ import type { StartTelemetry } from "./telemetry.ts";
 export interface ComposeOptions {
   /** Sentences for the server instructions. */
   readonly notes: readonly Note[];
-  /** Files that may be registered, as far as they are known. */
+  /** The files that can be registered as inputs, as far as they are known (default: none). */
   readonly files?: readonly CompletionValue[];
-  /** The service is in this process: neither proxies nor the keychain are for it. */
+  /** True if the API is emulated in this process; then neither proxies nor the keychain are used. */
   readonly inProcess: boolean;
-  /** How long a keychain may take: a server's calls wait less than a person at a prompt. */
+  /** Time limit for the keychain. It is longer for a command, in which the user may have to type the keychain's password. */
   readonly keychainLimitMs: number;
-  /** Absent: telemetry is off. */
+  /** Undefined if telemetry is off. */
   readonly telemetry?: StartTelemetry | undefined;
 }
 
@@ -56,7 +56,7 @@ export function compose(
   const geography = createGeography({
     service,
     perMinute: config.geographyRate,
-    // No other process reaches an emulator in this process.
+    // No other process uses an emulator in this process.
     shared: inProcess ? undefined : createUserSharedGeography(config, identity.baseUrl),
   });
   const downloads = createDownloads(service);
@@ -75,16 +75,16 @@ export function compose(
     },
   });
   telemetry?.registerGauge("mic.watched.resources", runtime.resourceWatcher.count);
-  telemetry?.registerGauge("mic.geography.permits", geography.availableRequests);
+  telemetry?.registerGauge("mic.geography.available_requests", geography.availableRequests);
   return {
     runtime,
     identity,
     tokens,
-    /** Undefined with MIC_KEYCHAIN=off. */
+    /** Undefined with MIC_KEYCHAIN=off, or if the API is emulated in this process. */
     keychain,
     transport,
     journal,
-    /** Aborts what is in flight; no partial file remains. */
+    /** Aborts calls in flight; no partially downloaded file remains. */
     async close(): Promise<void> {
       await geography.close();
       await downloads.close();

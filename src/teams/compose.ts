@@ -1,4 +1,5 @@
-// Composes a deployment: from its settings to the runtime of each caller, which has the team's credentials or, without a team, only geography.
+// Composes a deployment from its settings. Each caller gets a runtime with the credentials of their team, or with only geography if they
+// have no team.
 import { countUnresolved } from "../actions/listing.ts";
 import { createServiceActions } from "../actions/service-actions.ts";
 import { createApiClient } from "../api-client/client.ts";
@@ -46,13 +47,13 @@ import { createRuntimes, type RuntimeCaller, type RuntimeFactory } from "./tenan
 import { createSecrets } from "./tenancy/secrets.ts";
 import { createTeams, TEAMS_CHANNEL, type Team } from "./tenancy/teams.ts";
 
-/** Connections to one API, and how many of them one team may use at once. */
+/** Maximum connections to one API, and the part of them that one team may use at the same time. */
 const CONNECTIONS = 64;
 const TEAM_CONNECTIONS = 8;
-/** The purpose for which the secret of upstream keys is derived. */
+/** The derivation purpose of the secret for upstream idempotency keys. */
 const UPSTREAM_KEYS = "wire";
 
-/** `startTelemetry`: absent if telemetry is off. */
+/** Settings of a deployment. `startTelemetry` is absent if telemetry is off. */
 export type Deployment = DeploymentSettings & { readonly startTelemetry?: StartTelemetry | undefined };
 
 interface TeamParts extends ApiConnection {
@@ -83,7 +84,7 @@ export function composeTeams(deployment: Deployment) {
   const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
   const restoreNotice = createRestoreNotice(deployment.restoredAt, now);
 
-  /** Geography needs no credentials: the whole deployment uses one base URL for it, whichever APIs its teams use. */
+  /** Geography needs no credentials, so the whole deployment uses one base URL for it, even if its teams use several APIs. */
   async function geographyUrl(): Promise<string> {
     const baseUrl = config.baseUrl ?? (await teams.findFirstBaseUrl());
     if (baseUrl !== undefined) return baseUrl;
@@ -224,19 +225,19 @@ export function composeTeams(deployment: Deployment) {
   telemetry?.registerGauge("mic.watched.resources", () =>
     runtimes.getCachedTeams().reduce((sum, { watching }) => sum + watching.count(), 0),
   );
-  telemetry?.registerGauge("mic.geography.permits", geography.availableRequests);
+  telemetry?.registerGauge("mic.geography.available_requests", geography.availableRequests);
   telemetry?.registerGauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
   telemetry?.registerGauge("mic.database.waiting", waiting);
 
   return {
     runtimeOf: runtimes.get,
     runtimeForLink: runtimes.getForLink,
-    /** `listener` is called with each runtime that is not used any more because its team has changed. */
+    /** Calls `listener` with each runtime that is not used any more because its team has changed. */
     onRetired: (listener: (runtime: Runtime) => void) => void retiredListeners.add(listener),
     transport,
     notices,
     encryption,
-    /** The state of the database for /readyz. Rejects, and says why, if actions cannot be accepted. */
+    /** Resolves with the state of the database for /readyz. Rejects with Failure if actions cannot be accepted. */
     async readiness(): Promise<object> {
       const found = await durability();
       if (!found.isDurable) throw notConfigured(`${found.error}.`, found.next);
@@ -247,9 +248,9 @@ export function composeTeams(deployment: Deployment) {
     telemetry,
     audit,
     trace,
-    /** The trace id of the current request: that of telemetry, or else the caller's own. */
+    /** The trace id of the current request: from telemetry, or else from the caller's `traceparent`. */
     traceId,
-    /** Removes the secrets of all cached teams, for a text that belongs to no team, such as a crash. */
+    /** Removes the secrets of the deployment and all cached teams from a text that belongs to no team, such as a crash report. */
     redactAll: (text: string): string =>
       runtimes.getCachedTeams().reduce((clean, team) => team.redactor.redact(clean), redactor.redact(text)),
     async close(): Promise<void> {

@@ -5,7 +5,7 @@
 export const GAUGES = {
   "mic.watched.resources": { description: "Resources that are watched for those who listen", unit: "{resource}" },
   "mic.http.streams": { description: "Streams that are open to clients", unit: "{stream}" },
-  "mic.geography.permits": { description: "Geography requests that may leave now", unit: "{request}" },
+  "mic.geography.available_requests": { description: "Geography requests that may leave now", unit: "{request}" },
   "mic.api.cooldown": { description: "How long the team that the service told to wait longest still waits", unit: "s" },
   "mic.database.waiting": { description: "Statements that wait for a connection to the database", unit: "{request}" },
 } as const;

@@ -1,4 +1,4 @@
-// Metrics: what is counted, under how few names, and how they are scraped.
+// Tests metrics: the counted values, their limited number of series, and how they are scraped.
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { get } from "../mcp/http/raw-client.ts";
@@ -8,7 +8,7 @@ import { emulatorEnv } from "../support/mcp.ts";
 import { connectClient } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
 
-test("a thousand names that a client made up are one series", async () => {
+test("calls of a thousand unknown tools are one series", async () => {
   const receiver = await receiverForTest();
   const { program, end } = await connectClient("stdio, older", { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
   const ids = Array.from({ length: 1_000 }, (_, at) => 100 + at);
@@ -21,7 +21,7 @@ test("a thousand names that a client made up are one series", async () => {
   expect(calls[0]?.attributes).toMatchObject({ "gen_ai.tool.name": "_OTHER", "error.type": "-32602" });
 });
 
-test("actions are counted by how they stood, tokens by their fetches, and the outcome's way to the agent is timed", async () => {
+test("actions are counted by state and replay, and token requests, resources, permits and sessions have metrics", async () => {
   const receiver = await receiverForTest();
   const emulator = await emulatorForTest();
   const { call, end } = await connectClient("stdio, modern", {
@@ -50,7 +50,7 @@ test("actions are counted by how they stood, tokens by their fetches, and the ou
   ]);
   expect(of("mic.token.fetches")[0]?.value).toBeGreaterThan(0);
   expect(of("mic.watched.resources")[0]?.value).toBe(0);
-  expect(of("mic.geography.permits")[0]?.value).toBe(29);
+  expect(of("mic.geography.available_requests")[0]?.value).toBe(29);
   expect(of("mcp.server.session.duration")[0]?.value).toBe(1);
 });
 
@@ -61,7 +61,7 @@ const SCRAPED = {
   MIC_LOG_LEVEL: "info",
 };
 
-test("metrics can be scraped on a port of their own, in Prometheus' text format, by this machine", async () => {
+test("metrics can be scraped on a separate port in Prometheus' text format, from this machine only", async () => {
   const { call, program, end } = await connectClient("HTTP, older", SCRAPED);
   await call("list_actions", {});
   const [, url = ""] = /"url":"(http[^"]+\/metrics)"/.exec(program.stderr()) ?? [];
@@ -81,7 +81,7 @@ test("metrics can be scraped on a port of their own, in Prometheus' text format,
   expect((await end()).code).toBe(0);
 });
 
-test("where the port is taken, the server serves and says so", async () => {
+test("the server serves and logs a warning if the port for metrics is taken", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void taken.close());

@@ -1,4 +1,4 @@
-// Checks each request to the public address before anything else: its Host, its Origin, and the proxies that it came through.
+// Checks the Host, the Origin and the proxies of each request to the public address, before any other step.
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "../../core/loopback.ts";
@@ -7,13 +7,13 @@ import { errorResponse } from "../../transports/http/responses.ts";
 export interface EdgeOptions {
   /** The origin of the URL that clients call: `https://mic.example.org`. */
   readonly publicOrigin: string;
-  /** Origins of web pages whose scripts may call. */
+  /** Origins of web pages whose scripts may call this server. */
   readonly allowedOrigins: readonly string[];
   /** The balancers that end TLS, by address: their X-Forwarded-* headers are trusted. */
   readonly isTrustedProxy: ((address: string) => boolean) | undefined;
 }
 
-/** `address`: of the client, as far as trusted balancers name it. */
+/** `refused`: the response to send. `address`: the client's address, as far as trusted balancers report it. */
 export type RequestCheck = { readonly refused: Response } | { readonly address: string };
 
 export interface Edge {
@@ -34,10 +34,10 @@ export const SECURITY_HEADERS = {
 };
 const YEAR_SECONDS = 31_536_000;
 
-/** An IPv4 address, also of the form ::ffff:1.2.3.4. */
+/** Converts an IPv4-mapped IPv6 address (::ffff:1.2.3.4) to IPv4. */
 const normalizeAddress = (address: string): string => /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
 
-/** `1.2.3.4`, `1.2.3.4:5`, `::1` or `[::1]:5` without the port; undefined for anything else. */
+/** Returns `1.2.3.4`, `1.2.3.4:5`, `::1` or `[::1]:5` without the port; undefined for any other text. */
 function parseAddress(entry: string): string | undefined {
   const [, bracketed, ipv4] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? [];
   const address = bracketed ?? ipv4 ?? entry;
@@ -52,7 +52,7 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
   const isTls = protocol === "https:";
   const allowed = new Set(allowedOrigins);
 
-  /** Each balancer appends its client to X-Forwarded-For. Entries before one that is no address are ignored. */
+  /** Each balancer appends the address of its client to X-Forwarded-For. Entries before one that is not an address are ignored. */
   function clientAddress(peer: string, forwardedFor: readonly string[]): string {
     const addresses = forwardedFor.map(parseAddress);
     const valid = addresses.slice(addresses.lastIndexOf(undefined) + 1).flatMap((address) => address ?? []);
@@ -62,7 +62,7 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
 
   function isOwnHost(hosts: readonly string[] = []): boolean {
     const [host = "", ...more] = hosts;
-    // URL would accept other parts than a host.
+    // URL would also accept other parts, such as a path.
     if (more.length > 0 || !/^[\w.[\]:-]+$/.test(host)) return false;
     const url = `${protocol}//${host}`;
     return URL.canParse(url) && new URL(url).host === ownHost;
@@ -108,7 +108,7 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
       return {
         ...SECURITY_HEADERS,
         ...(isTls && { "strict-transport-security": `max-age=${YEAR_SECONDS}` }),
-        // A balancer must not buffer events.
+        // This header stops nginx from buffering events.
         ...(isStream && { "x-accel-buffering": "no" }),
         ...(allowed.size > 0 && { vary: "origin" }),
         ...(origin !== undefined && {

@@ -1,5 +1,5 @@
-// The HTTP front end of a deployment, behind a balancer that ends TLS: every request names its caller by an access token, and is served by
-// the MCP endpoint of that caller.
+// Implements the HTTP front end of a deployment, behind a balancer that ends TLS. The access token of a request identifies its caller, and
+// the MCP endpoint of that caller serves the request.
 import { isJSONRPCNotification, isJSONRPCRequest } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage } from "../../core/failure.ts";
@@ -44,17 +44,17 @@ import {
 } from "./sign-in.ts";
 import { createStatelessClients } from "./stateless.ts";
 
-/** What the clients of one caller are served. */
+/** The MCP service for the clients of one caller. */
 export interface CallerService extends HttpService {
   /** The right that a message requires. */
   rightFor(message: RequestOrNotification): Right;
-  /** The caller asked for something that they have no right to. */
+  /** Called when a message requires a right that the caller does not have. */
   onRefusal?(refusal: Refusal): void;
 }
 
 /**
- * Serves other paths than /mcp. Resolves with a response to send, true when it has sent one, or false if it has no such path.
- * `callerOf`: checks the token of the request.
+ * Serves paths other than /mcp. Resolves with a response to send, true if it has sent one, or false if it does not serve the path.
+ * `callerOf`: checks the token of the request, and resolves with its caller or a refusal.
  */
 export type ExtraRoutes = (
   exchange: Exchange,
@@ -63,11 +63,11 @@ export type ExtraRoutes = (
 
 export interface FrontendOptions extends EdgeOptions {
   /**
-   * The service of this caller at /mcp, or at /mcp/{team}: the same object while nothing has changed. It is called for each request.
-   * Undefined if there is no such path, as far as this caller may know. Rejects if that cannot be decided now.
+   * Resolves with the service of this caller at /mcp or /mcp/{team}: the same object while nothing has changed. Called for each request.
+   * Undefined if the path does not exist for this caller. Rejects if that cannot be decided now.
    */
   serviceOf(caller: Caller, team: string | undefined): Promise<CallerService | undefined>;
-  /** `listener` is called with each service that was replaced: its streams end, and their clients connect again. */
+  /** Calls `listener` with each service that was replaced: its streams end, and their clients connect again. */
   onRetired?(listener: (service: CallerService) => void): void;
   readonly extraRoutes?: ExtraRoutes;
   readonly tokens: AccessTokens;
@@ -75,13 +75,13 @@ export interface FrontendOptions extends EdgeOptions {
   readonly audience: string;
   readonly scopes: Readonly<Record<Right, string>>;
   readonly callerLimits: CallerLimits;
-  /** Resolves with facts for /readyz if calls can be served, the identity provider aside. Rejects with the reason otherwise. */
+  /** Resolves with facts for /readyz, or rejects with the reason if calls cannot be served. It does not check the identity provider. */
   readonly readiness: () => Promise<object>;
   readonly redact: Redact;
   readonly log: Log;
   readonly telemetry?: Telemetry | undefined;
   readonly trace?: CallerTrace;
-  /** This caller may not even read. `team`: of the path. */
+  /** Called when a caller does not have the right to read. `team`: the team in the path. */
   readonly onRefusal?: (caller: Caller, team: string | undefined, refusal: Refusal) => void;
   monotonicMs(): number;
 }
@@ -94,7 +94,10 @@ const limitExceeded = ({ why, retryAfterSeconds: seconds }: LimitExceeded, messa
     headers: { "retry-after": String(seconds) },
   });
 
-/** What a body asks for: a stream, or a number of calls. `notes`: its notifications, except cancellations, which are never refused. */
+/**
+ * Counts the calls in a body, or detects that it opens a stream. `notes`: the number of notifications, except cancellations, which are
+ * never refused.
+ */
 function countRequested(body: unknown) {
   const messages = [body].flat();
   const requests = messages.filter((message) => isJSONRPCRequest(message));
@@ -105,7 +108,7 @@ function countRequested(body: unknown) {
   return { calls: isStream ? 0 : requests.length, isStream, notes };
 }
 
-/** The trace context in a message of 2026-07-28; older revisions have it only in the header. */
+/** Returns the trace context in a message of revision 2026-07-28. Older revisions have it only in the header. */
 function traceparentIn(body: unknown): unknown {
   const [first] = [body].flat();
   const params = isJsonObject(first) ? first["params"] : undefined;
@@ -113,12 +116,12 @@ function traceparentIn(body: unknown): unknown {
   return isJsonObject(meta) ? meta["traceparent"] : undefined;
 }
 
-/** The MCP endpoints with requests in flight, one for each service. */
+/** Keeps the MCP endpoints with requests in flight, one for each service. */
 function createEndpoints() {
   const endpoints = new Map<HttpService, { readonly mcp: McpEndpoint; requests: number }>();
   const all = () => [...endpoints.values()].map(({ mcp }) => mcp);
   return {
-    /** `leave`: the request has ended. */
+    /** Call `leave` when the request has ended. */
     acquire(service: HttpService) {
       const endpoint = endpoints.get(service) ?? {
         mcp: createEndpoint(service, createStatelessClients(service)),
@@ -132,14 +135,14 @@ function createEndpoints() {
       };
       return { mcp: endpoint.mcp, leave: release };
     },
-    /** Calls continue. */
+    /** Ends streams only: calls continue. */
     endStreamsOf: async (service: HttpService) => await endpoints.get(service)?.mcp.endStreams(),
     endStreams: async () => void (await Promise.all(all().map((mcp) => mcp.endStreams()))),
     close: async () => void (await Promise.all(all().map((mcp) => mcp.close()))),
   };
 }
 
-/** A request whose caller is known. */
+/** A request whose caller was authenticated. */
 interface AuthenticatedRequest {
   readonly caller: Caller;
   readonly resource: Resource;
@@ -170,8 +173,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   }
 
   async function serveExtraRoute(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
-    if (exchange.phase() === "ending") return shuttingDown();
-    // A token for any resource is accepted: the link itself names its team.
+    if (exchange.phase() === "shutting_down") return shuttingDown();
+    // A token for any resource is accepted, because the link contains its team.
     const resource = rootResource(publicOrigin);
     const callerOf = async () =>
       requireReader(await signIn.callerForAnyResource(exchange.request, address, resource), resource);
@@ -183,7 +186,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return facts;
   }
 
-  /** A refusal for a missing right counts as a call, so refusals fill the audit no faster than calls. */
+  /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. */
   function refuseWithinRate(caller: Caller, refused: Response, record: () => void, message?: unknown): Response {
     const exceeded = limits.countMessages(caller.id, 1);
     if (exceeded) return limitExceeded(exceeded, message);
@@ -191,7 +194,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return refused;
   }
 
-  /** A caller without the right to read is refused. */
+  /** Refuses a caller without the right to read. */
   function requireReader(caller: Caller | Response, resource: Resource): Caller | Response {
     if (caller instanceof Response) return caller;
     const refused = signIn.refusalFor(caller, "read", resource);
@@ -201,7 +204,10 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     );
   }
 
-  /** Rights are checked before limits, so a call without the right occupies no slot. `onLeave`: receives what frees the slot. */
+  /**
+   * Returns a refusal, or undefined. Rights are checked before limits, so a call without the right occupies no slot. `onAcquired`: receives
+   * the function that frees the slot.
+   */
   function checkRightsAndLimits(
     { caller, resource, service }: AuthenticatedRequest,
     body: unknown,
@@ -229,7 +235,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     const { mcp, leave } = endpoints.acquire(service);
     const releases = [leave];
     exchange.redact = service.redact;
-    // Its client connects again with a new token.
+    // The stream ends with the token; its client connects again with a new token.
     exchange.streamEndsAt = caller.expiresAt;
     try {
       const response = await mcp.serve(exchange, {
@@ -237,7 +243,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
         ...(trace && { runInContext: (body, serve) => trace.run(traceparentIn(body), serve) }),
       });
       if (response) await exchange.respond(response);
-      // A call counts until its answer has left.
+      // A call occupies its slot until its response was sent.
       await exchange.finished;
     } finally {
       for (const each of releases) each();
@@ -264,7 +270,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   async function routeRequest(exchange: Exchange): Promise<Response | undefined> {
     const { request, path } = exchange;
     const { method } = request;
-    // A probe has neither our Host nor the balancer's headers.
+    // A probe has neither the public Host nor the balancer's headers.
     if (path === HEALTH_PATH) return healthResponse(method, false);
     if (path === READY_PATH) return await readinessResponse(method, exchange.phase(), checkReadiness);
     const checked = edge.check(request);
@@ -298,7 +304,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
 const LIMITS: ListenerLimits = {
   ...LISTENER_LIMITS,
   maxConnections: 4_096,
-  // Access tokens name groups, and some providers write hundreds of them.
+  // Access tokens contain groups, and some providers include hundreds of them.
   maxHeaderBytes: 32 * 1024,
 };
 
@@ -306,7 +312,7 @@ export interface PublicServerOptions extends FrontendOptions, ListenOptions {
   readonly limits?: Partial<ListenerLimits>;
 }
 
-/** `address`: beyond loopback only with `isTrustedProxy`, because a balancer must end TLS. Rejects if it cannot listen there. */
+/** `address`: outside loopback only with `isTrustedProxy`, because a balancer must end TLS. Rejects if it cannot listen there. */
 export const startPublicServer = (options: PublicServerOptions): Promise<HttpServer> =>
   startServer(createFrontend(options), {
     ...options,

@@ -1,19 +1,19 @@
-// Limits of one caller at one instance, to protect the instance: calls in a minute, calls at the same time, and open streams.
+// Limits the calls per minute, the concurrent calls and the open streams of each caller, to protect one instance.
 import { LRUCache } from "lru-cache";
 
 export interface CallerLimits {
-  /** Calls in a minute. */
+  /** Maximum calls per minute. */
   readonly rate: number;
-  /** Calls at the same time. */
+  /** Maximum concurrent calls. */
   readonly calls: number;
 }
 
-/** Open streams of one caller: clients use one or two. */
+/** Maximum open streams of one caller: clients use one or two. */
 const MAX_STREAMS = 32;
 const MAX_CALLERS = 10_000;
 
 interface Usage {
-  /** A token bucket: it holds `rate` tokens at most, and gains as many in a minute. */
+  /** A token bucket: it holds at most `rate` tokens, and gains `rate` tokens per minute. */
   tokens: number;
   filledAtMs: number;
   calls: number;
@@ -28,7 +28,7 @@ export interface LimitExceeded {
 export type AcquireResult = { readonly release: () => void } | LimitExceeded;
 
 export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: () => number) {
-  /** A caller that is dropped from here starts again with all tokens. */
+  /** A caller that is evicted from this cache starts again with all tokens. */
   const callers = new LRUCache<string, Usage>({ max: MAX_CALLERS });
 
   function usageOf(caller: string): Usage {
@@ -40,7 +40,7 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
     return usage;
   }
 
-  /** Adds to what is in flight, until `leave`. */
+  /** Occupies slots until `release` is called. */
   function acquire(usage: Usage, kind: "calls" | "streams", count: number): AcquireResult {
     usage[kind] += count;
     return {
@@ -59,7 +59,7 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
       : undefined;
 
   return {
-    /** Counts messages that are done at once, such as notifications. Undefined if they are within the rate. */
+    /** Counts messages that occupy no slot, such as notifications. Undefined if they are within the rate. */
     countMessages(caller: string, count: number): LimitExceeded | undefined {
       const usage = usageOf(caller);
       const wanted = Math.min(count, rate);
@@ -68,7 +68,7 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
       return exceeded;
     },
 
-    /** The calls of one request begin together or not at all. A batch that exceeds a limit counts as the limit. */
+    /** Acquires slots for all calls of one request, or for none. A batch with more calls than a limit counts as that limit. */
     acquireCalls(caller: string, count: number): AcquireResult {
       const usage = usageOf(caller);
       const wanted = Math.min(count, rate);

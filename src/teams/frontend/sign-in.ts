@@ -1,5 +1,5 @@
-// OAuth at the front end: from a request's bearer token to its caller, or to the challenge that tells a client how to get a better token
-// (RFC 6750, RFC 9728); the resources; and the metadata documents.
+// Implements OAuth at the front end: it resolves a bearer token to its caller, or to a challenge that describes the required token
+// (RFC 6750, RFC 9728). It also serves the metadata documents of the resources.
 import type { IncomingMessage } from "node:http";
 import {
   bearerAuthChallengeResponse,
@@ -17,7 +17,7 @@ import type { AccessTokens } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../oauth/provider.ts";
 import { TEAM_NAME } from "../tenancy/teams.ts";
 
-/** A path that tokens are issued for: /mcp, or /mcp/{team} for callers in several teams (RFC 9728, 3.3). */
+/** A path for which tokens are issued: /mcp, or /mcp/{team} for callers in several teams (RFC 9728, 3.3). */
 export interface Resource {
   readonly url: URL;
   readonly metadataUrl: string;
@@ -31,7 +31,7 @@ function createResource(publicOrigin: string, path: string, team: string | undef
 
 export const rootResource = (publicOrigin: string): Resource => createResource(publicOrigin, MCP_PATH, undefined);
 
-/** Undefined if there is no such path. It does not depend on which teams exist: only members may learn that. */
+/** Undefined if the path is not a resource. The result does not depend on which teams exist, because only members may learn that. */
 export function resourceAt(publicOrigin: string, path: string): Resource | undefined {
   if (path === MCP_PATH) return rootResource(publicOrigin);
   const team = path.startsWith(`${MCP_PATH}/`) ? path.slice(MCP_PATH.length + 1) : "";
@@ -48,7 +48,7 @@ export interface SignInOptions {
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** After a 401 clients discard their tokens, which may be valid. */
+/** Returns 503 instead of 401, because clients discard their tokens after a 401, and the tokens may be valid. */
 export function providerUnavailable(error: ProviderUnavailable, log: Log): Response {
   log.warn({ reason: errorMessage(error) }, "the identity provider cannot be asked");
   return errorResponse(
@@ -60,7 +60,7 @@ export function providerUnavailable(error: ProviderUnavailable, log: Log): Respo
   );
 }
 
-/** A valid token is not refused while the provider's keys change. */
+/** Returns 503 instead of 401, so that clients keep a valid token while the provider's keys change. */
 const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): Response =>
   errorResponse(503, `The key that signed this token is not known yet. Call again in ${seconds} s.`, {
     headers: { "retry-after": String(seconds) },
@@ -73,13 +73,13 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
       resourceMetadataUrl: metadataUrl,
     });
 
-  /** RFC 6750, 3.1: the challenge names an error only if the request has a token. */
+  /** This challenge has no error code, because the request has no token (RFC 6750, 3.1). */
   const challengeWithoutToken = ({ metadataUrl }: Resource): Response =>
     errorResponse(401, "This server takes requests with an access token only.", {
       headers: { "www-authenticate": `Bearer scope="${scopes.read}", resource_metadata="${metadataUrl}"` },
     });
 
-  /** 403 with all scopes that are needed, because clients request exactly those. */
+  /** Returns 403 with all required scopes, because clients request exactly these scopes next. */
   const insufficientScope = (resource: Resource, rights: readonly Right[]): Response =>
     challenge(
       OAuthErrorCode.InsufficientScope,
@@ -88,7 +88,7 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
       rights,
     );
 
-  /** `isOurs`: whether a token may be for this audience. */
+  /** `isOurs`: whether a token for this audience is accepted. */
   async function authenticate(
     request: IncomingMessage,
     {
@@ -116,11 +116,11 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
   }
 
   return {
-    /** The caller, with any rights, or the refusal of the token. */
+    /** Resolves with the caller, without a check of rights, or with a refusal of the token. */
     callerOf: (request: IncomingMessage, address: string, resource: Resource) =>
       authenticate(request, { address, resource, isOurs: (each) => each === resource.url.href }),
 
-    /** The same at another path: a token for any resource is accepted. */
+    /** Like `callerOf`, and accepts a token for any resource of this deployment. */
     callerForAnyResource: (request: IncomingMessage, address: string, resource: Resource) =>
       authenticate(request, {
         address,
@@ -147,11 +147,11 @@ interface WellKnownOptions {
   readonly publicOrigin: string;
 }
 
-/** The document at a path, or undefined: of a resource (RFC 9728), or of its issuer (RFC 8414). Throws ProviderUnavailable. */
+/** Serves the metadata of a resource (RFC 9728) or its issuer (RFC 8414); undefined for another path. Throws ProviderUnavailable. */
 export const createWellKnown =
   ({ tokens, scopes, publicOrigin }: WellKnownOptions) =>
   async (method: string, path: string): Promise<Response | undefined> => {
-    // Old clients look for the issuer's metadata under the path of the resource.
+    // Older clients request the issuer's metadata under the path of the resource.
     const prefix = [AUTHORIZATION_SERVER_PATH, PROTECTED_RESOURCE_PATH].find((each) => path.startsWith(each));
     if (prefix === undefined) return undefined;
     const resource = resourceAt(publicOrigin, path.slice(prefix.length) || MCP_PATH);

@@ -1,4 +1,4 @@
-// Serves each POST of a revision before 2026-07-28 with a server of its own. There are no sessions, so any instance can answer any
+// Serves each POST of a protocol revision before 2026-07-28 with a separate server. There are no sessions, so any instance can serve any
 // request (docs/decisions/022-stateless-deployments.md).
 import { DEFAULT_NEGOTIATED_PROTOCOL_VERSION } from "@modelcontextprotocol/server";
 import { errorMessage } from "../../core/failure.ts";
@@ -18,7 +18,7 @@ export function createStatelessClients(service: HttpService): LegacyHandler {
       if (method !== "POST") return methodNotAllowed("POST");
       const refused = checkLegacyRequest(exchange, messages);
       if (refused) return refused;
-      // Clients send the header from 2025-06-18 on.
+      // Clients send the header since revision 2025-06-18.
       const protocolVersion = String(headers["mcp-protocol-version"] ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION);
       const isFirst = messages.some(isInitialize);
       const server = await service.createServer({ isFirst, protocolVersion }, "legacy");
@@ -29,7 +29,7 @@ export function createStatelessClients(service: HttpService): LegacyHandler {
         await server.connect(transport);
         return await transport.post(exchange, messages);
       } finally {
-        // Without a session a notification cannot cancel a call of another POST: the end of the connection does.
+        // Without a session, a notification cannot cancel the call of another POST. Closing the connection cancels it.
         inFlight.delete(server);
         await server.close();
       }

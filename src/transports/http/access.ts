@@ -1,5 +1,5 @@
-// Decides whose requests serve --http takes: of no foreign web page, and, with a token, those that carry it; without one, on Linux,
-// those of the user who started the server. This holds for every path: a monitor learns from a 401, too, that the server is up.
+// Decides which requests serve --http accepts. None may come from a foreign web page. With a token, requests must carry it; without a
+// token, on Linux, they must come from the user who started the server. This applies to every path: a 401 also shows that it is up.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
@@ -9,15 +9,15 @@ import { LOOPBACK_NAMES, toUrlHost } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { errorResponse } from "./responses.ts";
 
-/** The refusal of a request that may not come in; undefined when it may. */
+/** Returns the refusal of a request that is not allowed; undefined if it is allowed. */
 export type AccessCheck = (request: IncomingMessage) => Response | undefined;
 
 const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
 const ORIGIN = /^https?:\/\/(?<host>.*)$/;
 
 /**
- * A page can make a browser send requests here under a name that its owner points at this machine (DNS rebinding): so Host must name
- * the machine itself, and Origin, if there is one, too.
+ * Refuses DNS rebinding: a web page can make a browser send requests here under a host name that its owner points at this machine.
+ * So Host must name this machine, and so must Origin if it is present.
  */
 export function checkHost({ headersDistinct, socket }: IncomingMessage): Response | undefined {
   const names = [...LOOPBACK_NAMES, toUrlHost(socket.localAddress ?? "")];
@@ -36,7 +36,7 @@ export function checkHost({ headersDistinct, socket }: IncomingMessage): Respons
 
 const BEARER = /^bearer +(\S+)$/i;
 
-/** The bearer token of a request (RFC 6750, 2.1); undefined if there is none, or more than one. */
+/** Returns the bearer token of a request (RFC 6750, section 2.1); undefined if there is none, or more than one Authorization header. */
 export function bearerTokenOf({ headersDistinct }: Pick<IncomingMessage, "headersDistinct">): string | undefined {
   const [header, ...more] = headersDistinct["authorization"] ?? [];
   return header === undefined || more.length > 0 ? undefined : BEARER.exec(header)?.[1];
@@ -50,20 +50,20 @@ function createTokenCheck(token: string): AccessCheck {
   const expected = digest(token);
   return (request) => {
     const presented = bearerTokenOf(request);
-    // Digests have one length, so the time of the comparison gives nothing of the token away.
+    // The digests have equal lengths, so the time of the comparison reveals nothing about the token.
     if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return undefined;
-    // RFC 6750, 3.1: an error is named only where a token was given.
+    // RFC 6750, section 3.1: the challenge contains an error only if the request contains a token.
     const challenge = presented === undefined ? REALM : `${REALM}, error="invalid_token"`;
     const reason = "This server takes requests with its token only: Authorization: Bearer <MIC_HTTP_TOKEN>.";
     return errorResponse(401, reason, { headers: { "www-authenticate": challenge } });
   };
 }
 
-// Linux lists each socket with its user: `sl: local remote state queues timer retransmits uid timeout inode`, addresses and ports
-// in hexadecimal, and an address as words of 32 bits in this machine's own byte order.
+// Linux lists each socket with its user: `sl: local remote state queues timer retransmits uid timeout inode`. Addresses and ports
+// are hexadecimal. An address consists of 32-bit words in this machine's byte order.
 const SOCKET_TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/** The table is read in pieces while sockets come and go: one look may miss a line, three hardly will. */
+/** The table is read in pieces while sockets open and close: one read may miss a line, three reads hardly ever do. */
 const MAX_TABLE_READS = 3;
 
 const toHexWords = (bytes: Buffer): string =>
@@ -71,7 +71,7 @@ const toHexWords = (bytes: Buffer): string =>
 const IPV6_LOOPBACK = toHexWords(Buffer.from("00000000000000000000000000000001", "hex"));
 const IPV4_MAPPED_PREFIX = toHexWords(Buffer.from("00000000000000000000ffff", "hex"));
 
-/** One end of a connection as the tables write it: a loopback address, which the client may have as an IPv6 one. */
+/** Formats one end of a loopback connection as in the tables. The client may have an IPv4 address as an IPv4-mapped IPv6 address. */
 function toTableAddresses(address = "", port = 0): readonly string[] {
   const ipv4 = isIPv4(address) ? toHexWords(Buffer.from(address.split(".").map(Number))) : undefined;
   const words = ipv4 === undefined ? [IPV6_LOOPBACK] : [ipv4, IPV4_MAPPED_PREFIX + ipv4];
@@ -86,7 +86,7 @@ function readTable(path: string): string {
   }
 }
 
-/** The uid of the client's end; undefined if it cannot be found. Synchronous, so that requests cannot overtake each other. */
+/** Returns the uid of the client's socket; undefined if it is not found. Synchronous, so that requests cannot overtake each other. */
 function clientUid({ remoteAddress, remotePort, localAddress, localPort }: Socket): number | undefined {
   const to = toTableAddresses(localAddress, localPort);
   const ends = toTableAddresses(remoteAddress, remotePort).map((from, at) => ` ${from} ${to[at]} `);
@@ -94,7 +94,7 @@ function clientUid({ remoteAddress, remotePort, localAddress, localPort }: Socke
     for (const line of SOCKET_TABLES.flatMap((path) => readTable(path).split("\n"))) {
       if (!ends.some((end) => line.includes(end))) continue;
       const [, , , , , , , uid, , inode] = line.trim().split(/ +/);
-      // A socket that its process has closed has no owner, and stands under root's uid: its sender need not be root.
+      // A socket that its process has closed has no inode and is listed with root's uid, although its sender may be another user.
       if (uid !== undefined && inode !== "0") return Number(uid);
     }
   return undefined;
@@ -103,14 +103,14 @@ function clientUid({ remoteAddress, remotePort, localAddress, localPort }: Socke
 const ROOT = 0;
 
 function createUserCheck(own: number, log: Log): AccessCheck {
-  /** A connection keeps its user, so it is judged once: why it is refused. */
+  /** The reason to refuse each connection, if any. A connection keeps its user, so it is checked once. */
   const refusalReasons = new WeakMap<Socket, string | undefined>();
 
   function findRefusalReason(socket: Socket): string | undefined {
     const uid = clientUid(socket);
     if (uid === own || uid === ROOT) return undefined;
     log.info({ uid }, "a connection that is not of this server's user was refused");
-    // An unknown user is refused: a person's credentials are at stake.
+    // An unknown user is refused, because every caller acts with the credentials of the user who started the server.
     const connectionUser =
       uid === undefined ? "whose connection this is cannot be told" : `this connection is of uid ${uid}`;
     return `This server answers to the user who started it (uid ${own}), and ${connectionUser}. With MIC_HTTP_TOKEN set it answers to whoever has that token.`;
@@ -123,7 +123,7 @@ function createUserCheck(own: number, log: Log): AccessCheck {
   };
 }
 
-/** Without a token every user of this machine is admitted if the system cannot name a connection's user. */
+/** Without a token, every user of this machine is admitted if the system cannot report the user of a connection. */
 export function createAccessCheck(token: string | undefined, log: Log): AccessCheck {
   if (token !== undefined) return createTokenCheck(token);
   const own = process.platform === "linux" ? process.geteuid?.() : undefined;

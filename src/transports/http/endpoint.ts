@@ -1,4 +1,4 @@
-// An MCP endpoint: what serves the clients of one HttpService, by the era of each request.
+// Creates the MCP endpoint of one HttpService, which routes each request to the handler for its protocol revision.
 import { classifyInboundRequest, isJSONRPCRequest, parseJSONRPCMessage } from "@modelcontextprotocol/server";
 import type { Exchange } from "./exchange.ts";
 import { createModernHandler } from "./modern.ts";
@@ -7,16 +7,16 @@ import { errorResponse, methodNotAllowed, shuttingDown } from "./responses.ts";
 
 const MAX_BATCH = 100;
 
-/** `body`: the parsed JSON of a POST. */
+/** In both hooks, `body` is the parsed JSON of a POST. */
 export interface EndpointHooks {
-  /** Refuses what its client may not ask, before anything is done. */
+  /** Refuses a request that the client is not allowed to make, before it has any effect. */
   readonly checkRequest?: (body: unknown) => Response | undefined;
-  /** Runs all that a body asks for, its vetting included. */
+  /** Wraps the handling of a body, including `checkRequest`. */
   readonly runInContext?: (body: unknown, serve: () => Promise<Response | undefined>) => Promise<Response | undefined>;
 }
 
 export interface McpEndpoint {
-  /** Resolves when it has sent the response, or with one to send. */
+  /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
   serve(exchange: Exchange, hooks?: EndpointHooks): Promise<Response | undefined>;
   /** Ends the streams on which clients only listen. */
   endStreams(): Promise<void>;
@@ -35,8 +35,8 @@ export function createEndpoint(service: HttpService, legacy: LegacyHandler): Mcp
     if (read instanceof Response) return read;
     const { body } = read;
     const bodies: readonly unknown[] = Array.isArray(body) ? body : [body];
-    // Calls in flight can still be canceled, and get the user's answers.
-    if (exchange.phase() === "ending" && bodies.some((message) => isJSONRPCRequest(message))) return shuttingDown(body);
+    // Notifications and responses are still accepted, so that calls in flight can be canceled and can receive the user's answers.
+    if (exchange.phase() === "shutting_down" && bodies.some((message) => isJSONRPCRequest(message))) return shuttingDown(body);
     if (bodies.length > MAX_BATCH)
       return errorResponse(400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
     const serve = async (): Promise<Response | undefined> => {
@@ -62,7 +62,7 @@ export function createEndpoint(service: HttpService, legacy: LegacyHandler): Mcp
       const { method } = exchange.request;
       if (method === "POST") return await handlePost(exchange, hooks);
       if (method !== "GET" && method !== "DELETE") return methodNotAllowed("GET, POST, DELETE");
-      return exchange.phase() === "ending" && method === "GET" ? shuttingDown() : await legacy.serve(exchange, []);
+      return exchange.phase() === "shutting_down" && method === "GET" ? shuttingDown() : await legacy.serve(exchange, []);
     },
 
     async endStreams() {

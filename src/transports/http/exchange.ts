@@ -1,4 +1,4 @@
-// One HTTP request and its response: reads the body within bounds, and writes for a client that may be slow or disconnected.
+// Handles one HTTP request and its response: reads the body within limits, and writes to a client that may be slow or disconnected.
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
@@ -7,20 +7,20 @@ import { type Redact, redactEvents } from "../../mcp/messages/redact.ts";
 import { errorResponse, type Phase } from "./responses.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
-/** How long a refused client that still sends has to read why. */
+/** Time for a refused client that is still sending to read the refusal. */
 const DRAIN_TIMEOUT_MS = 1_000;
-/** What a timer can wait for at all. */
+/** The longest delay that setTimeout accepts. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 export interface ExchangeOptions {
-  /** On every response; the response's own headers come first. */
+  /** Headers for every response. The response's own headers take precedence. */
   headers(request: IncomingMessage, isStream: boolean): Readonly<Record<string, string>> | undefined;
-  /** Whether a response of this status is the last on its connection. */
+  /** Whether a response with this status is the last on its connection. */
   closesConnection(status: number): boolean;
   phase(): Phase;
-  /** More requests are in flight than connections may be. */
+  /** Whether more requests are in flight than connections are allowed. */
   isOverloaded(): boolean;
-  /** A client that takes nothing of its answer for so long is cut off. */
+  /** A client that reads nothing of its response for this long is disconnected. */
   readonly stalledTimeoutMs: number;
   readonly redact: Redact;
 }
@@ -31,19 +31,19 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 export class Exchange {
   readonly request: IncomingMessage;
-  /** Without the query. */
+  /** The path of the URL, without the query. */
   readonly path: string;
   readonly phase: ExchangeOptions["phase"];
   readonly isOverloaded: ExchangeOptions["isOverloaded"];
-  /** Fires when the client has disconnected before its answer has left. */
+  /** Fires if the client disconnects before the whole response has been sent. */
   readonly signal: AbortSignal;
-  /** Resolves at the end of the response: true if all of it was handed to the client's connection. */
+  /** Resolves at the end of the response: true if all of it was written to the client's connection. */
   readonly finished: Promise<boolean>;
-  /** Takes secrets out of what is sent. */
+  /** Redacts secrets in the response. */
   redact: Redact;
-  /** Its client only listens. */
+  /** Whether the response is a stream on which the client only listens. */
   isStream = false;
-  /** When an event stream is ended, in milliseconds since 1970. */
+  /** When an event stream has to end, in milliseconds since 1970. Undefined: no limit. */
   streamEndsAt: number | undefined;
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
@@ -65,7 +65,7 @@ export class Exchange {
         resolve(response.writableFinished);
         if (!response.writableFinished) disconnected.abort();
       };
-      // A response that waits behind another one on the same connection does not learn of that connection's end.
+      // A response that waits for an earlier one on the same connection emits no event when that connection closes.
       socket.once("close", close);
       response.once("close", close);
     });
@@ -75,7 +75,7 @@ export class Exchange {
     return this.#response.statusCode;
   }
 
-  /** The parsed body of a POST, or its refusal. */
+  /** Returns the parsed body of a POST, or the response that refuses it. */
   async readJson(): Promise<{ readonly body: unknown } | Response> {
     const { "content-type": type, "content-encoding": encoding = "identity" } = this.request.headers;
     if (!isJsonContentType(type ?? null)) return errorResponse(415, "The Content-Type must be application/json.");
@@ -93,7 +93,7 @@ export class Exchange {
     }
   }
 
-  /** Never holds more than MAX_BODY_BYTES. */
+  /** Stores at most MAX_BODY_BYTES. */
   #readBody(): Promise<Buffer | "too long" | "broken off"> {
     const { request } = this;
     if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) return Promise.resolve("too long");
@@ -109,7 +109,7 @@ export class Exchange {
         }
       });
       request.once("end", () => resolve(Buffer.concat(chunks)));
-      // Reading fails only with its connection.
+      // Reading fails only if the connection fails.
       request.once("error", () => resolve("broken off")).once("close", () => resolve("broken off"));
     });
   }
@@ -129,21 +129,21 @@ export class Exchange {
     }
   }
 
-  /** Sends a response in one piece. */
+  /** Sends a complete response. */
   send(status: number, headers: Headers, text: string): void {
     const body = Buffer.from(this.redact(text));
-    // RFC 9110, 8.6.
+    // RFC 9110, section 8.6: a 204 response has no Content-Length.
     this.#writeHead(status, { ...headers, ...(status !== 204 && { "content-length": body.length }) }, false);
     if (this.request.complete) this.#response.end(body);
     else {
-      // Reads on and discards while the refusal travels: a close at once could keep the client from reading it.
+      // The rest of the body is read and discarded: an immediate close could prevent the client from reading the refusal.
       this.#response.write(body);
       const draining = once(this.request.resume(), "close", { signal: AbortSignal.timeout(DRAIN_TIMEOUT_MS) });
       draining.catch(() => undefined).then(() => this.#response.end());
     }
   }
 
-  /** Begins a response in pieces. */
+  /** Sends the headers of a response whose body follows in pieces. */
   startStream(status: number, headers: Headers): void {
     this.#writeHead(status, headers, true);
     if (!this.#response.destroyed) this.#response.flushHeaders();
@@ -153,13 +153,13 @@ export class Exchange {
     if (!this.signal.aborted) this.#response.write(piece);
   }
 
-  /** Resolves when the client has room for the next piece, or has disconnected. */
+  /** Resolves when the client can receive the next piece, or has disconnected. */
   async waitForDrain(): Promise<void> {
     if (this.signal.aborted || !this.#response.writableNeedDrain) return;
     await once(this.#response, "drain", { signal: this.signal }).catch(() => undefined);
   }
 
-  /** In bytes. */
+  /** Size of the written data that has not been sent, in bytes. */
   get bufferedBytes(): number {
     return this.#response.writableLength;
   }
@@ -168,14 +168,14 @@ export class Exchange {
     this.#response.end();
   }
 
-  /** Ends a response that is not complete: a reset, since an end would look like the end of the response. */
+  /** Resets the connection of an incomplete response, because a normal end would look like the end of the response. */
   reset(): void {
     this.request.socket.resetAndDestroy();
   }
 
-  /** Sends a response of the SDK's or a refusal. Resolves when it has been read. */
+  /** Sends a response of the SDK or a refusal. Resolves when its body has been read. */
   async respond(response: Response): Promise<void> {
-    // Node decides whether the connection stays.
+    // Node decides whether the connection stays open.
     const { connection, ...headers } = Object.fromEntries(response.headers);
     if (this.#response.headersSent) this.#response.destroy();
     else if (!response.body || !headers["content-type"]?.startsWith("text/event-stream"))
@@ -186,7 +186,7 @@ export class Exchange {
     }
   }
 
-  /** Each piece of an event stream of the SDK's holds whole events. */
+  /** Sends an event stream of the SDK and redacts it. Each piece of such a stream consists of complete events. */
   async #pump(events: ReadableStream<Uint8Array>): Promise<void> {
     const reader = events.getReader();
     const decoder = new TextDecoder();

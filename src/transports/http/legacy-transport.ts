@@ -1,6 +1,6 @@
-// Streamable HTTP of the revisions before 2026-07-28, as a transport of the SDK's server: for a session, or for one POST. An answer
-// that is ready soon is plain JSON; if it takes longer, or if there is something to send before it, the response is an event stream.
-// The SDK's transport makes web requests, responses and streams for each call, which costs more than the call itself
+// Implements Streamable HTTP of the revisions before 2026-07-28 as a transport of the SDK's server, for a session or for one POST. An
+// answer that is ready within 1 s is plain JSON. If it takes longer, or another message precedes it, the response is an event stream.
+// The SDK's transport creates web requests, responses and streams for each call, which costs more than the call itself
 // (docs/decisions/010-serving-over-http.md).
 import {
   isInitializeRequest,
@@ -16,10 +16,10 @@ import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
 import type { Exchange } from "./exchange.ts";
 import { errorResponse } from "./responses.ts";
 
-/** A client that has waited this long for the head of a response gets it. */
+/** After this time without an answer, the response becomes an event stream and its headers are sent. */
 const STREAM_AFTER_MS = 1_000;
 const KEEP_ALIVE_MS = 15_000;
-/** Size of what the client has not read. While it is more, notifications are dropped. */
+/** While the client has more than this left to read, notifications are dropped. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
 const JSON_TYPE = "application/json";
@@ -27,7 +27,7 @@ const STREAM_TYPE = "text/event-stream";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The refusal of a request by its headers or as a batch; undefined when it may be served. */
+/** Checks the headers and the batch of a request. Returns the refusal; undefined if the request may be served. */
 export function checkLegacyRequest({ request }: Exchange, messages: readonly JSONRPCMessage[]): Response | undefined {
   const { accept = "", "mcp-protocol-version": version } = request.headers;
   if (request.method === "POST" && !(accept.includes(JSON_TYPE) && accept.includes(STREAM_TYPE)))
@@ -84,7 +84,7 @@ class Reply {
     this.#exchange.write(`event: message\ndata: ${this.#exchange.redact(text)}\n\n`);
   }
 
-  /** `text` is absent if the request has no answer: it was canceled. */
+  /** `text` is undefined if the request was canceled and therefore has no answer. */
   answer(id: RequestId, text: string | undefined): void {
     this.#unanswered.delete(id);
     const isLast = this.#unanswered.size === 0;
@@ -111,7 +111,7 @@ export class LegacyTransport implements Transport {
   onmessage: Transport["onmessage"];
   readonly sessionId?: string;
   readonly #headers: Headers;
-  /** Of the requests in flight whose client is connected. */
+  /** The replies to the requests in flight whose client is connected, by request id. */
   readonly #replies = new Map<RequestId, Reply>();
   #listenStream: Reply | undefined;
   #closed = false;
@@ -123,12 +123,12 @@ export class LegacyTransport implements Transport {
 
   async start(): Promise<void> {}
 
-  /** Serves a POST. Resolves when the response has been sent, or with one to send. */
+  /** Serves a POST. Resolves with undefined after the response was sent, or with a response that the caller sends. */
   async post(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
     const ids = messages.flatMap((message) => ("method" in message && "id" in message ? [message.id] : []));
     const duplicateId = ids.find((id, at) => this.#replies.has(id) || ids.indexOf(id) !== at);
     if (duplicateId !== undefined) {
-      // With two answers under one id neither the client nor this server could know which has arrived.
+      // If two requests had the same id, neither the client nor this server could assign the answers to them.
       const reason = `Another request of this session with the id ${formatJson(duplicateId)} is not answered yet.`;
       const [message] = messages;
       return errorResponse(400, reason, { code: ProtocolErrorCode.InvalidRequest, message });
@@ -155,7 +155,7 @@ export class LegacyTransport implements Transport {
     return reply !== undefined;
   }
 
-  /** Serves a GET: one stream at a time, until one side ends it. */
+  /** Serves a GET: one stream for each session at a time, until the client or the server ends it. */
   async listen(exchange: Exchange): Promise<Response | undefined> {
     if (this.#listenStream) return errorResponse(409, "Conflict: Only one SSE stream is allowed per session");
     exchange.isStream = true;

@@ -208,9 +208,9 @@ export async function startServer(
   return {
     url: `http://${toUrlHost(listenOptions.address)}:${port}${MCP_PATH}`,
     async drain(withinMs, abortNow, delayMs = 0) {
-      phase = "leaving";
+      phase = "draining";
       if (delayMs > 0) await sleep(delayMs, undefined, { signal: abortNow }).catch(() => undefined);
-      phase = "ending";
+      phase = "shutting_down";
       await frontEnd.endStreams();
       await waitForExchanges(withinMs, abortNow);
       await frontEnd.close();

@@ -1,4 +1,4 @@
-// Decides which hosts may be listened on: this machine's loopback, and nothing that could be anything else.
+// Decides which hosts serve --http may listen on: only unambiguous loopback addresses of this machine.
 import { promises as dns, type LookupAddress } from "node:dns";
 import { isIPv6 } from "node:net";
 import { UsageError } from "../../core/config.ts";
@@ -14,8 +14,8 @@ const refusedHostError = (host: string, why: string): UsageError =>
   );
 
 /**
- * The address to listen on for what `--host` says. Any name but localhost is refused unseen, and so is every other spelling
- * of an IPv4 address. What localhost means is looked up once: that address is listened on, not the name. Throws UsageError.
+ * Returns the address to listen on for the value of `--host`. Any name except localhost is refused without a lookup, and so is any
+ * other spelling of an IPv4 address. localhost is looked up once, and the server listens on the address found. Throws UsageError.
  */
 export async function loopbackAddress(host: string, lookup: Lookup = systemLookup): Promise<string> {
   const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;

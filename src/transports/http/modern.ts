@@ -1,4 +1,4 @@
-// Serves requests of 2026-07-28: each has a server of its own, which ends with its response.
+// Serves requests of protocol revision 2026-07-28: each request has its own server, which ends with the response.
 import {
   createMcpHandler,
   type McpHttpHandler,
@@ -18,10 +18,10 @@ import type { Exchange } from "./exchange.ts";
 import type { HttpService } from "./port.ts";
 import { errorResponse, MCP_PATH, shuttingDown } from "./responses.ts";
 
-/** The status that the SDK gives an exchange that ended before there was an answer. */
+/** The status of the SDK's response if the exchange ended before there was an answer. */
 const CLOSED_UNANSWERED = 499;
 
-/** A request as the SDK takes it, without its body and without the token that let it in: no tool may see that. */
+/** Converts the exchange for the SDK, without the body and without the access token, which no tool may read. */
 function toWebRequest({ request, signal }: Exchange): Request {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(request.headersDistinct))
@@ -29,9 +29,9 @@ function toWebRequest({ request, signal }: Exchange): Request {
   return new Request(`http://localhost${MCP_PATH}`, { method: request.method ?? "", headers, signal });
 }
 
-/** Carries to one subscriptions/listen stream the updates of its own resources, and what goes to all streams. */
+/** Creates the event bus of one subscriptions/listen stream: updates of its own resources, and events for all streams. */
 function createStreamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefined): ServerEventBus {
-  // Changes between the first look and the acknowledgment follow it.
+  // Changes between the first read and the acknowledgment are sent after the acknowledgment.
   const pendingEvents: ServerEvent[] = [];
   let publish = (event: ServerEvent): void => void pendingEvents.push(event);
   subscriptions.setUpdateHandler((uri) => publish({ kind: "resource_updated", uri }));
@@ -67,7 +67,10 @@ export function createModernHandler(service: HttpService) {
   const calls = createHandler();
   const streams = new Set<McpHttpHandler>();
 
-  /** The SDK acknowledges what it is given: so it gets only what is watched, once no change can be missed. */
+  /**
+   * The SDK acknowledges every resource in the request that it receives. So it receives the request when no change can be missed,
+   * with only the watched resources.
+   */
   async function listen(exchange: Exchange, message: ListenRequest): Promise<Response | undefined> {
     const refused = checkListenRequest(message);
     if (refused) return toErrorResponse(400, refused, message);
@@ -75,7 +78,7 @@ export function createModernHandler(service: HttpService) {
     const handler = createHandler(createStreamBus(subscriptions, service.bus));
     try {
       const parsedBody = await watchRequestedResources(message, subscriptions);
-      if (exchange.phase() === "ending") return shuttingDown(message);
+      if (exchange.phase() === "shutting_down") return shuttingDown(message);
       exchange.isStream = true;
       streams.add(handler);
       await exchange.respond(await handler.fetch(toWebRequest(exchange), { parsedBody }));
@@ -90,22 +93,22 @@ export function createModernHandler(service: HttpService) {
   }
 
   return {
-    /** Resolves when it has sent the response, or with one to send. `body`: the parsed JSON of a POST. */
+    /** Resolves with undefined after the response was sent, or with a response that the caller sends. `body`: the parsed JSON of a POST. */
     async serve(exchange: Exchange, body: unknown): Promise<Response | undefined> {
       const message = ListenRequest.safeParse(body).data;
       if (message) return await listen(exchange, message);
       const response = await calls.fetch(toWebRequest(exchange), { parsedBody: body });
       return response.status === CLOSED_UNANSWERED
-        ? errorResponse(503, "The server is ending.", { message: body })
+        ? errorResponse(503, "The server is shutting down.", { message: body })
         : response;
     },
 
-    /** Ends subscriptions/listen streams; their clients learn of it. */
+    /** Ends subscriptions/listen streams; their clients receive the end of the stream. */
     async endStreams(): Promise<void> {
       await Promise.all([...streams].map((handler) => handler.close()));
     },
 
-    /** Aborts calls in flight. */
+    /** Aborts calls in flight and ends streams. */
     async close(): Promise<void> {
       await Promise.all([calls, ...streams].map((handler) => handler.close()));
     },

@@ -1,5 +1,5 @@
-// What is served over HTTP, apart from how. The product is one implementation (serve.ts); tests and the conformance fixture give
-// startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
+// Defines the interface between the HTTP transport and the MCP servers behind it. The product has one implementation (serve.ts).
+// Tests and the conformance fixture pass another one to startHttpServer; sessions, subscriptions and limits are handled the same way.
 import type { JSONRPCMessage, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
@@ -9,41 +9,41 @@ import type { Connection } from "../../mcp/server.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** A request or a notification. */
+/** A JSON-RPC request or notification, without its id. */
 export interface RequestOrNotification {
   readonly method: string;
   readonly params?: unknown;
 }
 
-/** The requests and notifications in a body. `body`: the parsed JSON of a POST. */
+/** Returns the requests and notifications in a body, without the responses. `body`: the parsed JSON of a POST. */
 export const messagesIn = (body: unknown): readonly RequestOrNotification[] =>
   [body].flat().flatMap((message) => {
     const { method, params } = isJsonObject(message) ? message : {};
     return typeof method === "string" ? [{ method, params }] : [];
   });
 
-/** Made for one server alone, and gone with it. */
+/** The part of a connection that is created for one server and ends with it. */
 export type HttpConnection = Pick<Connection, "subscriptions" | "isFirst" | "protocolVersion">;
 
 export interface HttpService {
-  /** A new server each time: "legacy" for a session or a POST of the older revisions, "modern" for a request of 2026-07-28. */
+  /** Creates a new server: "legacy" for a session or a POST of the older revisions, "modern" for a request of 2026-07-28. */
   createServer(connection: HttpConnection, protocolEra: ProtocolEra): ReturnType<McpServerFactory>;
-  /** One for a session, and one for a subscriptions/listen stream, which is closed with it. */
+  /** Creates the subscriptions of one session or one subscriptions/listen stream, which closes them when it ends. */
   createSubscriptions(): Subscriptions;
-  /** What /readyz reports of what calls depend on. Rejects, with the reason, if they cannot be served. */
+  /** Returns the state of the dependencies of calls, for /readyz. Rejects with the reason if calls cannot be served. */
   readonly readiness?: () => Promise<object>;
-  /** Carries further events to all subscriptions/listen streams, such as lists that change. */
+  /** Delivers other events, such as list changes, to all subscriptions/listen streams. */
   readonly bus?: ServerEventBus;
-  /** Takes secrets out of every message that leaves. */
+  /** Redacts secrets in every outgoing message. */
   readonly redact: Redact;
   readonly log: Log;
-  /** Absent: not configured. */
+  /** Absent if telemetry is off. */
   readonly telemetry?: Telemetry | undefined;
 }
 
 /** Serves clients of revisions before 2026-07-28. */
 export interface LegacyHandler {
-  /** Resolves when it has sent the response, or with one to send. `messages`: those of a POST. */
+  /** Resolves with undefined after the response was sent, or with a response that the caller sends. `messages`: those of a POST. */
   serve(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined>;
   /** Ends the streams on which clients only listen. */
   endStreams(): void;

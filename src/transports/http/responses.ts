@@ -1,4 +1,4 @@
-// The responses that need no MCP server: refusals with the reason as a JSON-RPC error, and what monitors ask for.
+// Creates the responses that need no MCP server: refusals, with the reason as a JSON-RPC error, and answers to health checks.
 import type { RequestId } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage } from "../../core/failure.ts";
@@ -7,16 +7,16 @@ export const MCP_PATH = "/mcp";
 export const HEALTH_PATH = "/healthz";
 export const READY_PATH = "/readyz";
 
-/** "serving"; "leaving": not ready any more, and all is served as before; "ending": nothing new begins. */
-export type Phase = "serving" | "leaving" | "ending";
+/** "serving"; "draining": reported as not ready, but requests are still served; "shutting_down": new requests are refused. */
+export type Phase = "serving" | "draining" | "shutting_down";
 
-/** JSON-RPC leaves these codes to the server. */
+/** JSON-RPC reserves the codes from -32000 to -32099 for errors that a server defines. */
 const SERVER_ERROR = -32000;
 
 interface ErrorResponseOptions {
   readonly code?: number;
   readonly data?: unknown;
-  /** The refused message, if it could be read: the answer carries its id. */
+  /** The refused message, if it could be read. The response has its id. */
   readonly message?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -40,7 +40,7 @@ export const methodNotAllowed = (allowed: string): Response =>
 export const tooManyRequests = (): Response => errorResponse(503, "Too many requests at once; call again.");
 
 export const shuttingDown = (message?: unknown): Response =>
-  errorResponse(503, "The server is ending; call again in a moment.", { message });
+  errorResponse(503, "The server is shutting down; call again in a moment.", { message });
 
 export const noSuchPath = (): Response =>
   errorResponse(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
@@ -49,13 +49,13 @@ const isGetOrHead = (method: string | undefined): boolean => method === "GET" ||
 
 const onlyGetOrHead = (): Response => methodNotAllowed("GET, HEAD");
 
-/** Whether the process is well. */
+/** Answers /healthz: 200, or 503 if the server is shutting down. */
 export function healthResponse(method: string | undefined, isShuttingDown: boolean): Response {
   if (!isGetOrHead(method)) return onlyGetOrHead();
-  return Response.json({ status: isShuttingDown ? "ending" : "ok" }, { status: isShuttingDown ? 503 : 200 });
+  return Response.json({ status: isShuttingDown ? "shutting_down" : "ok" }, { status: isShuttingDown ? 503 : 200 });
 }
 
-/** Whether calls can be served, all that they depend on included: 200, or 503 with the reason. */
+/** Answers /readyz: 200 if calls and their dependencies are available, otherwise 503 with the reason. */
 export async function readinessResponse(
   method: string | undefined,
   phase: Phase,

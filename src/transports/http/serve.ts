@@ -1,5 +1,5 @@
-// Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without. serve --http
-// takes the requests of this machine, of this user or with the token.
+// Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without sessions. serve --http
+// accepts requests from this machine only, from its own user or with the token (access.ts).
 import { createRedact } from "../../mcp/messages/redact.ts";
 import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
@@ -29,7 +29,7 @@ import { createSessions, type SessionLimits } from "./sessions.ts";
 
 const MINUTE_MS = 60_000;
 
-/** What the clients of one runtime are served. */
+/** Creates the HTTP service for the clients of one runtime. */
 export function createHttpService(runtime: Runtime): HttpService {
   const confirmation = createConfirmation(runtime);
   return {
@@ -48,17 +48,17 @@ export function createHttpService(runtime: Runtime): HttpService {
   };
 }
 
-/** `address`: a loopback one, see loopbackAddress. */
+/** `address` must be a loopback address, see loopbackAddress. */
 export interface HttpOptions extends ListenOptions, SessionLimits {
-  /** The bearer token that requests must carry; without one, on Linux, they must be of this process's user. */
+  /** The bearer token that requests must carry. Without a token, on Linux, requests must come from this process's user or root. */
   readonly token?: string | undefined;
   readonly limits?: Partial<ListenerLimits>;
 }
 
-/** A stream and a call for each session, and some for requests without a session. */
+/** One stream and one call for each session, and 56 connections for requests without a session. */
 const maxConnectionsFor = (sessions: number): number => 2 * sessions + 56;
 
-/** Serves one HttpService to this machine. Rejects when it cannot listen. */
+/** Serves one HttpService to clients on this machine. Rejects with the reason if it cannot listen. */
 export function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
   const { log, redact, readiness, telemetry } = service;
   const endpoint = createEndpoint(service, createSessions(service, options));
@@ -72,11 +72,11 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
       const refused = checkHost(request) ?? checkAccess(request);
       if (refused) return refused;
       if (exchange.isOverloaded()) return tooManyRequests();
-      if (path === HEALTH_PATH) return healthResponse(request.method, phase() === "ending");
+      if (path === HEALTH_PATH) return healthResponse(request.method, phase() === "shutting_down");
       if (path === READY_PATH) return await readinessResponse(request.method, phase(), readiness);
       return path === MCP_PATH ? await endpoint.serve(exchange) : noSuchPath();
     },
-    // A client that may not come in must not hold a connection: their number is limited.
+    // A refused client must not keep its connection, because the number of connections is limited.
     closesConnection: (status) => status === 401 || status === 403,
     endStreams: endpoint.endStreams,
     close: endpoint.close,
@@ -85,7 +85,7 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
   return startServer(frontEnd, { ...options, limits });
 }
 
-/** `address`: one of this machine's loopback. Rejects when it cannot listen there. */
+/** Serves a runtime over HTTP. `address` must be a loopback address. Rejects with the reason if it cannot listen there. */
 export async function serveOnHttp(runtime: Runtime, address: string, port: number): Promise<HttpServer> {
   const { httpMaxSessions, httpSessionIdleMinutes, httpToken } = runtime.config;
   return await startHttpServer(createHttpService(runtime), {

@@ -1,4 +1,5 @@
-// The sessions of revisions before 2026-07-28: at most the configured number, each until its client ends it or leaves it idle.
+// Manages the sessions of protocol revisions before 2026-07-28. A session lasts until its client ends it, it has been idle for too
+// long, or a new session needs its slot.
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { errorMessage } from "../../core/failure.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
@@ -17,15 +18,15 @@ export interface SessionLimits {
 interface Session {
   readonly transport: LegacyTransport;
   readonly subscriptions: Subscriptions;
-  /** Tells telemetry. */
+  /** Reports the end of the session to telemetry; undefined if telemetry is off. */
   readonly endTelemetrySession: (() => void) | undefined;
-  /** Exchanges in flight, streams among them. */
+  /** Exchanges in flight, including streams. */
   exchangesInFlight: number;
   idle?: NodeJS.Timeout;
 }
 
 export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits): LegacyHandler {
-  /** By id; ordered by when they fell idle. */
+  /** Sessions by id. Idle sessions are in the order in which they became idle. */
   const sessions = new Map<string, Session>();
 
   async function endSession(id: string): Promise<void> {
@@ -38,7 +39,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     session.endTelemetrySession?.();
   }
 
-  /** Ends a session in the background. */
+  /** Ends a session without waiting for it; logs an error. */
   function endInBackground(id: string): void {
     endSession(id).catch((error: unknown) =>
       service.log.warn({ reason: errorMessage(error) }, "a session did not end well"),
@@ -46,8 +47,8 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   }
 
   /**
-   * Clients often disconnect without ending their session. So a new session takes the place of the one that has been idle longest;
-   * its client, if it is still there, gets a 404 and initializes again. If all sessions are in use, the new one has to wait.
+   * Makes a slot free for a new session; returns false if all sessions are in use. Clients often disconnect without ending their
+   * session, so the session that has been idle longest is ended. If its client is still connected, it gets a 404 and initializes again.
    */
   function ensureCapacity(): boolean {
     if (sessions.size < maxSessions) return true;
@@ -65,7 +66,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       return await serve();
     } finally {
       session.exchangesInFlight -= 1;
-      // One that has ended is not there any more.
+      // A session that has ended is no longer in the map.
       if (session.exchangesInFlight === 0 && sessions.delete(id)) {
         sessions.set(id, session);
         session.idle = setTimeout(() => {
@@ -101,7 +102,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
         isDelivered = await exchange.finished;
         return undefined;
       } finally {
-        // A session whose client never learnt its id is of no use.
+        // A client that did not receive the session id cannot use the session.
         if (!isDelivered) await endSession(id);
       }
     });

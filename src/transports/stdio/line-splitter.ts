@@ -1,13 +1,13 @@
-// Splits a byte stream into lines. A line that is too long is never held: only its two ends are kept.
+// Splits a byte stream into lines. Only the two ends of an overlong line are kept in memory.
 
 const NEWLINE = 0x0a;
-/** Enough to find a request's id in. */
+/** Size of each kept end: enough to find the id of a request. */
 const END_BYTES = 4_096;
 const FIRST_BUFFER_BYTES = 64 * 1024;
 
 /**
- * Returns a function that takes chunks. `onLine` gets each line without its newline, and its length in bytes; `text` is only the
- * two ends of a line of more than `maxBytes`. A last line without a newline does not count.
+ * Returns a function that takes chunks. `onLine` gets each line without its newline, and its length in bytes. If a line has more than
+ * `maxBytes`, `text` consists of only its two ends. A last line without a newline is ignored.
  */
 export function createLineSplitter(
   maxBytes: number,

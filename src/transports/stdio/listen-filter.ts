@@ -1,5 +1,5 @@
-// subscriptions/listen (2026-07-28) on stdio. The SDK serves it above the transport and acknowledges at once what it is asked for: so
-// this filter hands a request on when no change can be missed, and with only what is watched.
+// Filters subscriptions/listen requests (2026-07-28) on stdio. The SDK serves them above the transport and immediately acknowledges every
+// requested resource. So this filter passes a request on when no change can be missed, with only the watched resources.
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
 import { canceledId } from "../../mcp/messages/cancelled.ts";
 import {
@@ -19,12 +19,12 @@ export function createListenFilter(subscriptions: Subscriptions): MessageFilter 
     if (listening.delete(id)) subscriptions.unsubscribeAll(id);
   }
 
-  /** Returns why the request is refused; undefined if `pass` gets it. */
+  /** Returns the error that refuses the request; undefined if `pass` gets the request. */
   function beginListen(listen: ListenRequest, pass: (message: JSONRPCMessage) => void): ListenError | undefined {
     const refused = checkListenRequest(listen);
     if (refused) return refused;
     const { id, params } = listen;
-    // The SDK refuses a second request with the id of one that is open.
+    // The SDK refuses a second request with the id of a request in flight.
     if (params.notifications.resourceSubscriptions === undefined || listening.has(id)) pass(listen);
     else {
       listening.add(id);
@@ -53,7 +53,7 @@ export function createListenFilter(subscriptions: Subscriptions): MessageFilter 
     },
 
     outbound(message) {
-      // The SDK refuses a listen request itself, or ends it when all ends.
+      // The SDK answers a listen request when it refuses it or when the connection ends.
       if (("error" in message || "result" in message) && message.id !== undefined) endListen(message.id);
       return message;
     },

@@ -1,5 +1,5 @@
-// Reads a line as JSON-RPC messages, or says why it cannot. A request is refused under its own id wherever that can be read,
-// since its sender waits for that.
+// Parses a line as JSON-RPC messages, or returns the refusal. The refusal of a request has the request's own id if it can be read,
+// because the client waits for an answer with that id.
 import {
   type JSONRPCMessage,
   ProtocolErrorCode,
@@ -15,7 +15,7 @@ export interface ParsedLine {
   readonly refusals: readonly JSONRPCMessage[];
 }
 
-/** JSON-RPC requires `id: null` where none can be read; MCP does not allow that id, and leaves it out. */
+/** JSON-RPC requires `id: null` if the id cannot be read. MCP does not allow a null id and omits it. */
 export const createErrorMessage = (code: number, message: string, id: RequestId | undefined): JSONRPCMessage => ({
   jsonrpc: "2.0",
   ...(id !== undefined && { id }),
@@ -33,25 +33,25 @@ function parseMessage(value: unknown): ParsedLine {
   try {
     return { messages: [parseJSONRPCMessage(value)], refusals: [] };
   } catch {
-    // A response carries an id of ours: a refusal under it would answer another request.
+    // The id of a response was chosen by this server: a refusal with it would answer a different request of the client.
     const id = isJsonObject(value) && "method" in value ? Id.safeParse(value["id"]).data : undefined;
     const reason = "This is no JSON-RPC 2.0 request, notification or response.";
     return rejectLine(ProtocolErrorCode.InvalidRequest, reason, id);
   }
 }
 
-// Clients write the id before or after the arguments. Only scalars stand between it and that end of the line, so it is the
-// message's own.
+// Clients write the id before or after the arguments. Only scalars are between the id and that end of the line, so it is the id of
+// the message.
 const SCALAR = String.raw`(?:"(?:[^"\\]|\\.)*"|-?\d+)`;
 const MEMBER = String.raw`"\w+"\s*:\s*${SCALAR}\s*`;
 const ID = String.raw`"id"\s*:\s*(?<id>${SCALAR})\s*`;
 const ID_AT_HEAD = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER},\s*){0,3}?${ID},`);
 const ID_AT_TAIL = new RegExp(String.raw`,\s*${ID}(?:,\s*${MEMBER}){0,3}\}\s*$`);
 const IS_RESPONSE = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER},\s*){0,3}?"(?:result|error)"\s*:`);
-/** More than these members take, and little enough for a regular expression. */
+/** More than these members need, and short enough for a regular expression. */
 const END_CHARS = 4_096;
 
-/** The id of a request that is not parsed: it is read from the two ends of its line. */
+/** Finds the id of a request in the two ends of its line, without parsing the line. */
 function findRequestId(line: string): RequestId | undefined {
   const head = line.slice(0, END_CHARS);
   if (IS_RESPONSE.test(head)) return undefined;
@@ -63,12 +63,12 @@ function findRequestId(line: string): RequestId | undefined {
   }
 }
 
-/** A longer one could ask for much with little: an array of numbers would get as many answers. */
+/** A longer batch could cause much output with little input: each number in an array gets an answer. */
 const MAX_BATCH = 100;
 
 /**
- * Reads an array as a batch of revision 2025-03-26: its messages are taken and answered one by one. `line`: only its ends if it is
- * longer than `maxBytes`.
+ * Parses one line. An array is a batch of revision 2025-03-26: its messages are handled and answered one by one. `bytes` is the length
+ * of the line; if it is more than `maxBytes`, `line` has only the two ends of the line.
  */
 export function parseLine(line: string, bytes: number, maxBytes: number): ParsedLine {
   const exceededLimit =

@@ -17,10 +17,10 @@ export interface Stdio {
   readonly stdout: Writable;
 }
 
-/** Serves until stdin ends. Returns a function that ends it earlier. */
+/** Serves until stdin ends. Returns a function that ends the connection earlier. */
 export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => Promise<void> {
   const subscriptions = createSubscriptions(runtime);
-  /** Known once the client has spoken. */
+  /** Undefined until the client has sent its first message. */
   let protocolEra: ProtocolEra | undefined;
   const listenFilter = createListenFilter(subscriptions);
   const filter: MessageFilter = {

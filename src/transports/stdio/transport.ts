@@ -1,5 +1,5 @@
-// MCP's stdio transport for a client that may be broken, slow or disconnected: it bounds memory and answers every request once.
-// The SDK's transport closes at an overlong message, and writes without end to a client that does not read
+// Implements MCP's stdio transport for a client that may be faulty, slow or disconnected: it bounds memory and answers every request
+// once. The SDK's transport closes at an overlong message, and writes without limit to a client that does not read
 // (docs/decisions/009-the-stdio-transport.md).
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, type RequestId, type Transport } from "@modelcontextprotocol/server";
@@ -10,30 +10,30 @@ import { createLineSplitter } from "./line-splitter.ts";
 import { createErrorMessage, parseLine } from "./parse-line.ts";
 
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
-/** Requests in flight. More than any client has been seen to send; each may hold an answer in memory. */
+/** Maximum number of requests in flight: more than any observed client sends. Each may keep an answer in memory. */
 const MAX_IN_FLIGHT = 128;
-/** Size of the requests that wait. While they take more, nothing is read. */
+/** While queued requests take this much memory or more, nothing is read. */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
-/** Roughly what a parsed request takes besides its text. */
+/** Approximate memory that a parsed request takes in addition to its text. */
 const OVERHEAD_BYTES = 1_024;
-/** Size of what the client has not read. While it is more, notifications are dropped. */
+/** While the client has more than this left to read, notifications are dropped. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
-/** Answered when it ends; the SDK limits how many there are. */
+/** Does not count as a request in flight: it is answered when it ends, and the SDK limits the number of these requests. */
 const LISTEN = "subscriptions/listen";
 const PROGRESS = "notifications/progress";
 
 const isRequest = (message: JSONRPCMessage) => "method" in message && "id" in message && message.method !== LISTEN;
 
-/** Reads every message between the client and the SDK. */
+/** Checks and changes the messages between the client and the SDK. */
 export interface MessageFilter {
-  /** Hands the message on with `pass`, now or later, or returns the answer that refuses it. */
+  /** Passes the message on with `pass`, immediately or later, or returns the answer that refuses it. */
   inbound(message: JSONRPCMessage, pass: (message: JSONRPCMessage) => void): JSONRPCMessage | undefined;
-  /** Returns the message as it is written. */
+  /** Returns the message to write. */
   outbound(message: JSONRPCMessage): JSONRPCMessage;
 }
 
-/** A request, or the refusal of a line: for either the client has to read a line. */
+/** A request, or the refusal of a line. Both wait until the client reads, because each produces a line of output. */
 interface QueuedMessage {
   readonly message: JSONRPCMessage;
   readonly bytes: number;
@@ -66,7 +66,7 @@ export class StdioTransport implements Transport {
     this.#in.on("error", (error) => this.onerror?.(error));
     this.#out.on("drain", () => this.#startQueued());
     this.#out.on("error", (error) => {
-      // Every session ends with a client that has disconnected: that is no error.
+      // EPIPE is not an error: every session ends when the client disconnects.
       if (!this.#closed && errorCode(error) !== "EPIPE") this.onerror?.(error);
       this.#close();
     });
@@ -96,7 +96,7 @@ export class StdioTransport implements Transport {
     this.#queuedBytes -= queued.bytes;
   }
 
-  /** Notifications and responses need not wait: they may end a request. */
+  /** Notifications and responses are not queued, because they may end a request. */
   #handleImmediately(message: JSONRPCMessage): void {
     const canceled = canceledId(message);
     if (canceled !== undefined) {
@@ -108,8 +108,8 @@ export class StdioTransport implements Transport {
   }
 
   /**
-   * Begins the requests that may begin: a limited number at once, none while the client does not read its answers, and none under
-   * an id that is in flight.
+   * Starts queued requests: at most MAX_IN_FLIGHT at once, none while the client does not read its answers, and none with an id that
+   * is in flight.
    */
   #startQueued(): void {
     if (this.#isStartingQueued) return;
@@ -147,7 +147,7 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) throw new Error("the client has disconnected");
-    // Not awaited: a client that does not read must not hold up the end.
+    // Not awaited: a client that does not read must not delay the shutdown.
     this.#write(this.#filter.outbound(message));
     const isAnswer = "result" in message || "error" in message;
     if (!isAnswer || message.id === undefined) return;
@@ -170,7 +170,7 @@ export class StdioTransport implements Transport {
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    // Those who wait for the end of stdin learn of it.
+    // Destroying stdin notifies the code that waits for its end.
     this.#in.destroy();
     this.onclose?.();
   }

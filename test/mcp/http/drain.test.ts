@@ -42,11 +42,11 @@ describe.each(["legacy", "modern"] as const)("%s", (revision) => {
     await expectRequestCount(1);
     server.process.kill("SIGTERM");
     await expect.poll(async () => (await health(server.url)).status).toBe(503);
-    expect((await health(server.url)).body).toContain("ending");
+    expect((await health(server.url)).body).toContain("shutting_down");
     const late = await client.call(2, "submit_job", createJob).answer;
     expect(late.status).toBe(503);
     expect(late.headers.connection).toBe("close");
-    expect(late.messages[0]).toMatchObject({ id: 2, error: { message: expect.stringContaining("ending") } });
+    expect(late.messages[0]).toMatchObject({ id: 2, error: { message: expect.stringContaining("shutting down") } });
     release();
     expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });

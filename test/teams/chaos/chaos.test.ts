@@ -1,5 +1,5 @@
-// The chaos tests: a deployment with callers at work, while its parts are killed, stopped, cut off or replaced. `npm test` has some of them in
-// small numbers, `npm run test:chaos` all of them (docs/testing.md).
+// The chaos tests: a deployment serves callers while its parts are killed, stopped, disconnected or replaced. `npm test` runs
+// some of them in small sizes, and `npm run test:chaos` runs all of them (docs/testing.md).
 import { expect, test } from "vitest";
 import { deploymentMissing } from "../../support/deployment.ts";
 import { namespacesMissing } from "../../support/fleet.ts";
@@ -20,7 +20,7 @@ const FULL_SIZES = { instances: 3, teams: 5, callers: 50 };
 interface ChaosTest<P> {
   readonly title: string;
   readonly missing: string | undefined;
-  /** Its sizes in `npm test`, if it is part of that. */
+  /** Sizes for `npm test`; without them the row runs only in `npm run test:chaos`. */
   readonly usual?: P;
   readonly small: P;
   readonly full: P;
@@ -28,10 +28,10 @@ interface ChaosTest<P> {
 }
 
 function defineRow<P>(number: number, { title, missing, usual, small, full, run }: ChaosTest<P>): void {
-  const sizes = CHAOS === "usual" ? usual : CHAOS === "whole" ? full : small;
+  const sizes = CHAOS === "usual" ? usual : CHAOS === "full" ? full : small;
   if (sizes === undefined || (CHAOS_ROW ?? String(number)) !== String(number)) return;
   const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
-  const timeout = CHAOS === "whole" ? 7_200_000 : 600_000;
+  const timeout = CHAOS === "full" ? 7_200_000 : 600_000;
   test.skipIf(missing !== undefined)(`${title} (row ${number}, seed ${SEED})${skipped}`, { timeout }, async () => {
     const { counts, failures } = await run(sizes, SEED);
     const formattedCounts = Object.entries(counts).map(([name, count]) => `${name} ${count}`);

@@ -1,4 +1,5 @@
-// Row 12: the official suite brings no token, so a balancer adds one; what holds of any server holds of a deployment for teams.
+// Row 12: runs the scenarios that hold for any server against a deployment. The official suite sends no token, so a balancer adds
+// one.
 import { ANY_SERVER, findFailures } from "../../conformance/any-server.ts";
 import { isInstalled } from "../../conformance/suite.ts";
 import { startHaproxy } from "../../support/balancers.ts";
@@ -7,7 +8,7 @@ import { freePort } from "../../support/free-port.ts";
 
 import type { Outcome } from "./under-load.ts";
 
-/** A deployment issues no Mcp-Session-Id, without which these scenarios check nothing. */
+/** A deployment issues no Mcp-Session-Id. Without it these scenarios check nothing, so they are left out for this revision. */
 const WITH_SESSIONS = "2025-11-25";
 const SCENARIOS_WITH_SESSIONS: readonly string[] = ["server-session-lifecycle", "server-sse-multiple-streams"];
 
@@ -15,12 +16,12 @@ export const conformanceMissing = isInstalled() ? undefined : "npm run conforman
 
 export async function runConformanceThroughBalancer({ instances }: { readonly instances: number }): Promise<Outcome> {
   const port = await freePort();
-  // The suite calls itself a page of the server's own origin.
+  // The suite sends the server's own origin in the Origin header.
   const env = { MIC_ALLOWED_ORIGINS: `http://127.0.0.1:${port}` };
   const deployment = await startDeployment({ instances, teams: 1, port, env });
   try {
     const { url, balancer, fleet, teams, issueToken } = deployment;
-    // At the same port: what the instances are called by is the URL of the deployment.
+    // The second balancer must use the same port, because the instances are configured with the deployment's URL.
     await balancer.kill();
     const authorization = `Bearer ${await issueToken("conformance", teams)}`;
     const urls = fleet.instances.map((each) => each.url);

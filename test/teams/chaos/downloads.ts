@@ -1,5 +1,5 @@
-// Trial 11: files by their links, many at once and large, through the balancer from an instance of the built server; then it is killed in
-// the middle. What arrives is held against what the service sends.
+// Row 11: downloads many large files concurrently by their links, through the balancer, from an instance of the built server.
+// Then the instance is killed during the downloads. The received bytes are compared with the sent ones.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -20,7 +20,7 @@ const CHUNK = Buffer.alloc(65_536, "0123456789abcdef");
 const MAX_MEGABYTES = 300;
 const TOKEN_PATH = "/sandbox/oauth/token";
 
-/** A service that sends every asset at the speed at which it is read; half of them without saying how long they are. */
+/** Starts an API that sends each asset as fast as the client reads it, every second one without a Content-Length. */
 async function startAssetService(bytes: number) {
   let assets = 0;
   const server = createServer((request, response) => {
@@ -61,14 +61,14 @@ function expectedHash(bytes: number): string {
   return hash.digest("hex");
 }
 
-/** The most that a process has held in memory so far; 0 where the system does not say. */
+/** The peak resident memory of a process in MB (10^6 bytes); 0 if the system does not report it. */
 async function peakMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
   return (Number(kilobytes ?? 0) * 1024) / 1_000_000;
 }
 
-/** What arrived, as its hash; "broken" where the client was told that it is not all. */
+/** The SHA-256 of a download; "broken" if the connection was reset before the end, `HTTP <status>` for any status except 200. */
 async function downloadHash(url: string, onBytes: (count: number) => void): Promise<string> {
   try {
     const response = await fetch(url);
@@ -84,7 +84,7 @@ async function downloadHash(url: string, onBytes: (count: number) => void): Prom
   }
 }
 
-/** Links that a tool gave to this many callers, in turn in each team. */
+/** Creates one link for each of `count` callers, spread over the teams. */
 async function createLinks({ createCallers }: Deployment, count: number) {
   return await Promise.all(
     (await createCallers(count)).map(async ({ url, token, revision }, at) => {
@@ -98,7 +98,7 @@ async function createLinks({ createCallers }: Deployment, count: number) {
   );
 }
 
-/** What was counted, and one sentence for each failure. */
+/** Returns the counts, and one sentence for each failure. */
 export async function testDownloads({ teams, concurrency, bytes }: DownloadCounts) {
   const service = await startAssetService(bytes);
   const deployment = await startDeployment({ instances: 1, teams, service: service.baseUrl });
@@ -112,7 +112,7 @@ export async function testDownloads({ teams, concurrency, bytes }: DownloadCount
       Promise.all(links.map((link) => downloadHash(link, onBytes)));
     const before = await downloadAll(() => undefined);
     const peak = await peakMegabytes(instance.pid());
-    // Killed once a good part of the bytes has arrived, and most of them have not.
+    // Kills the instance once a quarter of all bytes has arrived.
     let arrived = 0;
     let killed: Promise<void> | undefined;
     const during = await downloadAll((count) => {
@@ -122,7 +122,7 @@ export async function testDownloads({ teams, concurrency, bytes }: DownloadCount
     await killed;
     const counts = {
       complete: before.filter((hash) => hash === expected).length,
-      // 0 where the system does not say.
+      // 0 if the system does not report it.
       idleMegabytes: Math.round(idlePeak),
       peakMegabytes: Math.round(peak),
       broken: during.filter((hash) => hash === "broken").length,

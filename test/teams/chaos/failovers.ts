@@ -1,5 +1,5 @@
-// Row 3: the primary is killed and its replica promoted, before callers at work; half of the time the replica is cut off before. And
-// a deployment whose commits wait for nobody is not ready.
+// Row 3: kills the primary and promotes its replica while callers work. In every third failover the replica is disconnected
+// first. Afterwards it checks that an instance is not ready while commits wait for no replica.
 import { setTimeout as sleep } from "node:timers/promises";
 import { startPostgresPair } from "../../support/postgres-pair.ts";
 import { waitForMoreResults } from "./kills.ts";
@@ -10,7 +10,7 @@ export interface FailoverOptions extends Sizes {
 }
 
 const POLL_INTERVAL_MS = 1_000;
-/** An instance looks once a minute. */
+/** In polls of 1 s. An instance checks the replication once a minute. */
 const MAX_POLLS = 90;
 
 export async function failOverPrimary({ failovers, ...sizes }: FailoverOptions, seed: number): Promise<Outcome> {

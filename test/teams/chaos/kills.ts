@@ -1,5 +1,5 @@
-// Rows 1, 2 and 4: instances are killed, the balancer is killed, instances are restarted one after the other. Row 5: they are stopped
-// for longer than their lease and go on.
+// Rows 1, 2 and 4 kill instances, kill the balancer, and restart instances in turn. Row 5 stops instances for longer than their
+// lease and then continues them.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Balancer, startHaproxy } from "../../support/balancers.ts";
 import type { Deployment } from "../../support/deployment.ts";
@@ -9,7 +9,7 @@ import type { SeededRandom } from "../../support/random.ts";
 import { startRoundRobin } from "../../support/round-robin.ts";
 import { type Outcome, runUnderLoad, type Sizes } from "./under-load.ts";
 
-/** Waits until this many more were told, so that a fault comes in the middle of work and not of a start. */
+/** Waits for `more` further successful calls (at most 60 s), so that the fault occurs during work and not during startup. */
 export async function waitForMoreResults(load: LoadCounts, more: number): Promise<void> {
   const target = load.succeeded + more;
   for (let polls = 0; load.succeeded < target && polls < MAX_POLLS; polls++) await sleep(POLL_INTERVAL_MS);
@@ -43,7 +43,7 @@ async function killBalancer(balancer: Balancer, chance: SeededRandom, load: Load
   await balancer.start();
 }
 
-/** Two balancers at one address: each new connection goes to the other one. */
+/** Runs `use` with two balancers behind one address: new connections alternate between them. */
 async function withTwoBalancers(
   { url, balancer, fleet }: Deployment,
   use: (two: readonly Balancer[]) => Promise<void>,
@@ -62,7 +62,7 @@ async function withTwoBalancers(
 }
 
 export interface BalancerKillOptions extends KillOptions {
-  /** Of one of two balancers in turn. */
+  /** Kills of one of two balancers, each time chosen at random. */
   readonly alternatingKills: number;
 }
 
@@ -84,17 +84,17 @@ export const killBalancers = (
 
 export interface RestartOptions extends Sizes {
   readonly restarts: number;
-  /** The entry of a build with one migration more, which the last restart goes to. */
+  /** Builds a version with one more migration; the last restart starts its entry. */
   readonly next: (() => Promise<NextVersion>) | undefined;
 }
 
-/** Of all instances, one after the other, as a deployment of a new version does it. */
+/** Restarts all instances in turn, as the rollout of a new version does. */
 export const restartInstances = ({ restarts, next, ...sizes }: RestartOptions, seed: number): Promise<Outcome> =>
   runUnderLoad({
     ...sizes,
     seed,
     allowsNoFailures: true,
-    // Longer than the balancer's inter x fall.
+    // In seconds: longer than the balancer needs to detect it (`inter` x `fall`).
     options: { env: { MIC_DRAIN_DELAY_SECONDS: "4" } },
     async injectFault({ fleet }, _chance, load) {
       const version = await next?.();
@@ -104,7 +104,7 @@ export const restartInstances = ({ restarts, next, ...sizes }: RestartOptions, s
             await waitForMoreResults(load, 5);
             await instance.terminate();
             await instance.start(restart === restarts ? version?.entry : undefined);
-            // The balancer has to see it before the next one goes.
+            // The balancer must detect the restarted instance before the next one stops.
             await sleep(BALANCER_CHECK_MS);
           }
         return { restarts, "to a build with one migration more": version ? 1 : 0 };
@@ -117,7 +117,7 @@ const BALANCER_CHECK_MS = 2_500;
 
 export interface StopOptions extends Sizes {
   readonly stops: number;
-  /** Longer than a lease of 30 s. */
+  /** Must exceed the lease of 30 s. */
   readonly stoppedMs: number;
 }
 

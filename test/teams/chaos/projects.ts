@@ -1,9 +1,9 @@
-// The chaos tests of a deployment as vitest projects, one for each row of the table in docs/testing.md.
+// Defines the chaos tests of a deployment as vitest projects, one for each row of the table in docs/testing.md.
 const CHAOS_TEST = "test/teams/chaos/chaos.test.ts";
 const teamsTests = (...names: readonly string[]): readonly string[] =>
   names.map((name) => `test/teams/${name}.test.ts`);
 
-/** Rows that other tests show, or show in part. Each other row is a test of its own in CHAOS. */
+/** Test files of the rows that are not tested in CHAOS_TEST, or not only there. */
 const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
   5: [CHAOS_TEST, ...teamsTests("standstill")],
   6: teamsTests("isolation"),
@@ -13,11 +13,11 @@ const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
   10: [...teamsTests("secrets"), "test/telemetry/leaks.test.ts", "test/deploy/files.test.ts"],
 };
 
-/** Reads CHAOS: "small", or "whole" for the numbers of a release. */
+/** Creates the projects. `size` is the variable CHAOS: "small", or "full" for the sizes of a release. */
 export const createChaosProjects = (size: string) =>
   Array.from({ length: 12 }, (_, at) => {
     const row = at + 1;
-    const isFull = size === "whole";
+    const isFull = size === "full";
     const env = {
       CHAOS_ROW: String(row),
       TEAMS_PAIRS: isFull ? "10000" : "300",

@@ -1,12 +1,12 @@
-// A deployment with callers at work while something is done to it; afterwards the service's own count of what was done.
+// Runs a deployment under load while a fault is injected, and compares the results with the emulator's own execution count.
 import { type Deployment, type DeploymentOptions, startDeployment } from "../../support/deployment.ts";
 import { countExecutions, LOAD_OPERATION_ID, type LoadCounts, startLoad } from "../../support/load.ts";
 import { createSeededRandom, type SeededRandom } from "../../support/random.ts";
 
 export interface Outcome {
-  /** By name, in the order in which they are printed. */
+  /** Counts by name, in the order in which they are printed. */
   readonly counts: Readonly<Record<string, number | string>>;
-  /** A sentence for each failure. */
+  /** One sentence for each failure. */
   readonly failures: readonly string[];
 }
 
@@ -19,13 +19,13 @@ export interface Sizes {
 interface ChaosTestOptions extends Sizes {
   readonly seed: number;
   readonly options?: Partial<DeploymentOptions>;
-  /** What is done; resolves when that is over. Gives counts of its own. */
+  /** Injects the fault, resolves when it is over, and returns additional counts. */
   readonly injectFault: (
     deployment: Deployment,
     chance: SeededRandom,
     load: LoadCounts,
   ) => Promise<Readonly<Record<string, number>>>;
-  /** No request may fail, not even to be repeated. */
+  /** If true, no request may fail, not even one that the client repeats. */
   readonly allowsNoFailures?: boolean;
 }
 
@@ -33,7 +33,7 @@ const DELAYS_MS = [20, 80, 40, 150];
 const ROUNDS = 20;
 const TIMES = 100;
 
-/** The service is slow now and then, so that a fault finds actions under way. */
+/** Delays some requests, so that a fault occurs while actions are in progress. */
 async function injectDelays(baseUrl: string): Promise<void> {
   const headers = { "content-type": "application/json" };
   for (let round = 1; round <= ROUNDS; round++)
@@ -43,7 +43,7 @@ async function injectDelays(baseUrl: string): Promise<void> {
     }
 }
 
-/** The first few say it. */
+/** The first few reasons are enough to find the cause. */
 const MAX_REASONS = 8;
 
 export async function runUnderLoad({
@@ -63,7 +63,7 @@ export async function runUnderLoad({
     const { succeeded, timedOut, mismatched, protocolErrors, toolFailures, calls, reads, replayed, reasons } =
       await load.finish();
     const executions = await countExecutions(baseUrl, LOAD_OPERATION_ID);
-    // An untold wish may have been done once, and need not.
+    // An action without a reported outcome may have been executed once, or not at all.
     const duplicates = Math.max(0, executions - succeeded - timedOut);
     const lostActions = Math.max(0, succeeded - executions);
     const failed = protocolErrors + toolFailures;
