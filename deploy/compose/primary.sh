@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs once, in the new primary: a user for the replica, its slot, and no commit without it. The last counts from the next start on:
-# what is made here would wait for a replica that is not there yet.
+# Runs once in the new primary: creates a user and a replication slot for the replica, and makes commits wait for the replica.
+# The last setting takes effect at the next start; otherwise the commits of this script would wait for a replica that does not exist yet.
 set -eu
 password=$(cat "${REPLICATION_PASSWORD_FILE:-/run/secrets/replication-password}")
 psql -v ON_ERROR_STOP=1 -v password="$password" -U "$POSTGRES_USER" -d "$POSTGRES_DB" <<'SQL'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A replica under the name that the primary waits for: copied from it the first time, and following it from then on.
+# Runs a replica under the name that the primary waits for. The first start copies the primary; then the replica follows it.
 set -eu
 password=$(cat "${REPLICATION_PASSWORD_FILE:-/run/secrets/replication-password}")
 umask 077

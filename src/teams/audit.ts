@@ -1,4 +1,4 @@
-// The audit of a deployment, except the ends of actions, which the journal records itself; and the trace ids in its rows. A row that
+// Writes the audit of a deployment, and finds the trace ids for its rows. The journal itself records the ends of actions. A row that
 // cannot be written is logged, and no call fails because of it.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuditEvent } from "../actions/audit.ts";
@@ -7,13 +7,13 @@ import { errorMessage } from "../core/failure.ts";
 import type { Auditor, Refusal } from "../core/hooks.ts";
 import type { Log } from "../mcp/runtime.ts";
 
-/** A process with the database and the keys may change teams, without a sign-in. */
+/** A process that has the database and the keys may change teams without a sign-in. */
 export const createOperatorAuditor = (team: string): Auditor => ({ caller: "operator", team, client: "mic-mcp" });
 
 export interface Audit {
   /** Never throws. */
   write(auditor: Auditor, event: AuditEvent): void;
-  /** Resolves when each row is written, or has failed. */
+  /** Resolves when each row was written or has failed. */
   flush(): Promise<void>;
 }
 
@@ -54,9 +54,9 @@ const NOT_A_TRACE = /^(?:ff|00-0{32})/;
 
 /** The trace that a caller's request names (W3C Trace Context). It needs no telemetry. */
 export interface CallerTrace {
-  /** Runs what serves a request. `traceparent`: as it was sent; an invalid one changes nothing. */
+  /** Runs `serve` in the trace of a request. `traceparent`: as the caller sent it; an invalid one is ignored. */
   run<R>(traceparent: unknown, serve: () => R): R;
-  /** The trace id of the request that is served now. */
+  /** The trace id of the current request. */
   id(): string | undefined;
 }
 

@@ -1,24 +1,25 @@
-// Who calls a deployment for teams, as the organization's identity provider says it.
+// Defines the caller of a deployment for teams, as identified by an access token of the organization's identity provider.
 import { createHash } from "node:crypto";
 
-/** What a caller may do: `read` is every tool that changes nothing at the service, `act` every action. */
+/** Rights of a caller: `read` permits every tool that changes nothing at the API, `act` permits every action. */
 export const RIGHTS = ["read", "act"] as const;
 export type Right = (typeof RIGHTS)[number];
 
 export interface Caller {
-  /** 64 hexadecimal digits, of issuer and subject alone: no e-mail address and no client id says who somebody is. */
+  /** See `callerId`. It does not depend on the e-mail address or the OAuth client. */
   readonly id: string;
   readonly issuer: string;
   readonly subject: string;
-  /** The OAuth client that he calls with. */
+  /** The OAuth client that sent the call. */
   readonly clientId: string;
   readonly rights: ReadonlySet<Right>;
-  /** The values of MIC_AUTH_TEAM_CLAIM: which teams he may belong to. */
+  /** The values of the claim MIC_AUTH_TEAM_CLAIM, by which the caller may belong to teams. */
   readonly groups: readonly string[];
-  /** When his token ends, in milliseconds since 1970. */
+  /** The end of the token's validity, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
+/** The SHA-256 of issuer and subject, as 64 hexadecimal digits. */
 export const callerId = (issuer: string, subject: string): string =>
   createHash("sha256")
     .update(JSON.stringify([issuer, subject]))

@@ -1,4 +1,4 @@
-// The database of a deployment: the connection to whichever PostgreSQL server is the primary, the tables, the journal, and notices between
+// Opens the database of a deployment: the connection to the current PostgreSQL primary, the tables, the journal, and the notices between
 // instances.
 
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
@@ -16,7 +16,7 @@ import type { StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
 import { prepareTables } from "./tenancy/teams.ts";
 
-/** How long a result of `durability` is valid, because probes are frequent. */
+/** A result of `durability` is cached for this time, because probes are frequent. */
 const DURABLE_MS = 5_000;
 const NOT_DURABLE_MS = 1_000;
 /** A probe waits at most this long. */
@@ -27,13 +27,13 @@ const DAY_MS = 86_400_000;
 export interface ConnectionOptions {
   /** URLs of one database on the primary and its replicas, in any order. */
   readonly urls: readonly string[];
-  /** MIC_DATABASE_POOL. */
+  /** Maximum number of connections: MIC_DATABASE_POOL (default 16). */
   readonly connections?: number;
-  /** MIC_DATABASE_DURABILITY. */
+  /** Required durability: MIC_DATABASE_DURABILITY. */
   readonly durability: DurabilityMode;
 }
 
-/** The connection to the primary. Errors are Failures that say what to do about MIC_DATABASE_URL. */
+/** Connects to the primary. Errors are Failures whose next step is about MIC_DATABASE_URL. */
 export function connectToPrimary({ urls, connections = CONNECTIONS, durability: mode }: ConnectionOptions) {
   const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../actions/store/postgres.ts");
@@ -60,7 +60,7 @@ export function connectToPrimary({ urls, connections = CONNECTIONS, durability: 
 
   return {
     open: database.get,
-    /** Whether the database can be reached, and whether commits survive the loss of a server; a few seconds old at most. Never rejects. */
+    /** Whether the database can be reached and commits survive the loss of a server. A result is cached for up to 5 s. Never rejects. */
     durability(): Promise<Durability> {
       pendingProbe ??= probeDurability().then((found) => {
         setTimeout(() => (pendingProbe = undefined), found.isDurable ? DURABLE_MS : NOT_DURABLE_MS).unref();
@@ -75,15 +75,15 @@ export function connectToPrimary({ urls, connections = CONNECTIONS, durability: 
   };
 }
 
-/** Tables that instances share besides the journal. They are only added to, so an older version can run beside this one. */
+/** Tables that instances share, in addition to the journal. Changes only add to them, so an older version can run at the same time. */
 const SHARED_TABLES = { ...GEOGRAPHY_TABLES, ...COOLDOWN_TABLES };
 
 export interface DeploymentDatabase {
-  /** Opened at first use, with its tables up to date; again after a failure. */
+  /** Opened at first use, or again after a failure. If MIC_MIGRATE is not off, its tables are brought up to date first. */
   readonly database: Database;
   readonly journal: JournalHandle;
   readonly notices: Notices;
-  /** Statements that wait for a connection now. */
+  /** Number of statements that now wait for a connection. */
   waiting(): number;
   /** Never rejects. */
   durability(): Promise<Durability>;

@@ -1,20 +1,21 @@
-// Whether what PostgreSQL confirms outlives its server: a journal row that a failover takes away may become a second action.
+// Checks whether a commit that PostgreSQL confirms survives the loss of its server. If a failover loses a journal row,
+// its action may run twice.
 import type { Database } from "../actions/store/database.ts";
 
-/** "local": one server without replicas is meant, and its backup. */
+/** "local": one server without replicas; only a backup protects its data. */
 export type DurabilityMode = "synchronous" | "local";
 
 export type Durability =
   | { readonly isDurable: true }
   | {
       readonly isDurable: false;
-      /** In a sentence. */
+      /** A clause without a full stop. */
       readonly error: string;
-      /** What mends it. */
+      /** One or two sentences that describe the fix. */
       readonly next: string;
     };
 
-// How many are connected, whoever asks is told; what they are, only a role that may read statistics.
+// Every role can count the connected replicas. Only a role that may read statistics can read their state and name.
 const SQL = `SELECT current_setting('synchronous_commit') AS commits, current_setting('synchronous_standby_names') AS standbys,
   (SELECT COUNT(*) FROM pg_stat_replication) AS connected,
   (SELECT COUNT(*) FROM pg_stat_replication
@@ -25,7 +26,7 @@ const CONFIGURE_STANDBYS =
 
 const notDurable = (error: string, next: string): Durability => ({ isDurable: false, error, next });
 
-/** Throws what the database throws. */
+/** Throws the errors of the database. */
 export async function checkDurability(query: Database["query"], mode: DurabilityMode): Promise<Durability> {
   const [row = {}] = await query(SQL);
   const commits = String(row["commits"]);

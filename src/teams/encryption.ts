@@ -1,5 +1,5 @@
-// Encryption with the keys of the deployment (MIC_SECRET_KEYS): of team secrets in the database, and of values that clients store and
-// send back. The first key encrypts and all of them decrypt, on any instance. Each purpose has a key of its own, derived from them.
+// Encrypts team secrets in the database, and values that clients store and send back, with the keys of the deployment (MIC_SECRET_KEYS).
+// The first key encrypts, and all keys decrypt, on any instance. Each purpose has a separate key that is derived from them.
 import { hkdfSync } from "node:crypto";
 import { CompactEncrypt, compactDecrypt, EncryptJWT, errors, jwtDecrypt } from "jose";
 import * as z from "zod/v4";
@@ -12,13 +12,13 @@ export interface SecretKeys {
   /** The id of the key that encrypts. */
   readonly first: string;
   readonly ids: readonly string[];
-  /** A key for one purpose, derived from the key with this id; undefined if there is no such key. */
+  /** Derives a key of 32 bytes for one purpose from the key with this id. Returns undefined if that key does not exist. */
   derive(id: string, purpose: string): Uint8Array | undefined;
 }
 
 /**
- * `text`: lines `id base64-of-32-bytes`; empty lines and comments (#) are ignored. Throws Error, which says what is wrong and
- * quotes nothing.
+ * `text`: lines `id base64-of-32-bytes`; empty lines and comments (#) are ignored. Throws Error with the number of the wrong line; its
+ * message quotes nothing from the text.
  */
 export function readSecretKeys(text: string): SecretKeys {
   const masters = new Map<string, Buffer>();
@@ -52,12 +52,12 @@ export function readSecretKeys(text: string): SecretKeys {
   };
 }
 
-/** What a client stores and sends back: a question to the user, a task, a link to a file. */
+/** The kind of value that a client stores and sends back: a question to the user, a task, a link to a file. */
 export type Purpose = "question" | "task" | "download";
 
 const TEAM_SECRET = "team-secret";
 const SecretHeader = z.looseObject({ kid: z.string(), use: z.literal(TEAM_SECRET), team: z.string() });
-/** A longer text is refused without decryption. */
+/** A longer token is refused without decryption. */
 const MAX_CHARS = 16_384;
 
 interface Decrypted<T> {
@@ -66,7 +66,7 @@ interface Decrypted<T> {
   readonly value: T;
 }
 
-/** A secret that no key of this deployment decrypts, or that was encrypted for another team. */
+/** Thrown for a secret that no key of this deployment decrypts, or that was encrypted for another team. */
 export class DecryptionError extends Error {
   override readonly name = "DecryptionError";
 }
@@ -82,7 +82,7 @@ export function createEncryption(keys: SecretKeys) {
     );
   }
 
-  /** `subject`: the only caller for whom it may have been encrypted. "expired": it is authentic, but its time is over. */
+  /** `subject`: if set, only a token for this subject is accepted. Returns "expired" if the token is authentic and has expired. */
   async function decryptToken<T>(
     purpose: Purpose,
     text: string,
@@ -113,7 +113,7 @@ export function createEncryption(keys: SecretKeys) {
         .setProtectedHeader({ alg: "A256GCMKW", enc: "A256GCM", kid: keys.first, use: TEAM_SECRET, team })
         .encrypt(keyOf(keys.first, TEAM_SECRET)),
 
-    /** Throws DecryptionError, which says why. */
+    /** Throws DecryptionError with the reason. */
     async decryptSecret(
       team: string,
       text: string,
@@ -144,13 +144,13 @@ export function createEncryption(keys: SecretKeys) {
         .setExpirationTime(`${seconds}s`)
         .encrypt(keyOf(keys.first, purpose)),
 
-    /** Undefined if it is not ours, was changed, has expired, or was encrypted for another purpose or caller. */
+    /** Undefined if the token is invalid, was changed, has expired, or was encrypted for another purpose or caller. */
     async decrypt<T>(purpose: Purpose, caller: string, text: string, schema: z.ZodType<T>): Promise<T | undefined> {
       const found = await decryptToken(purpose, text, schema, caller);
       return typeof found === "object" ? found.value : undefined;
     },
 
-    /** The same for whichever caller it was encrypted. */
+    /** Like `decrypt`, for a token of any caller. Returns "expired" if the token is authentic and has expired. */
     decryptForAny: <T>(
       purpose: Purpose,
       text: string,
@@ -159,14 +159,14 @@ export function createEncryption(keys: SecretKeys) {
   };
 }
 
-/** A caller in one team is another subject than in another team. `team`: undefined for a caller in no team. */
+/** The subject of tokens for a caller in a team: it differs for each of their teams. `team`: undefined for a caller in no team. */
 export const tokenSubjectOf = (team: string | undefined, caller: string): string =>
   JSON.stringify([team ?? null, caller]);
 
-/** Task ids do not expire, but end with their key. */
+/** 10 years: in practice, a task id is valid until its key is removed. */
 const TASK_SECONDS = 10 * 365 * 86_400;
 
-/** `subject`: see subjectIn. */
+/** `subject`: see `tokenSubjectOf`. */
 export const createEncryptedTaskIds = <T extends object>(
   encryption: Encryption,
   subject: string,
@@ -182,11 +182,11 @@ interface McpRequestContext {
 
 const QuestionState = z.strictObject({ method: z.string(), asked: z.unknown() });
 
-/** Encrypts questions to the user, each for the method that asks. `seconds`: time to answer. */
+/** Encrypts questions to the user, each for one MCP method. `seconds`: time to answer. */
 export const createEncryptedQuestions = (encryption: Encryption, subject: string, seconds: number) => ({
   mint: (asked: unknown, { mcpReq: { method } }: McpRequestContext = { mcpReq: { method: "" } }): Promise<string> =>
     encryption.encrypt("question", subject, { method, asked }, seconds),
-  /** Rejects a text that was not minted for this subject and method. */
+  /** Returns the question. Rejects a text that was not minted for this subject and method, or has expired. */
   async verify(text: string, { mcpReq: { method } }: McpRequestContext): Promise<unknown> {
     const found = await encryption.decrypt("question", subject, text, QuestionState);
     if (found?.method !== method) throw new Error("it was encrypted for another caller or purpose, or has expired");

@@ -1,12 +1,12 @@
-// What instances of a deployment send each other, by PostgreSQL's LISTEN and NOTIFY: on a connection of its own, straight to the primary (a
-// pooler in transaction mode would lose it). A notice is a hint: what matters is in a table.
+// Sends notices between the instances of a deployment with PostgreSQL's LISTEN and NOTIFY. It listens on a separate connection directly to
+// the primary, because LISTEN does not work through a pooler in transaction mode. Notices may be lost; the tables are the source of truth.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, createConnection } from "../actions/store/connection.ts";
 import type { Database } from "../actions/store/database.ts";
 import { createPrimaryFinder } from "../actions/store/primary.ts";
 import { withTimeoutFallback } from "../core/async.ts";
 
-/** PostgreSQL accepts 8,000. A sender with more writes a row, and sends where it is. */
+/** PostgreSQL accepts fewer than 8,000 bytes. Store longer data in a row, and send its id. */
 export const MAX_NOTICE_BYTES = 7_000;
 
 const RESPONSE_TIMEOUT_MS = 5_000;
@@ -19,26 +19,26 @@ export class NoticeTooLong extends RangeError {
   override readonly name = "NoticeTooLong";
 }
 
-/** Sent to all instances, this one included. */
+/** Each notice is sent to all instances, including this one. */
 export interface Notices {
-  /** Throws NoticeTooLong beyond MAX_NOTICE_BYTES, and what the database throws. It may arrive twice. */
+  /** Throws NoticeTooLong beyond MAX_NOTICE_BYTES, and the errors of the database. A notice may arrive twice. */
   send(channel: string, text: string): Promise<void>;
   /**
-   * Receives what is sent from now on; call the returned function to stop. `missed`: the connection was lost, and some notices may not have
-   * arrived.
+   * Calls `receive` with each notice that is sent from now on; call the returned function to stop. `onMissed`: called after the connection
+   * was lost, because some notices may not have arrived.
    */
   on(channel: string, receive: (text: string) => void, onMissed?: () => void): () => void;
-  /** Resolves when what is sent from then on arrives. */
+  /** Resolves when this instance listens: notices that are sent later arrive. */
   waitUntilListening(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface NoticesOptions {
-  /** Of one database on all its servers. */
+  /** URLs of one database on the primary and its replicas, in any order. */
   readonly urls: readonly string[];
-  /** Sends. */
+  /** Runs the statement that sends a notice. */
   readonly query: Database["query"];
-  /** Receives the reason why there is no connection. */
+  /** Receives the reason if the connection cannot be made. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -47,7 +47,7 @@ interface Listener {
   readonly onMissed: () => void;
 }
 
-/** An identifier, so that no text becomes SQL. */
+/** Throws TypeError unless the name is a plain identifier, because it becomes part of an SQL statement. */
 function checkChannel(channel: string): string {
   if (!/^[a-z_]{1,60}$/.test(channel)) throw new TypeError(`not the name of a channel: ${channel}`);
   return channel;
@@ -57,7 +57,7 @@ export function createNotices({ urls, query, onError }: NoticesOptions): Notices
   const primary = createPrimaryFinder(urls);
   const channels = new Map<string, Set<Listener>>();
   const closing = new AbortController();
-  /** Connected, and listening to every channel. */
+  /** The connection that listens to every channel. */
   let current: Promise<Connection> | undefined;
   let connectionLoop: Promise<void> | undefined;
   const pause = (ms: number, signal = closing.signal): Promise<unknown> =>
@@ -113,14 +113,14 @@ export function createNotices({ urls, query, onError }: NoticesOptions): Notices
       const listener = { receive, onMissed };
       const listeners = channels.get(checkChannel(channel)) ?? new Set();
       channels.set(channel, listeners.add(listener));
-      // If that fails the connection is lost, and the next one listens.
+      // If this fails, the connection is lost, and the next connection listens to every channel.
       if (listeners.size === 1) current?.then(({ run }) => run(`LISTEN ${channel}`)).catch(() => undefined);
       connectionLoop ??= keepConnected();
       return () => void listeners.delete(listener);
     },
     async waitUntilListening() {
       while (!closing.signal.aborted) {
-        // Behind every LISTEN that was sent so far.
+        // This statement runs after every LISTEN that was sent before.
         const answered = current?.then(({ run }) => run("SELECT 1")).then(() => true);
         if (await answered?.catch(() => false)) return;
         await pause(PAUSE_MS);
@@ -128,7 +128,7 @@ export function createNotices({ urls, query, onError }: NoticesOptions): Notices
     },
     async close() {
       closing.abort();
-      // It may be looking for the primary, which takes long.
+      // The loop may be searching for the primary, which can take several seconds.
       if (connectionLoop) await withTimeoutFallback(connectionLoop, undefined, CLOSE_MS);
     },
   };

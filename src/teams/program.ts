@@ -1,5 +1,5 @@
-// The entry of a deployment's code, which src/cli/ loads on demand. The build makes a file of its own of it (scripts/build.ts), with copies of
-// all that it imports, error classes included: so errors are reported here.
+// This is the entry point of a deployment's code, which src/cli/ loads on demand. The build bundles it separately (scripts/build.ts), with
+// copies of all imports. Error classes are copied too, so errors are reported here and not in src/cli/.
 import type { Command, HttpFlags } from "../cli/commands.ts";
 import { COMMANDS } from "../cli/commands.ts";
 import { reportError } from "../cli/errors.ts";

@@ -1,4 +1,4 @@
-// The settings of a deployment from its environment, validated. Names and meaning: docs/interface.md, "Teams".
+// Reads and validates the settings of a deployment from its environment. docs/interface.md, "Teams" describes the variables.
 import { readFileSync } from "node:fs";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
 import { pickMicVariables, readVariables } from "../core/environment-variables.ts";
@@ -16,50 +16,54 @@ import {
 } from "./variables.ts";
 
 export interface SignInSettings {
-  /** Exactly as in the claim `iss`. */
+  /** Identical to the claim `iss` of the tokens. */
   readonly issuer: string;
   /** An audience that is accepted at every path, in addition to the URL of the path. */
   readonly audience: string;
   readonly tokens: "jwt" | "introspection";
   /** The client of this deployment at its identity provider, for introspection. */
   readonly client: { readonly id: string; readonly secret: string } | undefined;
-  /** The claim whose values are a caller's groups: its name, or a path to it with dots. */
+  /** The claim whose values are a caller's groups: its name, or a path with dots (default `groups`). */
   readonly teamClaim: string;
   readonly scopes: Readonly<Record<Right, string>>;
 }
 
 export interface DatabaseSettings {
-  /** The primary's and its replicas', in any order. */
+  /** URLs of one database on the primary and its replicas, in any order. */
   readonly urls: readonly string[];
+  /** Maximum number of connections (default 16). */
   readonly pool: number;
-  /** "local": one server without replicas. */
+  /** "synchronous" (default), or "local" for one server without replicas. */
   readonly durability: "synchronous" | "local";
-  /** Whether a start brings the tables up to date. */
+  /** Whether the tables are brought up to date at the start (default true). */
   readonly migrate: boolean;
 }
 
 /** The settings that every command of a deployment needs. */
 export interface StoreSettings {
-  /** Shared with `serve`. Credentials and workspaces belong to teams, and the journal is in the database. */
+  /** The settings in common with `serve`. Credentials and workspaces belong to teams, and the journal is in the database. */
   readonly config: Config;
   readonly database: DatabaseSettings;
   readonly secretKeys: SecretKeys;
-  /** For the redactor. */
+  /** Passwords, keys and the client secret, which the redactor removes from texts. */
   readonly secrets: readonly string[];
 }
 
-/** The settings of what callers are served, apart from HTTP and sign-in. */
+/** The settings of a deployment, except HTTP and sign-in. */
 export interface DeploymentSettings extends StoreSettings {
   /** The origin of the URL that clients call. */
   readonly publicOrigin: string;
-  /** Teams whose parts are cached. */
+  /** Maximum number of teams whose parts are cached (default 500). */
   readonly maxCachedTeams: number;
-  /** Names the group of instances that share the rate limit of the geography API, because they share an address. */
+  /** Name of the group of instances that share the geography API's rate limit, because they share an address (default "default"). */
   readonly geographyBudget: string;
+  /** Days for which rows of the audit are kept (default 365). */
   readonly auditDays: number;
+  /** Content of files up to this size is part of the result (default 32 KiB). */
   readonly inlineBytes: number;
+  /** Validity of a download link (default 600 s). */
   readonly downloadSeconds: number;
-  /** The actions of this span are missing after a restore. */
+  /** The time range whose actions are missing in the journal after a restore. */
   readonly restoredAt: TimeRange | undefined;
 }
 
@@ -68,11 +72,13 @@ export interface TeamsSettings extends DeploymentSettings {
   /** The balancers whose X-Forwarded-* headers are trusted, by address. */
   readonly isTrustedProxy: ((address: string) => boolean) | undefined;
   readonly allowedOrigins: readonly string[];
-  /** For each caller, in each instance: calls in a minute, and calls at the same time. */
+  /** Maximum calls per minute, for each caller in each instance (default 120). */
   readonly callerRate: number;
+  /** Maximum concurrent calls, for each caller in each instance (default 8). */
   readonly callerCalls: number;
+  /** Time after a signal in which calls are still served and /readyz returns 503 (default 5 s). */
   readonly drainDelaySeconds: number;
-  /** "bearer": a link also needs the caller's token. */
+  /** "ticket" (default): the link is sufficient. "bearer": the request also needs the caller's access token. */
   readonly downloadLinks: "ticket" | "bearer";
 }
 
@@ -100,7 +106,7 @@ function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Value
   }
 }
 
-/** The password in a URL, as it is and decoded. */
+/** Returns the password in a URL, both encoded and decoded. */
 function passwordsIn(url: string): string[] {
   const { password } = new URL(url);
   try {
@@ -116,7 +122,7 @@ const SIGN_IN = {
   MIC_AUTH_ISSUER: "the identity provider whose tokens are accepted, such as https://login.example.org",
 };
 
-/** Reports all errors together. Throws UsageError. */
+/** Throws one UsageError that reports all errors. */
 function readEnvironment(
   environment: NodeJS.ProcessEnv,
   needed: Readonly<Record<string, string>>,
@@ -168,7 +174,7 @@ function readEnvironment(
   return { store, values };
 }
 
-/** For the commands that manage a deployment. Throws UsageError, which names every wrong variable and its fix. */
+/** Reads the settings of the commands that manage a deployment. Throws UsageError, which names every wrong variable and its fix. */
 export const readStoreSettings = (environment: NodeJS.ProcessEnv): StoreSettings =>
   readEnvironment(environment, DATABASE, () => []).store;
 
@@ -176,7 +182,10 @@ function clientOf({ MIC_AUTH_CLIENT_ID: id, MIC_AUTH_CLIENT_SECRET: secret }: Va
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
-/** `host`: the address or name on which the server listens. Throws UsageError, which names every wrong variable and its fix. */
+/**
+ * Reads the settings of `serve --teams`. `host`: the address or name on which the server listens. Throws UsageError, which names every
+ * wrong variable and its fix.
+ */
 export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.0.1"): TeamsSettings {
   const { store, values } = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, (read) => [
     ...(read.MIC_AUTH_TOKENS === "introspection" && !clientOf(read)

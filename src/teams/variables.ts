@@ -1,4 +1,4 @@
-// The variables of a deployment, and those of a server for one user that it refuses (docs/interface.md, "Teams").
+// Reads the variables of a deployment, and finds those of a server for one user, which it refuses (docs/interface.md, "Teams").
 import proxyaddr from "proxy-addr";
 import {
   anyText,
@@ -14,7 +14,7 @@ import {
 } from "../core/environment-variables.ts";
 import { isSecureUrl } from "../core/loopback.ts";
 
-/** Access tokens are sent to this URL, so it has https, or http on this machine. */
+/** Access tokens are sent to this URL, so it must use https; http is accepted only for this machine. */
 function secureUrl(text: string): URL | undefined {
   const url = isHttpUrl(text) ? new URL(text) : undefined;
   return url && isSecureUrl(url) ? url : undefined;
@@ -29,7 +29,7 @@ const publicOrigin: Reader<string> = (text) => {
   );
 };
 
-/** Exactly as the identity provider writes it, with or without a slash at its end. */
+/** The URL exactly as the identity provider writes it, with or without a slash at its end. */
 const issuerUrl: Reader<string> = (text) => {
   if (secureUrl(text)) return text;
   throw new InvalidValue(
@@ -56,19 +56,19 @@ const postgresUrls: Reader<readonly string[]> = (text) => {
 /** An address, or a range with a prefix length: proxy-addr also accepts names and netmasks. */
 const RANGE = /^[\da-f:.]+(?:\/\d{1,3})?$/i;
 
-/** Whether an address is one of these addresses or in one of these ranges. */
+/** Reads addresses and ranges into a function that returns whether an address is among them. */
 const trustedAddresses: Reader<(address: string) => boolean> = (text) => {
   const ranges = entries(text);
   try {
     const trust = proxyaddr.compile([...ranges]);
     if (ranges.every((range) => RANGE.test(range))) return (address) => trust(address, 0);
   } catch {
-    // The reason names no example.
+    // proxy-addr's reason gives no example, so the error below replaces it.
   }
   throw new InvalidValue("a comma list of addresses or ranges of them, such as 10.0.0.5, 10.1.0.0/16 or fd00::/8");
 };
 
-/** RFC 6749, 3.3. */
+/** One scope (RFC 6749, 3.3). */
 const scopeToken: Reader<string> = (text) => {
   if (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)) return text;
   throw new InvalidValue("one scope, without spaces");
@@ -133,10 +133,10 @@ export const REPLACED_VARIABLES: Variables = {
   MIC_JOURNAL_URL: IN_THE_DATABASE,
 };
 
-/** Variables of `serve --http`, which have no effect. */
+/** Variables of `serve --http` that have no effect in a deployment. */
 export const IGNORED_VARIABLES = ["MIC_HTTP_TOKEN", "MIC_HTTP_MAX_SESSIONS", "MIC_HTTP_SESSION_IDLE_MINUTES"];
 
-/** A sentence for each variable that a deployment refuses. */
+/** Returns one sentence for each variable that a deployment refuses. */
 export function findMisplacedVariables(given: Variables): string[] {
   const errors = Object.entries(REPLACED_VARIABLES).flatMap(([name, instead]) =>
     given[name] === undefined ? [] : [`${name} is not for teams: ${instead}.`],

@@ -1,5 +1,4 @@
-// `mic-mcp doctor --teams`: checks what a deployment depends on.
-
+// Implements `mic-mcp doctor --teams`: checks the settings, the database, the identity provider and the teams of a deployment.
 import { createTransport } from "../../api-client/transport.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
 import { rephraseFailureForUser } from "../../cli/errors.ts";
@@ -57,7 +56,7 @@ async function checkTeams({ secretKeys }: TeamsSettings, { database }: Deploymen
   }
 }
 
-/** Wrong settings are one check, and end the examination. */
+/** Returns the result of each check. Wrong settings count as one failed check, and later checks are skipped. */
 export async function examineTeams(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
   let settings: TeamsSettings;
   try {

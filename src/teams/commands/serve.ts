@@ -1,4 +1,4 @@
-// `mic-mcp serve --teams`: runs one instance of a deployment until a signal ends it.
+// Implements `mic-mcp serve --teams`: runs one instance of a deployment until it receives a signal.
 import { tools } from "../../../tools/index.ts";
 import type { HttpFlags } from "../../cli/commands.ts";
 import { crashReason } from "../../cli/log.ts";
@@ -16,12 +16,12 @@ import { type CallerService, startPublicServer } from "../frontend/frontend.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { readTeamsSettings } from "../settings.ts";
 
-/** Calls in flight may end within this time, before they are aborted. Their actions stay in the journal either way. */
+/** Calls in flight that do not end within this time are aborted. Their actions stay in the journal in both cases. */
 const DRAIN_MS = 45_000;
-/** The process ends this long after the drain, even if something hangs. */
+/** The process exits at most this long after the drain, even if a part hangs. */
 const FORCED_EXIT_MS = 2_000;
 
-/** An action tool needs the right `act`, and so does the cancellation of its task. */
+/** Adds the required rights to the HTTP service of a runtime: tools that write and `tasks/cancel` need `act`, all else needs `read`. */
 export function createCallerService(runtime: Runtime): CallerService {
   const actions = new Set<unknown>(runtime.tools.flatMap(({ name, isWrite }) => (isWrite ? [name] : [])));
   return {
@@ -34,7 +34,10 @@ export function createCallerService(runtime: Runtime): CallerService {
   };
 }
 
-/** Resolves with the exit code after a signal, when everything is in the journal. Throws UsageError. */
+/**
+ * Serves until a signal, drains, closes the database, and then exits the process with code 0 instead of returning. Throws UsageError, and
+ * the error if it cannot start.
+ */
 export async function serveTeams(
   environment: NodeJS.ProcessEnv,
   { host = "127.0.0.1", port = 0 }: HttpFlags,

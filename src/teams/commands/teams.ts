@@ -1,4 +1,5 @@
-// `mic-mcp teams` and `mic-mcp migrate`: manage the teams of a deployment, their credentials and members. Running instances receive each change.
+// Implements `mic-mcp teams` and `mic-mcp migrate`: manages the teams of a deployment, their credentials and members. Running instances are
+// notified of each change.
 import { parseArgs } from "node:util";
 import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { didYouMean, rephraseFailureForUser } from "../../cli/errors.ts";
@@ -36,17 +37,17 @@ interface TeamFlags {
   readonly json?: boolean | undefined;
 }
 
-/** The parts that the actions work with. */
+/** The dependencies of the subcommands. */
 export interface Manager {
   readonly teams: Teams;
   readonly secrets: Secrets;
   /** The id of the key that encrypts. */
   readonly firstKey: string;
-  /** MIC_BASE_URL. */
+  /** The value of MIC_BASE_URL. */
   readonly baseUrl: string | undefined;
-  /** MIC_AUTH_ISSUER. */
+  /** The value of MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
-  /** Records in the audit that the operator changed a team. `who`: the member that the change is about. */
+  /** Records in the audit that the operator changed a team. `member`: the member who was added or removed. */
   recordChange(team: string, what: string, member?: Member): void;
   /** Writes a line to stdout. */
   print(text: string): void;
@@ -168,7 +169,7 @@ async function addToTeam(name: string, flags: TeamFlags, manager: Manager): Prom
   manager.print(`The team ${name}: ${done.join("; ")}.`);
 }
 
-/** Flags of a new team. */
+/** Flags that only a new team takes. */
 const NEW_TEAM_FLAGS = ["base-url", "client-id", "workspace-id", "secret-stdin", "secret-file"] as const;
 
 async function addTeam(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
@@ -218,7 +219,7 @@ interface TeamCheck {
   readonly fix?: string;
 }
 
-/** Checks the secret of a team. Errors of its credentials are part of the result. */
+/** Checks the secret and the members of a team. Errors are part of the result. `shouldVerify`: requests a token from the API. */
 export async function checkTeam(
   team: TeamWithMembers,
   { secrets }: Pick<Manager, "secrets">,
@@ -299,6 +300,7 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
   return 0;
 }
 
+/** Encrypts all secrets in the database with the first key. Resolves with 1 if some cannot be decrypted, else with 0. */
 export async function rotateKeys({ teams, secrets, firstKey, recordChange, print }: Manager): Promise<number> {
   const counts = { put: 0, kept: 0, files: 0 };
   const broken: string[] = [];
@@ -309,7 +311,7 @@ export async function rotateKeys({ teams, secrets, firstKey, recordChange, print
     }
     try {
       const encrypted = await secrets.reencrypt(name, secret.encrypted);
-      // A secret that was rotated meanwhile is under the first key, too.
+      // A secret that was replaced in the meantime is encrypted with the first key already.
       const isReencrypted =
         encrypted !== undefined && (await teams.replaceEncrypted(name, secret.encrypted, encrypted));
       counts[isReencrypted ? "put" : "kept"] += 1;
@@ -336,7 +338,7 @@ function parseSubcommand(argument: string | undefined): TeamSubcommand {
   throw new UsageError(`mic-mcp teams takes one of ${TEAM_ACTIONS.join(", ")}.${suggestion}`);
 }
 
-/** The team that the action is about; empty if it is about all teams. Throws UsageError. */
+/** Returns the name of the team that the subcommand applies to, or an empty string for all teams. Throws UsageError. */
 function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): string {
   const isAboutAll = subcommand === "list" || subcommand === "rotate-keys";
   if (isAboutAll && names.length > 0)
@@ -363,7 +365,10 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
   "rotate-keys": (_name, _flags, manager) => rotateKeys(manager),
 };
 
-/** Throws UsageError, and Failure if the database cannot be used or credentials are refused. */
+/**
+ * Runs a subcommand of `mic-mcp teams` and resolves with the exit code. Throws UsageError, and Failure if the database cannot be used or
+ * credentials are refused.
+ */
 export async function teams(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -401,7 +406,10 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
   }
 }
 
-/** Brings the tables up to date before instances of a new version start. Throws UsageError, and Failure if the database cannot be used. */
+/**
+ * Brings the tables up to date before instances of a new version start. Resolves with the exit code. Throws UsageError, and Failure if the
+ * database cannot be used.
+ */
 export async function migrate(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   parseArgs({ args: [...args], options: COMMANDS.migrate.flags });
   const database = openDatabase(readStoreSettings(environment));

@@ -1,5 +1,5 @@
-// Redeems links to files: GET /downloads/{ticket} streams an asset from the API with a new token of the team, or makes rows again. Nothing is
-// stored. The path is never logged, because anybody who has it may read the file.
+// Serves links to files: GET /downloads/{ticket} streams an asset from the API with a token of the team, or generates rows again. Nothing
+// is stored. The path is never logged, because it may be sufficient to read the file.
 import type { AuditEvent } from "../../actions/audit.ts";
 import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-client/asset-stream.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
@@ -16,16 +16,16 @@ import { SECURITY_HEADERS } from "../frontend/edge.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { CSV_TYPE, DOWNLOADS_PATH, Ticket, toValidMediaType } from "./links.ts";
 
-/** Facts for the audit. */
+/** A download that has ended, for the audit. */
 export interface FinishedDownload {
   readonly caller: string;
   readonly team: string | undefined;
   /** The OAuth client that the link was made for. */
   readonly client: string;
   readonly kind: Ticket["kind"];
-  /** The asset's id, or the tool whose rows they are. */
+  /** The asset's id, or the name of the tool that generated the rows. */
   readonly source: string;
-  /** Of the request. */
+  /** The trace id of the request. */
   readonly traceId: string | undefined;
   readonly status: number;
   readonly bytes: number;
@@ -33,7 +33,7 @@ export interface FinishedDownload {
   readonly isComplete: boolean;
 }
 
-/** The row of the audit; its outcome says whether the whole file was sent, or how the request was refused. */
+/** Returns the row of the audit. Its outcome is `complete` or `interrupted`, or the HTTP status of a refusal. */
 export function toAuditRow(download: FinishedDownload): readonly [Auditor, AuditEvent] {
   const { caller, team = "", client, kind, source, status, isComplete, traceId } = download;
   const outcome = status === 200 ? (isComplete ? "complete" : "interrupted") : `HTTP ${status}`;
@@ -45,11 +45,11 @@ export function toAuditRow(download: FinishedDownload): readonly [Auditor, Audit
 
 export interface DownloadOptions {
   readonly encryption: Pick<Encryption, "decryptForAny">;
-  /** Tools that make rows. */
+  /** All tools; those with the effect `export` generate rows. */
   readonly tools: readonly DefinedTool[];
-  /** The runtime of this caller in this team; undefined if they are not a member now, or it does not exist. */
+  /** Resolves with the caller's runtime in this team; undefined if they are not a member now, or the team does not exist. */
   readonly runtimeOf: (caller: CallerClaims, team: string | undefined) => Promise<Runtime | undefined>;
-  /** "bearer": a link also needs the token of the caller for whom it was made. */
+  /** "ticket": the link is sufficient. "bearer": the request also needs a token of the caller for whom the link was made. */
   readonly links: "ticket" | "bearer";
   readonly log: Log;
   readonly onFinished?: (download: FinishedDownload) => void;
@@ -58,7 +58,7 @@ export interface DownloadOptions {
   readonly limits?: DownloadLimits;
 }
 
-/** Downloads at the same time, in this process. */
+/** Maximum concurrent downloads in this process, for all teams (default 64) and for one team (default 16). */
 export interface DownloadLimits {
   readonly all: number;
   readonly team: number;
@@ -69,7 +69,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 const HEADERS = { ...SECURITY_HEADERS, "content-security-policy": "default-src 'none'; sandbox" };
 
-/** An answer without a file. */
+/** Thrown to refuse a download with this status and text. */
 class DownloadRefused extends Error {
   override readonly name = "Refused";
   readonly status: number;
@@ -89,7 +89,7 @@ const noSuchFile = (): DownloadRefused => new DownloadRefused(404, "There is no 
 
 const STATUS: Partial<Readonly<Record<FailureKind, number>>> = { not_found: 404, rate_limited: 503, timeout: 504 };
 
-/** Maps a refusal by the API to an answer. Any other error is an internal one. */
+/** Maps a Failure to a refusal. Any other error is internal, and is returned unchanged. */
 function toRefusal(error: unknown, { redactor }: Runtime): unknown {
   if (!(error instanceof Failure)) return error;
   const { kind, message, retryAfterSeconds } = error.facts;
@@ -97,7 +97,7 @@ function toRefusal(error: unknown, { redactor }: Runtime): unknown {
   return new DownloadRefused(STATUS[kind] ?? 502, redactor.redact(`The file cannot be had now: ${message}`), after);
 }
 
-/** RFC 6266; characters outside ASCII are only in filename* (RFC 8187). */
+/** Returns the header value (RFC 6266). Only `filename*` contains characters outside ASCII (RFC 8187). */
 function contentDisposition(fileName: string): string {
   const plainName = fileName.replace(/[^\x20-\x7e]/g, "_");
   const exact = encodeURIComponent(fileName).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
@@ -112,12 +112,12 @@ const toResponse = ({ status, message, headers }: DownloadRefused): Response =>
 
 interface OpenedFile {
   readonly contentType: string;
-  /** Undefined if the API does not say. */
+  /** In bytes. Undefined if the API does not report it. */
   readonly length: number | undefined;
   readonly chunks: AsyncIterable<Buffer>;
 }
 
-/** Throws if the body differs from the length in its header. */
+/** Throws if the length of the body differs from its header. */
 async function* verifyLength(length: number | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body) {
@@ -138,7 +138,7 @@ async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSigna
   });
 }
 
-/** Runs the same call again, and takes its file. */
+/** Runs the call of the link again, and captures its CSV file. */
 async function regenerateRows(
   tool: DefinedTool,
   args: Readonly<Record<string, unknown>>,
@@ -170,8 +170,8 @@ async function regenerateRows(
 }
 
 /**
- * Resolves with a response to send, true when it has sent the file, or false if the path is not that of a link. `callerOf`: the caller
- * by the request's access token, or the refusal of the token.
+ * Resolves with a response to send, true if it has sent the file, or false if the path is not a link. `callerOf`: resolves with the caller
+ * of the request's access token, or with the refusal of the token.
  */
 type ServeDownload = (
   exchange: Exchange,
@@ -183,7 +183,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
   const running = new Map<string, number>();
   let total = 0;
 
-  /** Takes a slot. The result frees it. */
+  /** Occupies a slot, and returns the function that frees it. */
   function acquireSlot(name: string): () => void {
     const count = running.get(name) ?? 0;
     if (total >= limits.all || count >= limits.team) throw temporarilyUnavailable("Too many downloads at once.");
@@ -204,7 +204,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     return await regenerateRows(tool, ticket.arguments, runtime, signal);
   }
 
-  /** Sends the file. If it breaks off, the connection is reset: a part must not look like the whole. */
+  /** Sends the file. If the file ends early, the connection is reset, so that a part does not look like the complete file. */
   async function sendFile({ contentType, length, chunks }: OpenedFile, fileName: string, exchange: Exchange) {
     let bytes = 0;
     exchange.startStream(200, {

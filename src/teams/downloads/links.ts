@@ -1,5 +1,5 @@
-// Makes links to files for callers on other machines. The content of a small file is in the answer itself. A link contains its ticket, which is
-// encrypted: no server stores it, and any instance redeems it.
+// Creates links to files for callers on other machines. The result itself contains the content of a small file. A link contains an
+// encrypted ticket: no server stores it, and any instance accepts it.
 import { createHash } from "node:crypto";
 import * as z from "zod/v4";
 import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-client/asset-stream.ts";
@@ -15,8 +15,8 @@ import type { AssetRequest, FileContent, Link, LinkedFiles } from "../../toolkit
 import type { Encryption } from "../encryption.ts";
 
 /**
- * The caller that a link was made for, as far as the membership in the link's team depends on them. Membership is checked again when
- * the link is opened. `groups`: only the value of the team's claim, and only if the caller belonged to the team by it.
+ * The caller for whom a link was made: the properties that their membership in the link's team depends on. Membership is checked again when
+ * the link is opened. `groups`: only the claim value of the team, if the caller was a member because of it.
  */
 const holder = z.strictObject({ issuer: z.string(), subject: z.string(), groups: z.array(z.string()) });
 export type Holder = z.infer<typeof holder>;
@@ -25,7 +25,7 @@ const ticketFields = { team: z.string().optional(), holder, client: z.string(), 
 
 export const Ticket = z.discriminatedUnion("kind", [
   z.strictObject({ ...ticketFields, kind: z.literal("asset"), assetId: z.string() }),
-  /** The rows are made again by the same call. */
+  /** The same call generates the rows again. */
   z.strictObject({
     ...ticketFields,
     kind: z.literal("rows"),
@@ -37,21 +37,21 @@ export type Ticket = z.infer<typeof Ticket>;
 
 export const DOWNLOADS_PATH = "/downloads/";
 
-/** Some proxies refuse longer URLs. */
+/** Maximum length of a ticket: some proxies refuse longer URLs. */
 const MAX_CHARS = 4_000;
 
 interface LinkOptions {
   readonly encryption: Pick<Encryption, "encrypt">;
-  /** The URL of this deployment: an origin, and perhaps a path. */
+  /** The URL of this deployment: an origin, with an optional path. */
   readonly publicUrl: string;
-  /** How long a link is valid. */
+  /** Validity of a link, in seconds. */
   readonly seconds: number;
   /** The caller for whom links are made. */
   readonly caller: string;
   readonly holder: Holder;
   /** Undefined for a caller in no team. */
   readonly team: string | undefined;
-  /** The OAuth client that they call with. */
+  /** The OAuth client that sent the call. */
   readonly client: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -76,7 +76,7 @@ type LinkTarget =
       readonly arguments: Readonly<Record<string, unknown>>;
     };
 
-/** Throws Failure if it would be too long. */
+/** Throws Failure `invalid_arguments` if the ticket would be too long. */
 async function createLink(
   target: LinkTarget,
   { encryption, publicUrl, seconds, caller, holder, team, client, now }: LinkOptions,
@@ -93,7 +93,7 @@ async function createLink(
 
 export interface LinkedFilesOptions extends LinkOptions {
   readonly service: ApiClient;
-  /** Text and images up to this size are in the answer. */
+  /** The result contains texts and images up to this size. */
   readonly inlineBytes: number;
 }
 
@@ -106,7 +106,7 @@ const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).dig
 
 export const toValidMediaType = (type: string): string => (MEDIA_TYPE.test(type) ? type : "application/octet-stream");
 
-/** The first `max` bytes. It does not read more. */
+/** Reads the first `max` bytes, and stops when the body exceeds them. */
 async function readStart(
   answer: StreamedResponse,
   max: number,

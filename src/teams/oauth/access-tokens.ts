@@ -1,4 +1,4 @@
-// Identifies the caller of an access token. Identity providers write claims in different ways: all differences we know are in this file.
+// Identifies the caller of an access token. Identity providers use different claims; this file handles all known differences.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import * as z from "zod/v4";
@@ -7,7 +7,7 @@ import { type Caller, callerId, RIGHTS, type Right } from "../caller.ts";
 import { createProvider, type ProviderMetadata, TokenRefused } from "./provider.ts";
 import { createIntrospection, createJwtVerifier } from "./verifiers.ts";
 
-/** An acceptable token. */
+/** The result of a successful check. */
 export interface AcceptedToken {
   readonly caller: Caller;
   /** The resources for which it was issued. */
@@ -18,7 +18,7 @@ export interface ClaimRules {
   readonly issuer: string;
   /** A claim's name, or a path to it with dots (`realm_access.roles`). */
   readonly teamClaim: string;
-  /** What the rights are called at the identity provider. */
+  /** The OAuth scope for each right, as the identity provider names it. */
   readonly scopes: Readonly<Record<Right, string>>;
 }
 
@@ -28,17 +28,20 @@ const Claims = z.looseObject({
   sub: z.string().min(1),
   exp: z.number(),
   aud: textOrList.optional(),
-  // RFC 9068: text with spaces. Entra: scp, the same; Okta: scp, a list.
+  // RFC 9068: `scope`, separated by spaces. Entra: `scp`, separated by spaces. Okta: `scp`, a list.
   scope: textOrList.optional(),
   scp: textOrList.optional(),
-  // RFC 9068; Keycloak and Google: azp; Okta: cid; Entra of old: appid.
+  // RFC 9068: `client_id`. Keycloak and Google: `azp`. Okta: `cid`. Older versions of Entra: `appid`.
   client_id: z.string().optional(),
   azp: z.string().optional(),
   cid: z.string().optional(),
   appid: z.string().optional(),
 });
 
-/** Claims of ID tokens. Their audience is a client, so the audience does not exclude them if it is configured as a client id. */
+/**
+ * Claims that only ID tokens have. The audience of an ID token is a client id, so the audience check accepts it if the configured audience
+ * is that id.
+ */
 const ID_TOKEN_CLAIMS = ["nonce", "at_hash", "c_hash", "s_hash"];
 
 const splitScopes = (value: z.infer<typeof textOrList> | undefined): readonly string[] =>
@@ -49,7 +52,7 @@ const toList = (value: z.infer<typeof textOrList> | undefined): readonly string[
 
 const Fields = z.record(z.string(), z.unknown());
 
-/** A claim's name may contain dots (`https://example.org/groups`), so the whole name is tried first. */
+/** The name of a claim may contain dots (`https://example.org/groups`), so the complete path is first tried as a name. */
 function getClaimAtPath(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let value: unknown = claims;
@@ -66,14 +69,14 @@ const Groups = z
   .union([z.string().transform((group) => [group]), z.array(z.unknown())])
   .transform((groups) => groups.flatMap((group) => (typeof group === "string" ? [group] : [])).slice(0, MAX_GROUPS));
 
-/** `claims`: of a token of this issuer that is in force. Throws TokenRefused. */
+/** `claims`: the claims of a valid token of this issuer. Throws TokenRefused. */
 function toAcceptedToken(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): AcceptedToken {
   const { data } = Claims.safeParse(claims);
   if (!data) throw new TokenRefused("The token does not say whose it is and how long: sub and exp are needed.");
   if (ID_TOKEN_CLAIMS.some((claim) => claim in data))
     throw new TokenRefused("This is an ID token; an access token is needed.");
   const granted = new Set([...splitScopes(data.scope), ...splitScopes(data.scp)]);
-  // RFC 9449 and RFC 8705: a server that does not check the proof of possession must not accept the token.
+  // RFC 9449 and RFC 8705: this server does not check proofs of possession, so it must not accept a token that is bound to a key.
   if ("cnf" in data) throw new TokenRefused("The token is bound to a key; a bearer token is needed.");
   return {
     caller: {
@@ -101,7 +104,7 @@ export interface AccessTokenOptions extends ClaimRules {
 export interface AccessTokens {
   /** Throws TokenRefused, or ProviderUnavailable if the token cannot be checked. The audience is not checked here. */
   verify(token: string): Promise<AcceptedToken>;
-  /** The identity provider's own. Throws ProviderUnavailable. */
+  /** The metadata document of the identity provider. Throws ProviderUnavailable. */
   metadata(): Promise<ProviderMetadata>;
   /** Resolves when tokens can be checked. Throws ProviderUnavailable. */
   ready(): Promise<void>;
@@ -110,13 +113,14 @@ export interface AccessTokens {
 const MAX_CACHED_TOKENS = 10_000;
 const JWT_CACHE_MS = 60_000;
 const INTROSPECTION_CACHE_MS = 30_000;
-/** Short: a provider of several nodes may not know a token on all of them at once. */
+/** Short, because a new token may not have reached all nodes of a provider yet. */
 const REFUSED_CACHE_MS = 10_000;
 const MAX_TOKEN_CHARS = 24_576;
 
-/** The token itself is not kept. */
+/** The caches contain hashes, so that they do not contain tokens. */
 const hashToken = (token: string): string => createHash("sha256").update(token).digest("base64");
 
+/** `now`: milliseconds since 1970. Introspection needs `client`; without it, tokens are checked as JWTs. */
 export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   const { tokens, client, now, monotonicMs } = options;
   const provider = createProvider(options);
@@ -128,8 +132,8 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   const perf = { now };
   const cache = new LRUCache<string, AcceptedToken>({ max: MAX_CACHED_TOKENS, ttlResolution: 0, perf });
   /**
-   * Tokens that introspection refused: a client that repeats one does not repeat the request to the provider. They are kept apart, so that
-   * bad tokens do not displace good ones. JWTs are checked without a request.
+   * Tokens that introspection refused, so that a repeated token causes no further request to the provider. This cache is separate, so that
+   * refused tokens do not displace accepted ones. JWTs are not in it, because they are checked without a request.
    */
   const refused = new LRUCache<string, TokenRefused>({
     max: MAX_CACHED_TOKENS,
@@ -137,7 +141,7 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
     ttlResolution: 0,
     perf,
   });
-  /** Requests at the same moment with a new token share one check. */
+  /** Concurrent requests with the same new token share one check. */
   const inFlight = new Map<string, Promise<AcceptedToken>>();
 
   async function check(token: string, hash: string): Promise<AcceptedToken> {

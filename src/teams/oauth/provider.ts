@@ -1,21 +1,21 @@
-// The organization's identity provider: its metadata, requests to it, and the errors of a token that cannot be accepted.
+// Connects to the organization's identity provider: reads its metadata, sends requests to it, and defines the errors of token checks.
 import * as z from "zod/v4";
 import { ResponseTooLarge, type Transport, TransportError } from "../../api-client/transport.ts";
 import { memoizeUntilFailure } from "../../core/async.ts";
 import { errorMessage } from "../../core/failure.ts";
 import { isSecureUrl } from "../../core/loopback.ts";
 
-/** The token is not acceptable. The caller reads the message. */
+/** The token is not acceptable. The message is sent to the caller. */
 export class TokenRefused extends Error {
   override readonly name = "TokenRefused";
 }
 
-/** The identity provider cannot be reached, so the token cannot be checked. The message goes to the log and to /readyz. */
+/** The identity provider cannot be used, so the token cannot be checked. The log and /readyz contain the message. */
 export class ProviderUnavailable extends Error {
   override readonly name: string = "ProviderUnavailable";
 }
 
-/** The token's key is not among the provider's keys as they were last read. They are not read again within `retryAfterSeconds`. */
+/** The key of the token is not among the provider's keys as last read. They are not read again within `retryAfterSeconds`. */
 export class SigningKeyUnknown extends ProviderUnavailable {
   override readonly name = "SigningKeyUnknown";
   readonly retryAfterSeconds: number;
@@ -33,7 +33,7 @@ const METADATA_REFRESH_MS = 3_600_000;
 
 const url = z.string().refine((text) => URL.canParse(text) && isSecureUrl(new URL(text)));
 
-/** RFC 8414 and OpenID Connect Discovery. Clients that ask here receive the other members, too. */
+/** Metadata by RFC 8414 and OpenID Connect Discovery. The other members are kept, because clients receive the document from this server. */
 const Metadata = z.looseObject({
   issuer: z.string(),
   authorization_endpoint: url,
@@ -46,9 +46,9 @@ export type ProviderMetadata = z.infer<typeof Metadata>;
 
 export interface Provider {
   readonly issuer: string;
-  /** From memory, once it is known. Throws ProviderUnavailable. */
+  /** Cached after the first successful read. Throws ProviderUnavailable. */
   metadata(): Promise<ProviderMetadata>;
-  /** Like the platform's fetch, through our own transport: with proxies, and with limits on time and size. */
+  /** Like the global `fetch`, through this program's transport: with proxies, a timeout of 5 s and a limit of 1 MiB. */
   fetch(this: void, url: string, init?: RequestInit): Promise<Response>;
 }
 
@@ -58,7 +58,7 @@ export interface ProviderOptions {
   monotonicMs(): number;
 }
 
-/** URLs of the metadata: first that of OpenID Connect, then that of RFC 8414. */
+/** URLs of the metadata: first the URL of OpenID Connect Discovery, then the URL of RFC 8414. */
 function metadataUrls(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");
@@ -92,7 +92,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
       { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal: init.signal ?? new AbortController().signal },
     );
     const { status, headers } = answer;
-    // The constructor refuses a body for these statuses.
+    // The constructor of Response refuses a body for these statuses.
     return new Response(status === 204 || status === 304 ? null : new Uint8Array(answer.body), { status, headers });
   }
 
@@ -104,7 +104,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
       const fields = error.issues.map(({ path }) => path.join(".")).join(", ");
       throw new ProviderUnavailable(`${metadataUrl} is no metadata of an identity provider${fields && ` (${fields})`}`);
     }
-    // RFC 8414, 3.3: another's metadata could send tokens of another under this name.
+    // RFC 8414, 3.3: metadata of another issuer could pass off tokens of that issuer as tokens of this one.
     if (data.issuer !== issuer)
       throw new ProviderUnavailable(
         `${metadataUrl} is of the issuer ${JSON.stringify(data.issuer)}; MIC_AUTH_ISSUER must be the same text`,
@@ -138,7 +138,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
     async metadata() {
       if (cachedMetadata === undefined) return await pendingMetadata.get();
       if (monotonicMs() - readAtMs > METADATA_REFRESH_MS) {
-        // In the background: the known metadata stays valid if this fails.
+        // Refreshed in the background: the cached metadata stays valid if this fails.
         readAtMs = monotonicMs();
         pendingMetadata = memoizeUntilFailure(fetchMetadata);
         pendingMetadata.get().catch(() => undefined);

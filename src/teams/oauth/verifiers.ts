@@ -6,16 +6,16 @@ import * as z from "zod/v4";
 import { errorCode, errorMessage } from "../../core/failure.ts";
 import { type Provider, ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "./provider.ts";
 
-/** Asymmetric signatures only: anybody could make a token with `none`, or with the public key as an HMAC key. */
+/** Asymmetric signatures only: any attacker could make a token with `none`, or with the public key as an HMAC key. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
-/** RFC 9068, and the types of providers that do not set one. */
+/** Accepted values of `typ`: those of RFC 9068, and those of providers that do not follow it. */
 const TYPES: ReadonlySet<string | undefined> = new Set([undefined, "at+jwt", "application/at+jwt", "jwt"]);
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** Minimum time between two reads of the keys that tokens with an unknown key cause. */
+/** Minimum time from the start of a read of the keys until a token with an unknown key may cause another read. */
 const COOLDOWN_MS = 30_000;
-/** The same after a read that failed. */
+/** The same, counted from the end of a failed read. */
 const FAILED_COOLDOWN_MS = 5_000;
-/** Keys that are known are read again after this, in the background. */
+/** Cached keys that are older are read again in the background. */
 const KEYS_REFRESH_MS = 600_000;
 const TIMEOUT_MS = 5_000;
 const MAX_SEEN = 10_000;
@@ -23,7 +23,7 @@ const MAX_SEEN = 10_000;
 const NO_SUCH_KEY = "ERR_JWKS_NO_MATCHING_KEY";
 const NOT_ISSUED_BY_PROVIDER = "The token is not one of the identity provider's.";
 
-/** What is wrong with a token, by jose's error codes. Any other code is an error of the provider or of this server. */
+/** Reasons to refuse a token, by the error codes of jose. Any other code is an error of the provider or of this server. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: "The token has expired.",
   ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is not in force, or it is another issuer's.",
@@ -36,25 +36,25 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The provider's signing keys. A token with an unknown key is refused only if the keys were read after this token first came.
- * Otherwise it may be signed with a key that is newer than the last read, which the token of a stranger may have caused.
+ * Caches the provider's signing keys. A token with an unknown key is refused only if the keys were read after this token first arrived.
+ * Otherwise its key may be newer than the last read, which any other token may have caused.
  */
 function createSigningKeys(jwksUri: string, fetch: Provider["fetch"], monotonicMs: () => number) {
   const keys = createRemoteJWKSet(new URL(jwksUri), {
     [customFetch]: fetch,
-    // During its cooldown, jose refuses tokens with an unknown key. The cooldown is below instead.
+    // During its cooldown, jose refuses tokens with an unknown key. This module has its own cooldown instead (COOLDOWN_MS).
     cooldownDuration: Number.POSITIVE_INFINITY,
-    // What is known stays so while the provider cannot be asked.
+    // Cached keys stay valid while the provider cannot be reached.
     cacheMaxAge: Number.POSITIVE_INFINITY,
     timeoutDuration: TIMEOUT_MS,
   });
-  /** Numbers of the last read that began, and of the last one that succeeded. */
+  /** Reads are numbered: the last read that began, and the last read that succeeded. */
   let begun = 0;
   let succeeded = 0;
   let begunAtMs = 0;
   let cooldownUntilMs = 0;
   let reading: Promise<void> | undefined;
-  /** By the hash of a token with an unknown key: the number of the last read that had begun when the token first came. */
+  /** For the hash of a token with an unknown key: the number of the last read that had begun when the token first arrived. */
   const seen = new LRUCache<string, number>({ max: MAX_SEEN });
 
   async function readOnce(): Promise<void> {
@@ -84,7 +84,7 @@ function createSigningKeys(jwksUri: string, fetch: Provider["fetch"], monotonicM
     hasKeys,
     read,
 
-    /** The key that signed the token with this hash. Throws TokenRefused, SigningKeyUnknown, or what jose throws. */
+    /** Finds the key that signed the token with this hash. Throws TokenRefused, SigningKeyUnknown, or the errors of jose. */
     async findKey(hash: string, ...[header, jws]: Parameters<typeof keys>) {
       const lookUp = () =>
         keys(header, jws).catch((error: unknown) => {
@@ -92,7 +92,7 @@ function createSigningKeys(jwksUri: string, fetch: Provider["fetch"], monotonicM
         });
       const begunBefore = seen.get(hash) ?? begun;
       if (!hasKeys()) await read();
-      // In the background: known keys stay valid meanwhile.
+      // Refreshed in the background: the cached keys stay valid in the meantime.
       else if (monotonicMs() - begunAtMs > KEYS_REFRESH_MS) read().catch(() => undefined);
       let key = await lookUp();
       if (!key && (reading !== undefined || monotonicMs() >= cooldownUntilMs)) {
@@ -107,14 +107,15 @@ function createSigningKeys(jwksUri: string, fetch: Provider["fetch"], monotonicM
   };
 }
 
-/** Returns the claims of a token of this provider that is in force. The methods throw TokenRefused or ProviderUnavailable. */
+/** Checks tokens of one provider. The methods throw TokenRefused or ProviderUnavailable. */
 export interface Verifier {
-  /** `hash`: of the token, as a key for what this verifier remembers about it. */
+  /** Returns the claims of a valid token. `hash`: the hash of the token, by which the verifier stores facts about it. */
   verifyClaims(token: string, hash: string): Promise<unknown>;
   /** Resolves when tokens can be checked. */
   ready(): Promise<void>;
 }
 
+/** Verifies JWTs without a request to the provider, except to read its keys. */
 export function createJwtVerifier(provider: Provider, monotonicMs: () => number): Verifier {
   let cached: { readonly jwksUri: string; readonly keys: ReturnType<typeof createSigningKeys> } | undefined;
 
@@ -161,9 +162,9 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
 }
 
 export interface IntrospectionOptions {
-  /** What this deployment is to its identity provider. */
+  /** The client of this deployment at its identity provider. */
   readonly client: { readonly id: string; readonly secret: string };
-  /** How long an answer that names no end is believed. */
+  /** Validity, in milliseconds, of a token whose introspection response has no `exp`. */
   readonly cacheMs: number;
   now(): number;
 }
@@ -177,14 +178,14 @@ const IntrospectionResponse = z.looseObject({
   client_id: z.string().nullish(),
 });
 
-/** Claims by which providers name a user instead of `sub` and `username` (Cloud Foundry UAA, OpenID Connect). */
+/** Claims that some providers use to identify a user, instead of `sub` and `username` (Cloud Foundry UAA, OpenID Connect). */
 const OTHER_USER_CLAIMS = ["user_id", "user_name", "preferred_username", "email"];
 const DERIVED_SUBJECT = /^(?:username|client):/;
 
 /**
- * The caller's subject. RFC 7662, 2.2: `sub` and `username` are both optional. A subject that is derived from another member has a
- * prefix, and a `sub` with such a prefix is refused: no username and no client id is equal to the `sub` of a user. `client_id` names
- * the client of all its users, so it is the subject only if the answer names no user (client credentials). Throws TokenRefused.
+ * Returns the subject of the caller. `sub` and `username` are both optional (RFC 7662, 2.2). A subject that is derived from another member
+ * has a prefix. A `sub` with such a prefix is refused, so no username or client id can equal the `sub` of a user. All users of a client
+ * have the same `client_id`, so it is the subject only if the response names no user (client credentials). Throws TokenRefused.
  */
 function subjectOf(answer: z.infer<typeof IntrospectionResponse>): string {
   const { sub, username, client_id: clientId } = answer;
@@ -200,6 +201,7 @@ function subjectOf(answer: z.infer<typeof IntrospectionResponse>): string {
   );
 }
 
+/** Verifies each token by a request to the introspection endpoint (RFC 7662). */
 export function createIntrospection(provider: Provider, { client, cacheMs, now }: IntrospectionOptions): Verifier {
   async function getIntrospectionServer() {
     const { issuer, introspection_endpoint } = await provider.metadata();
@@ -217,7 +219,7 @@ export function createIntrospection(provider: Provider, { client, cacheMs, now }
         oauthClient,
         oauth.ClientSecretBasic(client.secret),
         token,
-        // The metadata has only URLs with https, or with http on this machine.
+        // The metadata was checked: its URLs use https, or http on this machine.
         { [oauth.customFetch]: provider.fetch, [oauth.allowInsecureRequests]: true },
       );
       return await oauth.processIntrospectionResponse(server, oauthClient, response);

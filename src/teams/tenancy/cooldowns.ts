@@ -1,23 +1,23 @@
-// The cooldown after a 429 with Retry-After, shared by all instances: one row for each team, by the database's clock. A notice announces a
-// new one at once.
+// Shares the cooldown after a 429 with Retry-After between all instances: one row for each team, by the database's clock. A notice
+// announces each new cooldown immediately.
 import * as z from "zod/v4";
 import type { Database } from "../../actions/store/database.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import type { Cooldown } from "../../core/hooks.ts";
 import type { Notices } from "../../teams/notices.ts";
 
-/** Carries the name of the team whose row has changed. */
+/** Notices on this channel contain the name of the team whose row has changed. */
 export const COOLDOWN_CHANNEL = "mic_cooldown";
 
 interface Options {
   readonly database: Pick<Database, "query">;
-  /** Without notices, other instances learn of a cooldown within READ_AGAIN_MS. */
+  /** Without notices, other instances use a cached cooldown for up to REFRESH_MS. */
   readonly notices?: Pick<Notices, "send" | "on">;
-  /** Our own clock: milliseconds since 1970. */
+  /** The clock of this instance, in milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** A row is read at most this often, because calls come in bursts. */
+/** A row is read at most once in this time, because calls come in bursts. */
 const REFRESH_MS = 1_000;
 /** A call waits at most this long for the database, and then uses the last known value. */
 const TIMEOUT_MS = 1_000;
@@ -29,7 +29,7 @@ export const COOLDOWN_TABLES = { api_cooldowns: "team TEXT PRIMARY KEY, until_at
 const Row = z.object({ left_ms: z.number() });
 
 interface CachedCooldown {
-  /** By our own clock. It never moves back. */
+  /** By the clock of this instance, in milliseconds since 1970. It never decreases. */
   untilAt: number;
   readAt: number;
   reading: Promise<void> | undefined;
@@ -49,7 +49,7 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
   }
 
   async function read(team: string, known: CachedCooldown): Promise<void> {
-    // Set before the read: a notice that comes meanwhile causes another read.
+    // Set before the read, so that a notice during the read causes another read.
     known.readAt = now();
     try {
       const [row] = await query(`SELECT until_at - ${NOW} AS left_ms FROM api_cooldowns WHERE team = $1`, [team]);
@@ -70,7 +70,7 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
   }
 
   return {
-    /** Milliseconds that the longest cooldown of any team still lasts, as far as this instance knows. */
+    /** Remaining milliseconds of the longest cooldown of any team that this instance has read or recorded. */
     longestMs: (): number =>
       [...teams.values()].reduce((longest, { untilAt }) => Math.max(longest, untilAt - now()), 0),
 

@@ -1,11 +1,12 @@
-// Hooks of a caller in a team: the keys that their actions have at the API, and the notice after a restore.
+// Creates hooks of a caller in a team: the mapping of their keys to upstream idempotency keys, and the notice after a restore.
 import { createHmac } from "node:crypto";
 import { DEDUPLICATION_WINDOW_MS } from "../../actions/deduplication-window.ts";
 import type { TimeRange } from "../variables.ts";
 
 /**
- * The API sees the callers of a team as one client, so each key that a caller names becomes one that no other caller can name. `secret`: the
- * deployment's, 32 bytes. The result fits all three grammars of the contract, like a key of makeKey (docs/contract.md, 4.2).
+ * Derives the upstream idempotency key from a caller and their key. All callers of a team are one client to the API, so no caller may be
+ * able to choose the key of another. `secret`: a secret of the deployment, 32 bytes. The result matches all three key grammars of the
+ * contract, like a key of `generateKey` (docs/contract.md, 4.2).
  */
 export const createUpstreamKeyMapper =
   (secret: Uint8Array, caller: string) =>
@@ -17,7 +18,10 @@ export const createUpstreamKeyMapper =
 
 const toIsoSeconds = (at: Date): string => at.toISOString().replace(/\.000Z$/, "Z");
 
-/** The actions of this span are missing in the journal after a restore. The notice ends with the deduplication window of the last one. */
+/**
+ * Returns a notice that the actions of this time range are missing in the journal after a restore; undefined after the deduplication window
+ * of the last of them.
+ */
 export const createRestoreNotice = (range: TimeRange | undefined, now: () => number) => (): string | undefined =>
   range && now() <= range.to.getTime() + DEDUPLICATION_WINDOW_MS
     ? `The journal was restored from a backup: what was done from ${toIsoSeconds(range.from)} to ${toIsoSeconds(range.to)} is not in it. ` +

@@ -1,5 +1,5 @@
-// A team as a client of the API. Its secret is read for each token, so a rotated secret is used from the next token on. A team has one
-// workspace: a request that names another one is not sent and not recorded as an action.
+// Identifies a team as a client of the API. The secret is read for each token, so a rotated secret is used from the next token on. A team
+// has one workspace: a request that names another one is not sent and not recorded as an action.
 import type { ServiceActions } from "../../actions/service-actions.ts";
 import type { EncodedRequest } from "../../api-client/encode.ts";
 import { isJsonObject } from "../../contract/json.ts";
@@ -11,7 +11,7 @@ import type { Secrets } from "./secrets.ts";
 import type { Team, Teams } from "./teams.ts";
 
 export interface TeamIdentity extends Identity {
-  /** The team was removed: its credentials and cached tokens are refused from now on. */
+  /** Call this when the team was removed: its credentials and cached tokens are refused from now on. */
   revoke(): void;
 }
 
@@ -50,7 +50,7 @@ export function createTeamIdentity({ team, find, secrets, redactor }: TeamIdenti
   return {
     baseUrl: async () => baseUrl,
     workspaceId: async () => workspaceId,
-    // Does not depend on the secret: a team keeps its actions while its secret cannot be read.
+    // This does not depend on the secret, so a team keeps its actions while its secret cannot be read.
     serviceName: async () => JSON.stringify([baseUrl, clientId]),
     async credentials() {
       refusePlainHttp(baseUrl);
@@ -86,7 +86,7 @@ function refuseOtherWorkspace(given: unknown, ownWorkspaceId: string): void {
   });
 }
 
-/** Throws Failure `forbidden` for a request that names another workspace, in its query or its body. */
+/** Returns a check that throws Failure `forbidden` for a request whose query or body names another workspace. */
 export const createWorkspaceCheck =
   (ownWorkspaceId: string) =>
   ({ path, body }: Pick<EncodedRequest, "path" | "body">): void => {
@@ -98,7 +98,7 @@ export const createWorkspaceCheck =
     if (isJsonObject(sent)) refuseOtherWorkspace(sent[WORKSPACE_PARAMETER], ownWorkspaceId);
   };
 
-/** The same actions, except that an action in another workspace throws Failure `forbidden` before it is recorded. */
+/** Wraps `actions` so that an action in another workspace throws Failure `forbidden` before it is recorded. */
 export const restrictActionsToWorkspace = (actions: ServiceActions, ownWorkspaceId: string): ServiceActions => ({
   ...actions,
   async perform(call) {

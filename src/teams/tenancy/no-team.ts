@@ -1,4 +1,5 @@
-// The runtime of a caller without a team: geography works, and calls that need the team's credentials say whom to ask.
+// Creates the parts of the runtime of a caller without a team: geography works, and calls that need a team's credentials return an error
+// with the next step.
 import type { ServiceActions } from "../../actions/service-actions.ts";
 import type { TokenSource } from "../../api-client/client.ts";
 import { Failure } from "../../core/failure.ts";
@@ -7,7 +8,7 @@ import type { Identity } from "../../credentials/identity.ts";
 import type { NoTeamReason } from "./runtimes.ts";
 import type { Member } from "./teams.ts";
 
-/** Paths that the error names at most. */
+/** Maximum number of paths in the error. */
 const MAX_PATHS = 20;
 
 const forbidden = (message: string, next: string): Failure =>
@@ -19,7 +20,7 @@ function joinTeamStep({ issuer, subject }: Partial<Member>): string {
   return `Ask the user to have the operator of this server add them to a team${asSubject}. Geography works without one.`;
 }
 
-/** `publicUrl`: of /mcp. */
+/** Returns the Failure `forbidden` of every call that needs a team. `publicUrl`: the URL of /mcp. */
 export function noTeamFailure(noTeam: NoTeamReason, publicUrl: string): Failure {
   switch (noTeam.why) {
     case "in none":
@@ -36,7 +37,7 @@ export function noTeamFailure(noTeam: NoTeamReason, publicUrl: string): Failure 
   }
 }
 
-/** Has no credentials. `baseUrl`: for requests without a token. */
+/** Creates an identity without credentials. `baseUrl`: for requests without a token. */
 export function createFailingIdentity(failure: Failure, baseUrl: () => Promise<string>): Identity {
   const refuse = async (): Promise<never> => {
     throw failure;
@@ -45,7 +46,7 @@ export function createFailingIdentity(failure: Failure, baseUrl: () => Promise<s
     baseUrl,
     credentials: refuse,
     serviceName: refuse,
-    // This is called before the arguments are checked, so the error names the missing team instead of an argument.
+    // This is called before the arguments are checked, so the error reports the missing team instead of an invalid argument.
     workspaceId: refuse,
     verifyLogin: () => undefined,
     invalidateCachedLogin: () => undefined,

@@ -1,55 +1,55 @@
-// One runtime for each caller in a team: made at the first call, cached while it is in use, and dropped when the team changes.
+// Caches one runtime for each caller and OAuth client in a team: it is created at the first call, and dropped when the team changes.
 import { LRUCache } from "lru-cache";
 import type { Caller } from "../caller.ts";
 import { type Member, type Membership, TEAM_NAME, type Team, type Teams } from "./teams.ts";
 
-/** Why a caller has no team at a path: they are in none, in several at a path that names none, or not in the one that it names. */
+/** Why a caller has no team at a path: they are in no team, in several teams if the path names none, or not in the team that it names. */
 export type NoTeamReason =
   | ({ readonly why: "in none" } & Partial<Member>)
   | { readonly why: "in several"; readonly names: readonly string[] }
   | ({ readonly why: "not in it"; readonly name: string } & Member);
 
-/** The properties of a caller that a runtime depends on: all others may change with the next call. */
+/** The properties of a caller that a runtime depends on. All other properties may change with the next call. */
 export interface RuntimeCaller extends Member {
-  /** See caller.ts. */
+  /** See `Caller` in ../caller.ts. */
   readonly id: string;
-  /** The OAuth client that they call with. */
+  /** The OAuth client that sent the call. */
   readonly clientId: string;
-  /** In a team: the value of its claim, if the caller is a member by it. */
+  /** The claim value of the team, if the caller is a member because of it; otherwise empty. */
   readonly groups: readonly string[];
 }
 
-/** The properties of a caller that their membership depends on. */
+/** The properties of a caller that their memberships depend on. */
 export type CallerClaims = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
 
 /** Creates the parts of a team (`P`) and the runtimes of callers (`R`). */
 export interface RuntimeFactory<P, R> {
   openTeam(team: Team): P;
-  /** The team was removed: its parts do nothing from now on. */
+  /** Called when the team was removed: its parts must refuse all calls from now on. */
   revokeTeam(parts: P): void;
   createTeamRuntime(parts: P, caller: RuntimeCaller): R;
   createRuntimeWithoutTeam(caller: RuntimeCaller, why: NoTeamReason): R;
-  /** The runtime is not used for new requests, because its team has changed. */
+  /** Called with a runtime that is not used for new requests any more, because its team has changed. */
   onRetired(runtime: R): void;
 }
 
 interface Options<P, R> {
   readonly teams: Pick<Teams, "find" | "findByCaller">;
   readonly now: () => number;
-  /** Teams whose parts are cached. */
+  /** Maximum number of teams whose parts are cached. */
   readonly maxTeams: number;
   readonly factory: RuntimeFactory<P, R>;
 }
 
-/** A notice announces a change at once; this limit is for an instance that missed the notice. */
+/** A notice announces a change immediately; this limit is for an instance that missed the notice. */
 const MEMBERSHIP_CACHE_MS = 30_000;
 const MAX_MEMBERSHIPS = 10_000;
-/** Callers whose runtimes are cached, with about 50 KB each. */
+/** Maximum number of cached runtimes, with about 50 KB each. */
 const MAX_RUNTIMES = 2_000;
 
 interface CachedTeam<P> {
   readonly loading: Promise<{ readonly parts: P; readonly changedAt: number } | undefined>;
-  /** Set when it is open. */
+  /** Set when the team was loaded. */
   parts?: P;
 }
 
@@ -63,7 +63,7 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
   const teamCache = new LRUCache<string, CachedTeam<P>>({ max: maxTeams });
   const runtimes = new LRUCache<string, { readonly parts: P | undefined; readonly runtime: R }>({ max: MAX_RUNTIMES });
 
-  /** Rejects as the database does; the next call asks again. */
+  /** Rejects with the errors of the database; the next call tries again. */
   function findMemberships(caller: CallerClaims): Promise<readonly Membership[]> {
     const name = JSON.stringify([caller.id, caller.groups]);
     const cached = membershipCache.get(name);
@@ -93,12 +93,12 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
       throw error;
     });
     if (found && found.changedAt >= changedAt) return found.parts;
-    // The team has changed since, or was added again, and the notice was missed.
+    // The team was changed or added again since it was loaded, and the notice was missed.
     evict();
     return found && (await loadParts({ name, changedAt }));
   }
 
-  /** `key`: with the caller, what the runtime depends on. */
+  /** `key`: the value on which the runtime depends, in addition to the caller. */
   function getOrCreateRuntime(caller: RuntimeCaller, key: unknown, parts: P | undefined, create: () => R): R {
     const name = JSON.stringify([caller.id, caller.clientId, key]);
     const known = runtimes.get(name);
@@ -129,8 +129,8 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
 
   return {
     /**
-     * The runtime of this caller at the path without a team, or at the path of one: the same object while nothing has changed. Undefined if
-     * no team can have this name. Only members learn whether a team exists. Rejects as the database does.
+     * Returns the runtime of this caller at the path without a team, or at the path of `team`: the same object while nothing has changed.
+     * Undefined if the name is invalid. Only members can learn whether a team exists. Rejects with the errors of the database.
      */
     async get(caller: Caller, team: string | undefined): Promise<R | undefined> {
       if (team !== undefined && !TEAM_NAME.test(team)) return undefined;
@@ -149,8 +149,8 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
     },
 
     /**
-     * The runtime for a link that was made for this caller in a team, or in none. Undefined if the caller is not a member now, or the team
-     * does not exist. Rejects as the database does.
+     * Returns the runtime for a link that was made for this caller in a team, or in no team. Undefined if the caller is not a member now,
+     * or the team does not exist. Rejects with the errors of the database.
      */
     async getForLink(caller: CallerClaims, team: string | undefined): Promise<R | undefined> {
       const linked = { ...caller, clientId: "" };
@@ -160,7 +160,7 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
       return parts && getTeamRuntime(linked, membership, parts);
     },
 
-    /** A team has changed. Calls in flight continue with its old parts, unless the team was removed. */
+    /** Call this when a team has changed. Calls in flight continue with its old parts, unless the team was removed. */
     async invalidateTeam(name: string): Promise<void> {
       const before = teamCache.get(name);
       teamCache.delete(name);

@@ -1,4 +1,4 @@
-// The client secrets of teams, read when a token is needed: encrypted in the table, or from a file that another program writes.
+// Reads the client secrets of teams when a token is needed: encrypted in the table, or from a file that another program writes.
 import { readFile } from "node:fs/promises";
 import { decodeProtectedHeader } from "jose";
 import { LRUCache } from "lru-cache";
@@ -7,12 +7,12 @@ import { quote } from "../../core/untrusted-text.ts";
 import { DecryptionError, type Encryption } from "../encryption.ts";
 import type { Team } from "./teams.ts";
 
-/** A file is read at most this often. */
+/** A file is read at most once in this time. */
 const FILE_CACHE_MS = 10_000;
 const MAX_FILES = 1_000;
 const MAX_CHARS = 4_096;
 
-/** A credential: printable ASCII, which fits a header once it is encoded. */
+/** A secret must be printable ASCII, which can be sent in a header after encoding. */
 const isSecret = (text: string): boolean => /^[\x20-\x7e]+$/.test(text) && text.length <= MAX_CHARS;
 
 const ASK_OPERATOR =
@@ -47,7 +47,7 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
   }
 
   return {
-    /** Throws Failure `not_configured`, which says why and quotes nothing. */
+    /** Throws Failure `not_configured` with the reason. The message never quotes the secret. */
     async read(team: Pick<Team, "name" | "secret">): Promise<string> {
       const { secret } = team;
       if ("encrypted" in secret)
@@ -68,7 +68,7 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
 
     encrypt: encryption.encryptSecret,
 
-    /** The same secret under the first key; undefined if it is under that key already. Throws DecryptionError. */
+    /** Encrypts a stored secret with the first key; undefined if that key already encrypts it. Throws DecryptionError. */
     async reencrypt(name: string, encrypted: string): Promise<string | undefined> {
       const { secret, isFirstKey } = await encryption.decryptSecret(name, encrypted);
       return isFirstKey ? undefined : await encryption.encryptSecret(name, secret);

@@ -1,5 +1,5 @@
-// The teams in the database: each has the client credentials of one workspace, and members. The tables are only added to, by statements that
-// check what exists, so an older version can run beside this one.
+// Stores teams in the database: each has the client credentials of one workspace, and members. Changes only add to the tables, with
+// statements that check what exists, so an older version can run at the same time.
 import * as z from "zod/v4";
 import type { Database, SqlValue } from "../../actions/store/database.ts";
 
@@ -9,7 +9,7 @@ export const TEAMS_CHANNEL = "mic_teams";
 /** A name is part of a URL, /mcp/{team}. */
 export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** Where a team's secret is: encrypted in the table, or in a file that another program writes. */
+/** The secret of a team: encrypted in the table, or the path of a file that another program writes. */
 export type StoredSecret = { readonly encrypted: string } | { readonly file: string };
 
 export interface Team {
@@ -17,7 +17,7 @@ export interface Team {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly workspaceId: string;
-  /** Callers with this value in MIC_AUTH_TEAM_CLAIM are members. */
+  /** Callers with this value in the claim MIC_AUTH_TEAM_CLAIM are members. */
   readonly claim: string | undefined;
   readonly secret: StoredSecret;
   /** Milliseconds since 1970, by the database's clock. */
@@ -26,7 +26,7 @@ export interface Team {
 
 export type NewTeam = Omit<Team, "changedAt">;
 
-/** A caller who is listed as a member, without a claim. */
+/** A caller who is listed as a member, and needs no claim. */
 export interface Member {
   readonly issuer: string;
   readonly subject: string;
@@ -36,16 +36,16 @@ export interface TeamWithMembers extends Team {
   readonly members: readonly Member[];
 }
 
-/** A team of a caller, and when it last changed. `claim`: the value of its claim, if the caller is a member by it. */
+/** A team of a caller, and when it last changed. `claim`: the claim value of the team, if the caller is a member because of it. */
 export type Membership = Pick<Team, "name" | "changedAt" | "claim">;
 
-/** Times are milliseconds since 1970. `encrypted_secret`: see ../encryption.ts. `secret_file`: a path on every instance. */
+/** Times are in milliseconds since 1970. `encrypted_secret`: see ../encryption.ts. `secret_file`: the same path on every instance. */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS teams (
      name TEXT PRIMARY KEY, base_url TEXT NOT NULL, client_id TEXT NOT NULL, workspace_id TEXT NOT NULL, claim TEXT,
      encrypted_secret TEXT, secret_file TEXT, created_at BIGINT NOT NULL, changed_at BIGINT NOT NULL,
      CHECK ((encrypted_secret IS NULL) <> (secret_file IS NULL)))`,
-  // One client belongs to one team: its credentials can read all that was made with them.
+  // One client belongs to one team, because its credentials can read all resources that were created with them.
   "CREATE UNIQUE INDEX IF NOT EXISTS teams_by_client ON teams (base_url, client_id)",
   "CREATE INDEX IF NOT EXISTS teams_by_claim ON teams (claim)",
   `CREATE TABLE IF NOT EXISTS team_members (
@@ -54,7 +54,7 @@ const TABLES = [
   "CREATE INDEX IF NOT EXISTS team_members_by_team ON team_members (team)",
 ];
 
-/** Creates missing tables. Throws what the driver throws. */
+/** Creates missing tables. Throws the errors of the database. */
 export const prepareTables = (database: Database): Promise<void> =>
   database.withExclusiveTransaction(async (query) => {
     for (const table of TABLES) await query(table);
@@ -87,7 +87,7 @@ const MemberRow = z.object({ team: z.string(), issuer: z.string(), subject: z.st
 const MembershipRow = z.object({ name: z.string(), changed_at: z.int(), claim: z.string().nullable() });
 
 const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
-/** Follows a change named `changed`: returns the changed rows, and notifies every instance. */
+/** Completes a statement whose CTE is named `changed`: returns the names of the changed teams, and notifies every instance. */
 const NOTIFY = `SELECT name, pg_notify('${TEAMS_CHANNEL}', name) FROM changed`;
 
 const encryptedTextOf = (secret: StoredSecret): string | null => ("encrypted" in secret ? secret.encrypted : null);
@@ -95,7 +95,7 @@ const filePathOf = (secret: StoredSecret): string | null => ("file" in secret ? 
 
 export type Teams = ReturnType<typeof createTeams>;
 
-/** `query`: of a database with the tables above. The methods throw what it throws. */
+/** `query`: runs statements on a database with the tables above. The methods throw its errors. */
 export function createTeams({ query }: Pick<Database, "query">) {
   const executeChange = async (sql: string, values: readonly SqlValue[]): Promise<boolean> =>
     (await query(`WITH changed AS (${sql}) ${NOTIFY}`, values)).length > 0;
@@ -117,13 +117,13 @@ export function createTeams({ query }: Pick<Database, "query">) {
       return teams.map((team) => ({ ...team, members: members.filter((member) => member.team === team.name) }));
     },
 
-    /** The base URL of the oldest team: most deployments use one service. */
+    /** The base URL of the oldest team. Most deployments use only one API. */
     async findFirstBaseUrl(): Promise<string | undefined> {
       const [row] = await query("SELECT * FROM teams ORDER BY created_at, name LIMIT 1");
       return row && Row.parse(row).baseUrl;
     },
 
-    /** The teams of a caller, by a value of the claim or because they are listed. Sorted by name. */
+    /** The teams whose claim value is among `groups`, and the teams that list the caller as a member. Sorted by name. */
     async findByCaller({ issuer, subject }: Member, groups: readonly string[]): Promise<readonly Membership[]> {
       const rows = await query(
         `SELECT name, changed_at, claim FROM teams
@@ -138,7 +138,7 @@ export function createTeams({ query }: Pick<Database, "query">) {
       });
     },
 
-    /** Undefined if it was added; else the name of the team that already has this name or this client. */
+    /** Undefined if the team was added; otherwise the name of the team that already has this name or this client. */
     async add(team: NewTeam): Promise<string | undefined> {
       const { name, baseUrl, clientId, workspaceId, claim, secret } = team;
       const isAdded = await executeChange(
@@ -155,11 +155,11 @@ export function createTeams({ query }: Pick<Database, "query">) {
       return row ? Row.parse(row).name : name;
     },
 
-    /** False if there is no such team. */
+    /** False if the team does not exist. */
     setClaim: (name: string, claim: string): Promise<boolean> =>
       executeChange(`UPDATE teams SET claim = $2, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [name, claim]),
 
-    /** Returns those who were not members yet. */
+    /** Returns the members who were not listed before. */
     async addMembers(name: string, members: readonly Member[]): Promise<readonly Member[]> {
       const added: Member[] = [];
       for (const member of members) {
@@ -172,25 +172,25 @@ export function createTeams({ query }: Pick<Database, "query">) {
       return added;
     },
 
-    /** False if they were not listed. */
+    /** False if the member was not listed. */
     removeMember: (name: string, { issuer, subject }: Member): Promise<boolean> =>
       executeChange(
         "DELETE FROM team_members WHERE team = $1 AND issuer = $2 AND subject = $3 RETURNING team AS name",
         [name, issuer, subject],
       ),
 
-    /** False if there is no such team. Its actions stay in the journal. */
+    /** False if the team does not exist. Its actions stay in the journal. */
     remove: (name: string): Promise<boolean> =>
       executeChange("DELETE FROM teams WHERE name = $1 RETURNING name", [name]),
 
-    /** False if there is no such team. */
+    /** False if the team does not exist. */
     replaceSecret: (name: string, secret: StoredSecret): Promise<boolean> =>
       executeChange(
         `UPDATE teams SET encrypted_secret = $2, secret_file = $3, changed_at = ${NOW} WHERE name = $1 RETURNING name`,
         [name, encryptedTextOf(secret), filePathOf(secret)],
       ),
 
-    /** Stores the same secret encrypted again, without a notice. False if another secret has replaced it. */
+    /** Stores the same secret after re-encryption, without a notice. False if the stored secret is not `before` any more. */
     async replaceEncrypted(name: string, before: string, encrypted: string): Promise<boolean> {
       const sql = "UPDATE teams SET encrypted_secret = $3 WHERE name = $1 AND encrypted_secret = $2 RETURNING name";
       return (await query(sql, [name, before, encrypted])).length > 0;
