@@ -1,4 +1,4 @@
-// `mic-mcp actions` and `mic-mcp resolve`: the action journal as a table, and resolving what is unresolved in it.
+// Implements `mic-mcp actions`, which prints the action journal as a table, and `mic-mcp resolve`, which resolves its unresolved actions.
 import { parseArgs } from "node:util";
 import { type ActionStatus, formatState, type ListedAction, summarizeList } from "../actions/listing.ts";
 import { UsageError } from "../core/config.ts";
@@ -33,7 +33,7 @@ const resolveCommandLines = ({ nextStep, idempotencyKey }: ListedAction): readon
     ? []
     : [`${escapeText(`mic-mcp resolve ${quoteForShell(idempotencyKey)}`)}    # ${nextStep.why}`];
 
-/** Exit code 1 if the journal cannot be read. Throws UsageError. */
+/** Prints the latest actions (at most 20). Returns exit code 0, or 1 if the journal cannot be read. Throws UsageError. */
 export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.actions.flags });
   const state = STATES.find((each) => each === values.state);
@@ -95,7 +95,7 @@ async function writeSteps(key: string | undefined, output: OutputFormat, { runti
   }
 }
 
-/** Calls resolve_actions, or lists what it would do. Exit code 0, or 1 if the tool failed. Throws UsageError. */
+/** Calls resolve_actions, or with --dry-run lists the steps that it would take. Returns the exit code of the call. Throws UsageError. */
 export async function resolve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { flags } = COMMANDS.resolve;
   const { values, positionals } = parseArgs({ args: [...args], options: flags, allowPositionals: true });

@@ -1,4 +1,4 @@
-// The API that a command works with, configured or emulated in this process, and the runtime of commands that call tools.
+// Opens the API that a command uses (configured, or emulated in this process) and the runtime of commands that call tools.
 
 import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig } from "../core/config.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
@@ -16,7 +16,7 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** What the server instructions say about an emulator. */
+/** Returns the notes about an emulator for the server instructions. */
 export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note[] {
   const listed = files.map(({ id, name, about }) => `${id} ${name}${about === "" ? "" : ` (${about})`}`);
   return [
@@ -30,7 +30,7 @@ export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note
 export async function openBackend(config: Config): Promise<Backend> {
   if (!config.emulator) return { config, notes: [], files: [], close: async () => undefined };
   const { startEmulator } = await import("../emulator/index.ts");
-  // Its rate limit is above ours.
+  // The emulator's rate limit must be above the server's own.
   const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED_GEOGRAPHY_RATE });
   const { baseUrl, clientId, clientSecret, workspaceId } = emulator;
   return {
@@ -52,7 +52,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** Runs a command with the same tools as a server's. Throws UsageError for a wrong setting. */
+/** Runs a command with the same tools as a server. Throws UsageError if a setting is invalid. */
 export async function withRuntime(
   environment: NodeJS.ProcessEnv,
   work: (context: CommandContext) => Promise<number>,

@@ -1,4 +1,4 @@
-// `mic-mcp call`: calls one tool in this process, with the same journal and keys as an agent's call.
+// Implements `mic-mcp call`, which calls one tool in this process with the same journal and keys as an agent's call.
 import { parseArgs } from "node:util";
 import { tools } from "../../tools/index.ts";
 import type { Arguments } from "../actions/fingerprint.ts";
@@ -22,7 +22,7 @@ import { formatToolHelp, formatToolList, parseArgumentPairs, parseJsonArguments 
 
 export type OutputFormat = "text" | "json";
 
-/** Nothing was sent: an identical call ran before. */
+/** Returned if an identical call ran before, so that the action was not sent again. */
 const REPLAY_EXIT_CODE = 3;
 
 /** Throws UsageError. */
@@ -31,7 +31,7 @@ export function parseOutputFormat(text = "text"): OutputFormat {
   return text;
 }
 
-/** The offered tool of this name. Throws UsageError. */
+/** Returns the offered tool with this name. Throws UsageError. */
 function findOfferedTool<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "view">>(
   name: string,
   all: readonly T[],
@@ -46,7 +46,7 @@ function findOfferedTool<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "
   throw new UsageError(`There is no tool ${JSON.stringify(name)}.${didYouMean(name, names)} mic-mcp call lists them.`);
 }
 
-/** Throws UsageError. */
+/** Returns the help text of an offered tool. Throws UsageError. */
 export async function formatHelpOfTool(name: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const config = readConfig(environment);
   return formatToolHelp(findOfferedTool(name, tools, config), config.workspaceId !== undefined);
@@ -58,7 +58,7 @@ const writeLine = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
 
 type Redact = (text: string) => string;
 
-/** Writes to stderr for the user, and to stdout for a program. Returns the exit code. */
+/** Writes a failure to stderr, and with --output json also to stdout. Returns exit code 2 for invalid arguments, else 1. */
 export async function writeFailure(
   tool: string,
   facts: FailureFacts,
@@ -102,7 +102,10 @@ async function askYesOrNo(question: string): Promise<boolean> {
   }
 }
 
-/** Asks the user before a call that discards something, as an agent's client would. An action in the journal has been confirmed before. Throws Failure. */
+/**
+ * Asks the user before a call that discards something, as an agent's client would. Actions that are already in the journal were confirmed
+ * before. Throws Failure.
+ */
 async function confirmCall(tool: Tool, args: Arguments, call: ToolCall, { config, ports }: Runtime) {
   const question = config.confirm === "never" ? undefined : tool.confirmationFor(args);
   if (!question) return {};
@@ -119,7 +122,7 @@ async function confirmCall(tool: Tool, args: Arguments, call: ToolCall, { config
     );
   if (!(await askYesOrNo(prepared.text)))
     throw createNotConfirmedFailure("You did not agree; nothing was sent.", "Type yes, or give --yes.");
-  // The version of the job that the question was about.
+  // The job version that the question described.
   return { proposedKey: question.idempotencyKey, shownVersion: prepared.resourceVersion };
 }
 
@@ -135,7 +138,7 @@ interface CallOptions {
   readonly pairs: readonly string[];
   readonly json: string | undefined;
   readonly output: OutputFormat;
-  /** --yes was given. */
+  /** True if --yes was given. */
   readonly isConfirmed: boolean;
 }
 
@@ -170,13 +173,13 @@ export async function runToolCall(
   }
 }
 
-/** Exit code 0, 1 if the tool failed, 2 for wrong arguments, 3 for a replay. Throws UsageError. */
+/** Returns exit code 0, 1 if the tool failed, 2 for invalid arguments, or 3 for a replay. Throws UsageError. */
 export async function call(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.call.flags, allowPositionals: true });
   const [name, ...pairs] = positionals;
   const output = parseOutputFormat(values.output);
   if (name === undefined) {
-    // Terminals do not show views; mic-mcp show does.
+    // A terminal cannot show views; `mic-mcp show` writes them as pages.
     const listed = filterVisibleTools(offeredTools(tools, readConfig(environment)), { apps: "never" }, undefined);
     process.stdout.write(`${formatToolList(listed)}\n`);
     return 0;

@@ -1,4 +1,4 @@
-// The checks of `mic-mcp doctor`, one for each line it prints.
+// Defines the checks of `mic-mcp doctor`; each check returns one line of its output.
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
@@ -22,14 +22,14 @@ export interface Check {
   readonly name: string;
   readonly ok: boolean;
   readonly detail: string;
-  /** The command or change that fixes it. */
+  /** The command or change that fixes the problem. */
   readonly fix?: string;
 }
 
 const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
 const failedCheck = (name: string, detail: string, fix: string): Check => ({ name, ok: false, detail, fix });
 
-/** One attempt for each check: doctor is interactive. */
+/** Each check makes only one attempt, because the user waits for the result. */
 const CHECK_LIMIT_MS = 5_000;
 const createCallContext = () => ({
   signal: new AbortController().signal,
@@ -42,7 +42,7 @@ function checkFromError(name: string, error: unknown): Check {
   return failedCheck(name, error.facts.message, rephraseFailureForUser(error.facts).next ?? "Try again later.");
 }
 
-/** `detail` returns what is good, or throws. */
+/** `detail` returns the text of a passed check, or throws. */
 const runCheck = (name: string, detail: () => Promise<string>): Promise<Check> =>
   detail().then(
     (text) => passedCheck(name, text),
@@ -61,7 +61,7 @@ export function checkWarnings({ warnings }: Config): Check {
     : failedCheck("configuration", warnings.join(" "), "Correct or unset the variables named.");
 }
 
-/** Writes, reads and deletes an entry of its own. */
+/** Writes, reads and deletes a test entry. */
 export async function checkKeychain(keychain: Keychain | undefined, { keychain: mode }: Config): Promise<Check> {
   if (!keychain && mode !== "off") return passedCheck("keychain", "not asked: the emulator is in this process");
   if (!keychain) return passedCheck("keychain", "off, as MIC_KEYCHAIN says; tokens stay in memory");
@@ -96,7 +96,10 @@ export const checkPlayground = (service: ApiClient): Promise<Check> =>
     return `answers with ${value.states.length} states`;
   });
 
-/** With a default workspace the capabilities of it; without one, any answer to a token of ours shows that the API works. */
+/**
+ * Reads the capabilities of the default workspace. Without one, it reads an operation that does not exist: a not_found error shows that the
+ * API accepts the token.
+ */
 export const checkJobApi = (service: ApiClient, identity: Identity): Promise<Check> =>
   runCheck("job API", async () => {
     const workspaceId = await identity.workspaceId();
@@ -115,7 +118,7 @@ export const checkJobApi = (service: ApiClient, identity: Identity): Promise<Che
 
 const MAX_SKEW_SECONDS = 60;
 
-/** Compares our clock with the API's Date header: token lifetimes and `expiresAt` depend on it. */
+/** Compares this machine's clock with the API's Date header, because token lifetimes and `expiresAt` depend on the clock. */
 export async function checkClock(service: ApiClient): Promise<Check> {
   try {
     const target = toWireTarget(await service.baseUrl(), (listPlaygroundStates satisfies Endpoint).path);
@@ -137,13 +140,13 @@ export async function checkClock(service: ApiClient): Promise<Check> {
   }
 }
 
-/** Permissions are not enough on a read-only or remote disk, so the folder itself is written to. */
+/** Permissions do not show whether a read-only or remote disk accepts writes, so this creates and removes a temporary folder. */
 async function checkWritable(at: string, createsFolder: boolean): Promise<void> {
   await access(at, constants.W_OK | constants.X_OK);
   if (createsFolder) await rmdir(await mkdtemp(join(at, ".mic-mcp-doctor-")));
 }
 
-/** A folder that exists or can be created. `isPrivate`: others must not be able to read it. */
+/** Checks that a folder is writable or can be created. `isPrivate`: the check fails if other users can read the folder. */
 export async function checkFolder(name: string, folder: string, variable: string, isPrivate: boolean): Promise<Check> {
   let at = folder;
   for (;;) {
@@ -172,6 +175,6 @@ export const checkJournal = (config: Config, journal: JournalHandle): Promise<Ch
 export function checkProxy(environment: NodeJS.ProcessEnv): Check {
   const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"];
   const set = [...names, "NODE_EXTRA_CA_CERTS"].filter((name) => environment[name]);
-  // Values are left out: a proxy's URL can hold a password.
+  // Values are omitted because the URL of a proxy can contain a password.
   return passedCheck("proxy", set.length === 0 ? "none set" : `${set.join(", ")} set`);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Entry point: checks the Node version, keeps stray output off stdout, and loads the program.
+// This entry point checks the Node version, keeps stray output off stdout, and loads the program.
 import { enableCompileCache } from "./compile-cache.ts";
 import { onSignal } from "./signals.ts";
 
@@ -9,17 +9,17 @@ if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
   process.stderr.write(`mic-mcp needs Node ${MINIMUM.join(".")} or newer; this is ${process.versions.node}.\n`);
   process.exit(2);
 }
-// stdout belongs to the protocol: a stray print of any dependency would break it.
+// stdout carries the protocol: stray output from a dependency would corrupt it.
 console.log = console.info = console.debug = console.error;
 // A reader that closes stdout early is not an error: the command finishes its work.
 process.stdout.on("error", () => undefined);
 
 const argv = process.argv.slice(2);
 const [command = "serve"] = argv;
-// Until the server installs its own handlers: loading it takes a moment.
+// Handles signals until the server installs its own handlers, because loading the server takes a moment.
 if (command === "serve" || command.startsWith("-")) onSignal(() => process.exit(0));
 
-/** Node has nothing left to do although the command has no result: Node itself would exit with 0. */
+/** Called if the event loop is empty before the command has a result. Node would then exit with 0. */
 function reportNoResult(): void {
   process.stderr.write(
     "mic-mcp: the command ended without a result. Run it again with MIC_LOG_LEVEL=debug and report this.\n",
@@ -29,7 +29,7 @@ function reportNoResult(): void {
 
 enableCompileCache(process.env);
 process.once("beforeExit", reportNoResult);
-// Not awaited: the build is CommonJS, which has no top-level await.
+// Not awaited, because the build is CommonJS, which has no top-level await.
 import("./main.ts").then(async ({ main }) => {
   process.exitCode = await main(argv, process.env);
   process.off("beforeExit", reportNoResult);

@@ -1,12 +1,12 @@
-// The table of commands: help, completion, parsing and docs/commands.md are generated from it.
+// Defines the table of commands, from which help, completion, parsing and docs/commands.md are derived.
 import { UsageError } from "../core/config.ts";
 
 export interface Flag {
   readonly type: "string" | "boolean";
-  /** The placeholder after the flag's name. */
+  /** The placeholder for the flag's value in help texts. */
   readonly value?: string;
   readonly multiple?: true;
-  /** The only values it accepts. */
+  /** The only values that the flag accepts. */
   readonly oneOf?: readonly string[];
   readonly about: string;
 }
@@ -17,10 +17,10 @@ export interface Command {
   readonly argumentsUsage?: string;
   /** One line. */
   readonly summary: string;
-  /** Sentences below it in the command's own help. */
+  /** Sentences below the summary in the command's own help. */
   readonly notes?: readonly string[];
   readonly flags: Readonly<Record<string, Flag>>;
-  /** `line` starts with "mic-mcp" or contains it. */
+  /** Each `commandLine` contains "mic-mcp". */
   readonly examples: readonly { readonly commandLine: string; readonly description: string }[];
 }
 
@@ -289,7 +289,7 @@ export const commandNames: readonly string[] = Object.keys(COMMANDS);
 
 export const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
 
-/** A flag that takes a whole number. Throws UsageError. */
+/** Parses the value of a flag that takes a whole number from 0 to `max`. Throws UsageError. */
 export function parseIntegerFlag(flag: string, text: string | undefined, max: number): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text) || Number(text) > max)
@@ -297,7 +297,7 @@ export function parseIntegerFlag(flag: string, text: string | undefined, max: nu
   return Number(text);
 }
 
-/** Where `serve --http` and `serve --teams` listen. */
+/** The address and port on which `serve --http` and `serve --teams` listen. */
 export interface HttpFlags {
   readonly host: string | undefined;
   readonly port: number | undefined;

@@ -3,15 +3,15 @@ import { lstatSync, mkdirSync } from "node:fs";
 import nodeModule from "node:module";
 import { cacheFolder } from "../core/platform-folders.ts";
 
-/** The cached code is executed: a folder that another user owns, links elsewhere or can write to is not used. */
+/** Cached code is executed, so the folder must belong to this user, must not be a link, and must not be writable by other users. */
 function isPrivate(folder: string): boolean {
-  // On Windows the access list of the user's profile protects the folder.
+  // On Windows, the access control list of the user's profile protects the folder.
   if (process.getuid === undefined) return true;
   const { uid, mode } = lstatSync(folder);
   return uid === process.getuid() && (mode & 0o022) === 0;
 }
 
-/** Does nothing before Node 22.8, which has no compile cache, and if Node's own variables for it are set. */
+/** Does nothing on Node versions before 22.8, which have no compile cache, or if Node's own cache variables are set. */
 export function enableCompileCache(environment: NodeJS.ProcessEnv): void {
   if (!("enableCompileCache" in nodeModule) || typeof nodeModule.enableCompileCache !== "function") return;
   if (environment["NODE_COMPILE_CACHE"] || environment["NODE_DISABLE_COMPILE_CACHE"]) return;
@@ -20,6 +20,6 @@ export function enableCompileCache(environment: NodeJS.ProcessEnv): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (isPrivate(folder)) nodeModule.enableCompileCache(folder);
   } catch {
-    // With a read-only home the program starts without the cache.
+    // If the home folder is read-only, the program starts without the cache.
   }
 }

@@ -1,4 +1,4 @@
-// `mic-mcp completion SHELL`: the script with which a shell completes commands, flags, tools and their arguments.
+// Implements `mic-mcp completion SHELL`, which prints a shell script that completes commands, flags, tools and tool arguments.
 import { parseArgs } from "node:util";
 import { tools } from "../../tools/index.ts";
 import { UsageError } from "../core/config.ts";
@@ -22,7 +22,7 @@ const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   teams: TEAM_ACTIONS.map(toWord),
 };
 
-/** The first pattern that matches decides. */
+/** Returns the rules in order of precedence: the first pattern that matches applies. */
 function createCompletionRules(): readonly CompletionRule[] {
   const commands: readonly Command[] = Object.values(COMMANDS);
   const names = commands.map(({ name, summary }) => ({ text: name, about: summary }));
@@ -54,7 +54,7 @@ function createCompletionRules(): readonly CompletionRule[] {
   ];
 }
 
-/** Prints one word on each line. */
+/** Returns a shell command that prints one word on each line. */
 const formatPrintCommand = (words: readonly string[]): string =>
   words.length === 0 ? "true" : `printf '%s\\n' ${words.join(" ")}`;
 
@@ -134,7 +134,7 @@ ${joinRules(rows, (pattern, words) => `    '${pattern}' { ${words.map(({ text })
 }`,
 };
 
-/** Throws UsageError. */
+/** Prints the completion script of a shell and returns exit code 0. Throws UsageError. */
 export async function completion(args: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], options: COMMANDS.completion.flags, allowPositionals: true });
   const [shellName = "", ...more] = positionals;

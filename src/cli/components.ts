@@ -1,4 +1,4 @@
-// The parts that a server for one user and a deployment have in common: those of the process, of one set of client credentials, and of one
+// Creates the parts that a server for one user and a deployment share: for the process, for one set of client credentials, and for one
 // caller.
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
@@ -31,7 +31,7 @@ import { createLog } from "./log.ts";
 import { observeLog, type StartTelemetry } from "./telemetry.ts";
 import { version } from "./version.ts";
 
-/** The log of a process, and its telemetry. `start`: absent if telemetry is off. */
+/** Creates the log and the telemetry of a process. `start` is undefined if telemetry is off. */
 export function createLogging({ logLevel }: Config, redactor: Redactor, start: StartTelemetry | undefined) {
   const log = createLog(logLevel, redactor);
   const telemetry = start?.({ log, redactor });
@@ -50,7 +50,7 @@ export function createProcessContext({ redactor, ...options }: ProcessContextOpt
   return {
     ...options,
     timing: systemTiming,
-    /** One for all callers: it knows which actions this process works on. */
+    /** Shared by all callers, because it tracks which actions this process has in flight. */
     actions: createActions({
       journal: journal.open,
       timing: systemTiming,
@@ -72,7 +72,7 @@ interface ApiConnectionOptions {
   readonly hooks?: Hooks;
 }
 
-/** One client of the API: its tokens, its requests, and the resources that are watched with them. */
+/** Creates the tokens, the API client and the resource watcher of one set of client credentials. */
 export function createApiConnection(
   { identity, redactor, store, transport, hooks }: ApiConnectionOptions,
   { timing, telemetry }: { readonly timing: ProcessContext["timing"]; readonly telemetry: Telemetry | undefined },
@@ -87,15 +87,15 @@ export type ApiConnection = ReturnType<typeof createApiConnection>;
 interface RuntimeOptions
   extends Pick<Runtime, "taskIds" | "confirmationCodec" | "notes" | "hooks" | "requireConfigured">,
     Pick<Ports, "actions" | "geography" | "files"> {
-  /** Whether a journal exists; the check does not create one. */
+  /** Resolves with whether a journal exists, without creating one. */
   readonly hasJournal: () => Promise<boolean>;
-  /** Files that may be registered, if they are known. */
+  /** The files that can be registered as inputs, as far as they are known. */
   readonly knownFiles: readonly CompletionValue[];
 }
 
 const isResolvable = ({ state, nextStep }: ListedAction): boolean => state === "unknown" && nextStep !== undefined;
 
-/** The tools are bound to the ports of one caller, so a tool cannot mix up callers. */
+/** Creates the runtime of one caller. Its tools are bound to the caller's ports, so a tool cannot mix up callers. */
 export function createRuntime(
   { config, log, timing, skills, telemetry }: Omit<ProcessContext, "transport" | "journal" | "actions">,
   { identity, service, watching, redactor }: Omit<ApiConnection, "tokens">,

@@ -1,4 +1,4 @@
-// `mic-mcp doctor`: checks everything that a call depends on; each line says what is wrong and how to fix it.
+// Implements `mic-mcp doctor`, which checks everything that a call depends on and prints how to fix each problem.
 import { parseArgs } from "node:util";
 import { systemTiming } from "../api-client/attempts.ts";
 import { readConfig, UsageError } from "../core/config.ts";
@@ -37,7 +37,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
   const composed = compose(config, { notes: [], inProcess: config.emulator, keychainLimitMs: COMMAND_LIMIT_MS });
   const { identity, keychain, runtime, transport, close } = composed;
   const { redactor } = runtime;
-  // A stored token would prove nothing.
+  // A stored token would not show that the credentials are still valid.
   const freshTokens = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
   try {
     const basicChecks = [

@@ -1,10 +1,10 @@
-// `mic-mcp emulator`: the emulated API without a server, until a signal ends it.
+// Implements `mic-mcp emulator`, which runs the emulated API without an MCP server until a signal stops it.
 import { parseArgs } from "node:util";
 import { UsageError } from "../core/config.ts";
 import { COMMANDS, parseIntegerFlag } from "./commands.ts";
 import { SIGNALS } from "./signals.ts";
 
-/** Each client has its own data, which takes memory and time. */
+/** A limit is needed because the data of each client takes memory and startup time. */
 const MAX_CLIENTS = 100;
 
 export async function emulator(args: readonly string[]): Promise<number> {

@@ -1,10 +1,13 @@
-// What a command reports on stderr when it fails, and its exit code (docs/interface.md, "Program").
+// Reports the failure of a command on stderr and determines its exit code (docs/interface.md, "Program").
 import { distance } from "fastest-levenshtein";
 import { UsageError } from "../core/config.ts";
 import { errorCode, errorMessage, Failure, type FailureFacts } from "../core/failure.ts";
 import type { Command } from "./commands.ts";
 
-/** A suggestion for a mistyped name: at most one letter in three is wrong, case is ignored. Empty if no name is similar. */
+/**
+ * Returns a suggestion for a mistyped name, or "" if no name is similar. At most one letter in three (but always one) may differ; case is
+ * ignored.
+ */
 export function didYouMean(typed: string, names: readonly string[], shown = (name: string): string => name): string {
   const lower = typed.toLowerCase();
   const [best] = names
@@ -14,10 +17,10 @@ export function didYouMean(typed: string, names: readonly string[], shown = (nam
   return best === undefined ? "" : ` Did you mean ${shown(best.name)}?`;
 }
 
-/** Node adds how to write a positional argument that starts with a dash; no command takes one. */
+/** Node's message continues with advice about positional arguments that start with a dash; no command takes one. */
 const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
 
-/** An error of parseArgs as a UsageError; other errors unchanged. */
+/** Converts an error of parseArgs to a UsageError; returns other errors unchanged. */
 function toUsageError(error: unknown, { name, flags }: Command): unknown {
   if (!errorCode(error).startsWith("ERR_PARSE_ARGS")) return error;
   const reason = errorMessage(error);
@@ -40,7 +43,7 @@ export const rephraseFailureForUser = (facts: FailureFacts): FailureFacts => ({
   ...(facts.next !== undefined && { next: rephraseTextForUser(facts.next) }),
 });
 
-/** Reports an error on stderr and returns the exit code. */
+/** Reports an error on stderr. Returns its reason and the exit code: 2 for a UsageError, else 1. */
 export function reportError(thrown: unknown, command: Command): { readonly code: 1 | 2; readonly reason: string } {
   const error = toUsageError(thrown, command);
   const isUsage = error instanceof UsageError;

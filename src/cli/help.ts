@@ -1,10 +1,10 @@
-// Help texts from the table of commands: the program's, each command's, and what a user sees who starts the server by hand.
+// Formats help texts from the table of commands, and the text for a user who starts the server at a terminal.
 import { COMMANDS, type Command, type Flag } from "./commands.ts";
 import { version } from "./version.ts";
 
 const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";
 
-/** Two columns, the second one aligned. */
+/** Formats rows as two columns, with the second one aligned. */
 export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}   ${right}`.trimEnd()).join("\n");
@@ -46,7 +46,7 @@ export function formatProgramHelp(): string {
   ].join("\n\n");
 }
 
-/** `mic-mcp` typed at a terminal would wait for a client that never comes. */
+/** Shown if the user runs `mic-mcp` at a terminal, because the server would wait for a client that never connects. */
 export const gettingStartedText =
   (): string => `mic-mcp ${version} is an MCP server: a program that AI agents start and speak to. To have a look at it by hand:
 

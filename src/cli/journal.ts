@@ -1,4 +1,4 @@
-// The action journal as configured: where it is, and how many of its actions are unresolved.
+// Opens the configured action journal, and reports its location and its number of unresolved actions.
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 
 type JournalConfig = Pick<Config, "stateDir" | "journalUrl" | "actionRetentionDays">;
 
-/** The configured journal, for this process. `migrates`: false if its tables are not created or changed. */
+/** Creates the handle of the configured journal. `migrates`: whether its tables may be created or changed (default true). */
 export const createConfiguredJournal = (
   { stateDir, journalUrl, actionRetentionDays }: JournalConfig,
   migrates = true,
@@ -33,7 +33,7 @@ export interface JournalStatus extends Partial<UnresolvedCounts> {
   readonly location: string;
 }
 
-/** Without a URL's user and password. */
+/** Returns the engine and the location of the journal, without the user and password of its URL. */
 export function locateJournal({ journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">): JournalStatus {
   if (journalUrl === undefined) return { engine: "SQLite", location: join(stateDir, "actions.sqlite") };
   const { host, pathname } = new URL(journalUrl);
@@ -50,7 +50,7 @@ async function tryToOpen(config: JournalConfig, migrates: boolean): Promise<void
   }
 }
 
-/** Whether there is a journal that can be read. Creates none. */
+/** Returns whether the SQLite file exists or the PostgreSQL journal can be opened. Creates nothing. */
 export async function hasJournal(config: JournalConfig): Promise<boolean> {
   if (config.journalUrl === undefined) return existsSync(locateJournal(config).location);
   return await tryToOpen(config, false).then(
@@ -59,7 +59,7 @@ export async function hasJournal(config: JournalConfig): Promise<boolean> {
   );
 }
 
-/** Throws Failure if the journal cannot be used. Before it exists, the engine is tried in a temporary folder. */
+/** Returns the status of the journal; before it exists, tests the engine in a temporary folder. Throws Failure if it cannot be used. */
 export async function inspectJournal(config: Config, journal: JournalHandle): Promise<JournalStatus> {
   const found = locateJournal(config);
   if (found.engine === "PostgreSQL" || existsSync(found.location))
@@ -74,8 +74,8 @@ export async function inspectJournal(config: Config, journal: JournalHandle): Pr
 }
 
 /**
- * Warnings, one for each other client that has unresolved actions in this journal: only that client can resolve them. Never throws: a journal
- * that cannot be read has none.
+ * Returns one warning for each other client that has unresolved actions in this journal, because only that client can resolve them. Never
+ * throws: returns no warnings if the journal cannot be read.
  */
 export async function warnOfOtherClientsActions(
   config: JournalConfig,

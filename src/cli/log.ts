@@ -1,4 +1,4 @@
-// The log: JSON lines on stderr without secrets, crashes included. What Node itself prints about a crash is not redacted.
+// Writes the log as JSON lines without secrets to stderr, crashes included: Node's own output about a crash would not be redacted.
 import { pino } from "pino";
 import type { Config, LogLevel } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
@@ -6,10 +6,10 @@ import { escapeText } from "../core/untrusted-text.ts";
 import { createRedactor, type Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
 
-/** Some clients never read stderr: further lines are dropped, because waiting for such a client would stop the server. */
+/** Beyond this many bytes, lines are dropped: some clients never read stderr, and waiting for such a client would stall the server. */
 const MAX_BUFFERED_BYTES = 1 << 20;
 
-/** A closed stderr must not take the server down. */
+/** A closed stderr must not crash the server. */
 const ignore = () => undefined;
 
 export function createLog(level: LogLevel, redactor: Redactor): Log {
@@ -25,7 +25,7 @@ export function createLog(level: LogLevel, redactor: Redactor): Log {
   );
 }
 
-/** The same log for one caller: `facts` are on each line, and the caller's secrets are removed. */
+/** Returns the same log for one caller: `facts` are added to each line, and the caller's secrets are redacted. */
 export function createCallerLog(log: Log, redactor: Redactor, facts: Readonly<Record<string, string>>): Log {
   const redactFacts = (entry: object): object => {
     const all = { ...facts, ...entry };
@@ -44,7 +44,7 @@ export function createCallerLog(log: Log, redactor: Redactor, facts: Readonly<Re
 export const crashReason = (error: unknown): string =>
   (error instanceof Error ? error.stack : undefined) ?? errorMessage(error);
 
-/** With the secrets in the environment; others are added when they are learned. */
+/** Creates a redactor with the secrets of the configuration; other secrets are added when they are obtained. */
 export function createConfigRedactor({ credentials, journalUrl, httpToken }: Config): Redactor {
   const redactor = createRedactor();
   if (httpToken !== undefined) redactor.add(httpToken);

@@ -1,4 +1,5 @@
-// `mic-mcp login` and `mic-mcp logout`: keep client credentials in the OS keychain after fetching a token with them, and remove them.
+// Implements `mic-mcp login`, which verifies client credentials and stores them in the OS keychain, and `mic-mcp logout`, which removes
+// them.
 import { parseArgs } from "node:util";
 import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
 import { createTransport } from "../api-client/transport.ts";
@@ -29,7 +30,7 @@ import { COMMANDS } from "./commands.ts";
 import { warnOfOtherClientsActions } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 
-/** Throws Failure. A token for any scope set verifies the credentials, and so does "this client may not have that scope". */
+/** Verifies credentials by requesting a token; the error invalid_scope also shows that they are valid. Throws Failure otherwise. */
 export async function verifyCredentials({ baseUrl, workspaceId, ...credentials }: StoredLogin): Promise<void> {
   const redactor = createRedactor();
   redactor.add(credentials.clientSecret);
@@ -51,7 +52,7 @@ export async function verifyCredentials({ baseUrl, workspaceId, ...credentials }
 
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 
-/** Throws UsageError for a wrong flag, and for a missing one if there is no terminal to ask on. */
+/** Throws UsageError if a flag is invalid, or if a flag is missing and there is no terminal to ask on. */
 function readFlags(args: readonly string[]) {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.login.flags });
   const { "base-url": baseUrl, "client-id": clientId, "workspace-id": workspaceId } = values;
@@ -72,8 +73,8 @@ function readFlags(args: readonly string[]) {
 }
 
 /**
- * Asks until the answer is valid. If the user has pasted all answers at once, they are not asked again: the next answer, perhaps the
- * secret, would be taken for this one and shown.
+ * Asks until the answer is valid. Throws UsageError if the user has pasted several answers at once: the next answer, perhaps the secret,
+ * would be taken for this one and shown.
  */
 async function askUntilValid<T>(prompter: Prompter, ask: () => Promise<string>, read: (text: string) => T): Promise<T> {
   for (;;) {
@@ -93,7 +94,7 @@ async function promptForLogin(
   prompter: Prompter,
   stored: Partial<StoredLogin>,
 ): Promise<StoredLogin> {
-  /** The stored value is in brackets; an empty answer keeps it. */
+  /** Shows the stored value in brackets; an empty answer keeps it. */
   const askWithDefault = <T>(
     question: string,
     storedValue: string | undefined,
@@ -105,7 +106,7 @@ async function promptForLogin(
       (text) => read(text === "" ? (storedValue ?? "") : text),
     );
   const baseUrl = flags.baseUrl ?? (await askWithDefault("Base URL of the service", stored.baseUrl, checkBaseUrl));
-  // Stored values belong to their base URL, and a secret to its client.
+  // Stored values apply only to their base URL, and a secret only to its client.
   const known = stored.baseUrl === baseUrl ? stored : {};
   const clientId =
     flags.clientId ?? (await askWithDefault("Client id", known.clientId, (text) => checkCredential("client id", text)));
@@ -140,7 +141,7 @@ async function collectLogin(flags: ReturnType<typeof readFlags>, stored: Partial
   }
 }
 
-/** Runs `work` on the keychain. If the keychain cannot be used, the error also says how to do without it. */
+/** Runs `work` on the keychain. If the keychain cannot be used, the error also explains the alternative. Throws UsageError if it is off. */
 async function withKeychain<T>(config: Config, off: string, work: (keychain: Keychain) => Promise<T>): Promise<T> {
   if (config.keychain === "off") throw new UsageError(`MIC_KEYCHAIN=off: ${off}`);
   const keychain = openKeychain(COMMAND_LIMIT_MS);

@@ -60,7 +60,7 @@ const print = (text: string): number => {
   return 0;
 };
 
-/** Help on a tool if one is named, else on a command, else on the program. */
+/** Prints help on a tool if one is named, else on a command, else on the program. */
 async function showHelp([first = "", ...rest]: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const tool = rest.find((argument) => !argument.startsWith("-"));
   if (first === "call" && tool !== undefined)
@@ -68,7 +68,7 @@ async function showHelp([first = "", ...rest]: readonly string[], environment: N
   return print(isCommandName(first) ? formatCommandHelp(COMMANDS[first]) : formatProgramHelp());
 }
 
-/** The command that a line names; without one it is serve. Throws UsageError. */
+/** Returns the command of a command line (default: serve) and its arguments. Throws UsageError. */
 function parseCommand(argv: readonly string[]): { readonly name: CommandName; readonly args: readonly string[] } {
   const [first, ...args] = argv;
   if (first === undefined || first.startsWith("-")) return { name: "serve", args: argv };
@@ -77,12 +77,12 @@ function parseCommand(argv: readonly string[]): { readonly name: CommandName; re
   throw new UsageError(`${JSON.stringify(first)} is not a command of mic-mcp.${suggestion}`);
 }
 
-/** The longest interval that a timer takes, about 25 days. */
+/** The longest interval that a Node timer accepts, about 25 days. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
 /**
- * Some waits have timers that do not keep the process alive, so that a server can end at once. In a command nothing else may be left,
- * and Node would exit with 0 in the middle of the wait.
+ * Some waits use timers that do not keep the process alive, so that a server can exit at once. In a command, such a timer may be the only
+ * one left, and Node would exit with 0 during the wait.
  */
 async function keepProcessAlive<T>(work: Promise<T>): Promise<T> {
   const timer = setInterval(() => undefined, MAX_INTERVAL_MS);
@@ -97,7 +97,7 @@ async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEn
   const { name, args } = parseCommand(argv);
   try {
     const work = (await LOADERS[name]())(args, environment);
-    // A server lives as long as its stdin or its port, and must end within a second of either.
+    // A server runs as long as its stdin or its port is open, and must exit within 1 s after it closes.
     return await (name === "serve" ? work : keepProcessAlive(work));
   } catch (thrown) {
     const { code, reason } = reportError(thrown, COMMANDS[name]);

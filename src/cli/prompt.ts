@@ -1,4 +1,4 @@
-// Asks the user on the terminal: questions on stderr, a secret without echo. Reads a secret from a script on stdin.
+// Asks the user questions on the terminal (on stderr, a secret without echo), and reads a secret from stdin for scripts.
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { UsageError } from "../core/config.ts";
@@ -7,14 +7,14 @@ export const isInteractive = (): boolean => process.stdin.isTTY === true && proc
 
 export interface Prompter {
   ask(question: string): Promise<string>;
-  /** Without echo. */
+  /** Does not echo the answer. */
   askSecret(question: string): Promise<string>;
-  /** The user has typed or pasted more than was asked for. */
+  /** Returns whether the user has typed or pasted ahead. */
   hasPendingInput(): boolean;
   close(): void;
 }
 
-/** One reader for all questions: input that is typed or pasted ahead is neither lost nor shown. */
+/** Uses one reader for all questions, so that input that is typed or pasted ahead is neither lost nor shown. */
 export function openPrompter(): Prompter {
   let isEchoing = false;
   let pendingLines = 0;
@@ -25,7 +25,7 @@ export function openPrompter(): Prompter {
     },
   });
   const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
-  // Before the next character is processed, which may already belong to the secret.
+  // Turns the echo off before the next character is processed, which may already belong to the secret.
   terminal.on("line", () => {
     isEchoing = false;
     pendingLines += 1;
@@ -36,7 +36,7 @@ export function openPrompter(): Prompter {
   async function readLine(): Promise<string> {
     const line = await lines.next();
     process.stderr.write("\r\n");
-    // Ctrl-C, Ctrl-D, or the terminal was closed.
+    // The user pressed Ctrl-C or Ctrl-D, or the terminal was closed.
     if (line.done) throw new Error("cancelled; nothing was stored.");
     pendingLines -= 1;
     return line.value.trim();
@@ -60,7 +60,7 @@ export function openPrompter(): Prompter {
 
 const MAX_SECRET_BYTES = 8_192;
 
-/** All of stdin, without one line break at its end. Throws UsageError. */
+/** Returns all of stdin without one trailing line break. Throws UsageError if stdin is too long. */
 export async function readSecretFromStdin(): Promise<string> {
   let text = "";
   process.stdin.setEncoding("utf8");

@@ -2,15 +2,15 @@
 // but not stderr.
 import { createInterface } from "node:readline";
 
-/** JSON-RPC's internal error. */
+/** The code for an internal error (JSON-RPC 2.0, section 5.1). */
 const INTERNAL_ERROR = -32603;
 
-/** After an error the client may send the first request of another protocol revision. */
+/** After an error, the client may send the first request of another protocol revision within this time. */
 const NEXT_REQUEST_LIMIT_MS = 500;
-/** In case there is no client. */
+/** The process ends after this time if no client sends a request. */
 const FIRST_REQUEST_LIMIT_MS = 5_000;
 
-/** The id of a request; undefined for other lines. */
+/** Returns the id of a request, or undefined for other lines. */
 function parseRequestId(line: string): string | number | undefined {
   try {
     const message: unknown = JSON.parse(line);
@@ -22,7 +22,7 @@ function parseRequestId(line: string): string | number | undefined {
   }
 }
 
-/** Resolves when the client has its answer, has disconnected, or has sent no request. */
+/** Answers requests with an error. Resolves 500 ms after the last answer, after 5 s without a request, or when the client disconnects. */
 export async function reportStartupError(reason: string): Promise<void> {
   if (process.stdin.isTTY) return;
   const lines = createInterface({ input: process.stdin });

@@ -1,4 +1,4 @@
-// `mic-mcp serve --http`: one server for many clients on this machine, until a signal ends it.
+// Implements `mic-mcp serve --http`: one server for many clients on this machine, which runs until a signal stops it.
 import type { Runtime } from "../mcp/runtime.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
 import { loopbackAddress } from "../transports/http/loopback.ts";
@@ -6,13 +6,13 @@ import { serveOnHttp } from "../transports/http/serve.ts";
 import type { HttpFlags } from "./commands.ts";
 import { onSignal } from "./signals.ts";
 
-/** The time that calls in flight have to end before they are aborted. Their actions stay in the journal either way. */
+/** Calls in flight are aborted if they do not end within this time. Their actions stay in the journal in either case. */
 const DRAIN_MS = 10_000;
 
-/** The process ends after this even if closing hangs. */
+/** Time for closing after draining; then the process exits even if closing hangs. */
 const BACKSTOP_MS = 800;
 
-/** Throws UsageError for a host beyond loopback. */
+/** Throws UsageError if the host is not a loopback address. */
 export async function createHttpRunner({ host = "127.0.0.1", port = 0 }: HttpFlags) {
   const address = await loopbackAddress(host);
   return async (runtime: Runtime): Promise<() => Promise<void>> => {

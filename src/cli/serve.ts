@@ -1,4 +1,4 @@
-// `mic-mcp serve`: the MCP server on stdio, or over HTTP for many clients on this machine.
+// Implements `mic-mcp serve`: the MCP server on stdio, or over HTTP for many clients on this machine.
 import { readConfig } from "../core/config.ts";
 import { SERVER_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Log, Runtime } from "../mcp/runtime.ts";
@@ -11,7 +11,7 @@ import { crashReason, createConfigRedactor, createLog } from "./log.ts";
 import { onSignal } from "./signals.ts";
 import { loadTelemetry } from "./telemetry.ts";
 
-/** Resolves, when serving should stop, with a function that closes the protocol. Rejects if serving cannot begin. */
+/** Resolves with a function that closes the protocol when the server should stop. Rejects if the server cannot start. */
 type ServerRunner = (runtime: Runtime) => Promise<() => Promise<void>>;
 
 const runOnStdio: ServerRunner = async (runtime) => {
@@ -28,7 +28,7 @@ const runOnStdio: ServerRunner = async (runtime) => {
   return closeProtocol;
 };
 
-/** Node itself would print a crash without redaction. */
+/** Logs crashes with redaction; Node itself would print them without it. */
 function logCrashes(log: Log): void {
   process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
     log.error({ reason: crashReason(error) }, "crash");
@@ -36,7 +36,7 @@ function logCrashes(log: Log): void {
   });
 }
 
-/** `listen`: over HTTP. Resolves with the exit code after the client has disconnected or a signal has arrived. Throws UsageError. */
+/** Serves on stdio, or over HTTP if `listen` is given. Exits with code 0 after the client disconnects or on a signal. Throws UsageError. */
 export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | undefined): Promise<number> {
   const config = readConfig(environment);
   logCrashes(createLog(config.logLevel, createConfigRedactor(config)));
@@ -55,7 +55,7 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
 
   try {
     const closeProtocol = await run(runtime);
-    // Clients expect the process to end within a second, even if closing hangs.
+    // Clients expect the process to exit within 1 s, even if closing hangs.
     setTimeout(() => process.exit(0), 800 + (runtime.telemetry ? FLUSH_MS : 0)).unref();
     await closeProtocol().catch(() => undefined);
   } finally {

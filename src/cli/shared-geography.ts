@@ -1,4 +1,4 @@
-// What servers behind one address share of the geography: an SQLite file next to the journal, or the journal's PostgreSQL.
+// Opens the database in which servers behind one address share geography: an SQLite file next to the journal, or the journal's PostgreSQL.
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "../actions/store/database.ts";
@@ -6,16 +6,16 @@ import type { Config } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
 import type { SharedDatabase, SharedStoreOptions } from "../geography/geography.ts";
 
-/** Not the journal's file: an action never waits for a districts list. */
+/** A separate file from the journal's, so that an action never waits for a districts list. */
 const FILE_NAME = "geography.sqlite";
 const SUFFIXES = ["", "-wal", "-shm"];
-/** Machines have clocks of their own: the database's is one for all. */
+/** The clocks of machines differ, so all machines use the database's clock (milliseconds since 1970). */
 const DATABASE_CLOCK_SQL = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 async function openChecked(folder: string): Promise<SharedDatabase> {
   const file = await (await import("../actions/store/sqlite.ts")).openSqlite(folder, undefined, FILE_NAME);
   try {
-    // After a power failure the lists are read again: no call waits for the disk.
+    // No call waits for the disk; lists that a power failure deletes can be read again.
     await file.query("PRAGMA synchronous = NORMAL");
     const [check] = await file.query("PRAGMA quick_check(1)");
     if (check?.["quick_check"] !== "ok") throw new Error("database disk image is malformed");
@@ -26,7 +26,7 @@ async function openChecked(folder: string): Promise<SharedDatabase> {
   }
 }
 
-/** A damaged file is replaced: it has only what can be read again. SQLite reports an emptied one as locked. */
+/** Replaces a damaged file, because its content can be read again. An emptied file is replaced too: SQLite reports it as locked. */
 async function openFile(folder: string): Promise<SharedDatabase> {
   const path = join(folder, FILE_NAME);
   try {
@@ -46,7 +46,7 @@ async function openPostgres(url: string): Promise<SharedDatabase> {
   return { ...(await (await import("../actions/store/postgres.ts")).openPostgres(url)), clock: DATABASE_CLOCK_SQL };
 }
 
-/** The servers of one user: those with the same state folder, or the same journal in PostgreSQL. */
+/** Shares geography among the servers of one user: those with the same state folder, or the same journal in PostgreSQL. */
 export const createUserSharedGeography = (
   { journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">,
   baseUrl: SharedStoreOptions["baseUrl"],
@@ -55,7 +55,7 @@ export const createUserSharedGeography = (
   baseUrl,
 });
 
-/** The instances of a deployment for teams. The geography does not close their database. */
+/** Shares geography among the instances of a deployment for teams. Closing the geography leaves their database open. */
 export const createDeploymentSharedGeography = (
   database: Database,
   { baseUrl, budget }: Pick<SharedStoreOptions, "baseUrl" | "budget">,

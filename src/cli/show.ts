@@ -1,4 +1,4 @@
-// `mic-mcp show`: writes what a host would draw in a conversation as a page for a browser. The page contains its data and loads nothing.
+// Implements `mic-mcp show`, which writes a view as a page for a browser. The page contains its data and loads nothing.
 import { spawn } from "node:child_process";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { COMMANDS } from "./commands.ts";
 import { didYouMean, rephraseFailureForUser } from "./errors.ts";
 import { parseArgumentPairs } from "./tool-arguments.ts";
 
-/** JSON that cannot end a script element. */
+/** Returns JSON that cannot end a script element. */
 const toScriptJson = (data: unknown): string => JSON.stringify(data).replaceAll("<", "\\u003c");
 
 /** apps/view.tsx reads the data. */
@@ -25,7 +25,7 @@ const embedData = (html: string, data: unknown): string =>
     () => `<script type="application/json" id="data">${toScriptJson(data)}</script><main id="app">`,
   );
 
-/** Returns the path of a file that only its owner can read. */
+/** Writes a file that only its owner can read, and returns its path. */
 async function writePage(name: string, html: string): Promise<string> {
   const path = join(await mkdtemp(join(tmpdir(), "mic-mcp-")), `${name}.html`);
   await writeFile(path, html, { mode: 0o600, flag: "wx" });
@@ -37,7 +37,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: strin
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-/** Whether the platform opened it. */
+/** Resolves with whether the platform's opener started. */
 function openPage(path: string): Promise<boolean> {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   return new Promise((resolve) => {
@@ -50,7 +50,7 @@ function openPage(path: string): Promise<boolean> {
   });
 }
 
-/** The argument for a value without a name, and its default. */
+/** For each view, the argument that a value without a name sets, and the default of that argument. */
 const MAIN_ARGUMENTS: Readonly<Record<ViewName, { readonly name: string; readonly defaultValue?: string }>> = {
   job: { name: "jobId" },
   divisions: { name: "level", defaultValue: "state" },
@@ -66,7 +66,7 @@ function parseViewName(text: string | undefined): ViewName {
   throw new UsageError(`show takes ${VIEW_NAMES.join(", ")}.${suggestion}`);
 }
 
-/** Each as NAME=VALUE; a first value without a name is for the view's main argument. */
+/** Returns the arguments as NAME=VALUE; a first value without a name sets the view's main argument. */
 function toArgumentPairs(view: ViewName, viewArguments: readonly string[]): readonly string[] {
   const { name, defaultValue } = MAIN_ARGUMENTS[view];
   const [first, ...rest] = viewArguments;
@@ -96,7 +96,7 @@ async function renderPage(
   }
 }
 
-/** Exit code 1 if the data could not be read. Throws UsageError. */
+/** Prints the path of the page. Returns exit code 0, or 1 if the data could not be read. Throws UsageError. */
 export async function show(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.show.flags, allowPositionals: true });
   const [viewName, ...viewArguments] = positionals;

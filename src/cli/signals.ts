@@ -1,4 +1,4 @@
-// The signals that end a server. The entry point handles them first; the server replaces that handler when it is loaded.
+// Handles the signals that stop a server. The entry point handles them first; the server replaces that handler when it is loaded.
 
 export const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -6,7 +6,7 @@ export const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export function onSignal(listener: () => void): void {
   for (const signal of SIGNALS) {
     const before = process.listeners(signal);
-    // Added before the others are removed: without a listener Node would drop a signal that is pending.
+    // Added before the other listeners are removed: without a listener, Node would drop a pending signal.
     process.on(signal, listener);
     for (const each of before) process.off(signal, each);
   }

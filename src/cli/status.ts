@@ -1,4 +1,4 @@
-// `mic-mcp status`: the settings and their sources, the keychain with the age of its tokens, and the journal; never a secret.
+// Implements `mic-mcp status`, which prints the settings and their sources, the keychain with its tokens, and the journal, but no secrets.
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
@@ -11,7 +11,7 @@ import { createConfiguredJournal, formatJournalStatus, inspectJournal, locateJou
 import { createConfigRedactor } from "./log.ts";
 
 interface Setting {
-  /** Left out for secrets. */
+  /** Absent for secrets. */
   readonly value?: string;
   readonly from: "environment" | "keychain" | "not set";
 }
@@ -24,7 +24,7 @@ function toSetting(environment: string | undefined, stored: string | undefined):
 interface TokenStatus {
   readonly scopes: string;
   readonly ageSeconds: number;
-  /** Absent if the API stated no lifetime; negative after its end. */
+  /** Absent if the API returned no lifetime; negative after expiry. */
   readonly expiresInSeconds?: number;
 }
 
@@ -40,7 +40,7 @@ async function readKeychain(config: Config): Promise<KeychainContent> {
   const keychain = openKeychain(COMMAND_LIMIT_MS);
   try {
     const stored = await readLogin(keychain);
-    // A login for another API than MIC_BASE_URL is not used (src/credentials/identity.ts).
+    // A login for a base URL other than MIC_BASE_URL is not used (src/credentials/identity.ts).
     const isOther = stored && config.baseUrl !== undefined && stored.baseUrl !== config.baseUrl;
     const login = isOther ? undefined : stored;
     const baseUrl = config.baseUrl ?? login?.baseUrl;
@@ -85,7 +85,7 @@ async function journalStatus(config: Config) {
 async function collectStatus(config: Config) {
   const { login, tokens, state, detail } = await readKeychain(config);
   return {
-    /** MIC_EMULATOR: then the settings of the API are not used. */
+    /** True with MIC_EMULATOR=1; the API settings are then not used. */
     emulator: config.emulator,
     baseUrl: toSetting(config.baseUrl, login?.baseUrl),
     clientId: toSetting(config.credentials?.clientId, login?.clientId),

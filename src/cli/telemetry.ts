@@ -1,19 +1,19 @@
-// Telemetry for a server. It is loaded only if the standard OTEL_* variables turn it on.
+// Loads telemetry for a server, but only if the standard OTEL_* variables turn it on.
 import type { LogLevel } from "../core/config.ts";
 import type { Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { isTelemetryRequested, type Telemetry } from "../telemetry/port.ts";
 import { version } from "./version.ts";
 
-/** Begins it with what a composition has; undefined where a variable is wrong, which the log then says. */
+/** Starts telemetry with the log and the redactor of a process. Logs invalid variables; returns undefined if they prevent telemetry. */
 export type StartTelemetry = (parts: { readonly log: Log; readonly redactor: Redactor }) => Telemetry | undefined;
 
 interface TelemetryOptions {
-  /** It serves over HTTP. */
+  /** True if the server serves over HTTP. */
   readonly hasPort: boolean;
 }
 
-/** Undefined where nobody asks for telemetry. */
+/** Returns undefined if telemetry is not requested. */
 export async function loadTelemetry(
   environment: NodeJS.ProcessEnv,
   { hasPort }: TelemetryOptions,
@@ -37,7 +37,7 @@ export async function loadTelemetry(
 
 const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
 
-/** Writes on stderr which span a line belongs to, and gives telemetry what is written there, from info on. */
+/** Adds the current trace context to each line on stderr, and exports the lines of level `info` and above that are written there. */
 export function observeLog(log: Log, level: LogLevel, telemetry: Telemetry): Log {
   const observeLevel = (entryLevel: "info" | "warn" | "error") => (facts: object, message: string) => {
     log[entryLevel]({ ...facts, ...telemetry.traceFields() }, message);

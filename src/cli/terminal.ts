@@ -1,15 +1,15 @@
-// What a terminal can show and a pipe must not get: colors, lines that are drawn again, columns, a progress bar.
+// Formats output that only a terminal can show: colors, redrawn lines, aligned columns and a progress bar.
 import { styleText } from "node:util";
 import type { Progress } from "../toolkit/tool-call.ts";
 
-/** Where a command writes: process.stdout or process.stderr. */
+/** An output stream of a command: process.stdout or process.stderr. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** Lines can be drawn again there. */
+/** Returns whether lines can be redrawn on the stream. */
 export const isTerminal = (stream: Pick<Screen, "isTTY">): boolean =>
   stream.isTTY === true && process.env["TERM"] !== "dumb";
 
@@ -17,11 +17,11 @@ type Style = Parameters<typeof styleText>[0];
 
 const hasColors = (): boolean => !process.env["NO_COLOR"] && !process.env["NODE_DISABLE_COLORS"];
 
-/** Colored on a terminal, unless NO_COLOR or NODE_DISABLE_COLORS is set. */
+/** Styles text on a terminal, unless NO_COLOR or NODE_DISABLE_COLORS is set. */
 export const applyStyle = (style: Style, text: string, stream: Pick<Screen, "isTTY">): string =>
   isTerminal(stream) && hasColors() ? styleText(style, text, { validateStream: false }) : text;
 
-/** Neighboring tab-separated lines as columns; other lines unchanged. */
+/** Aligns adjacent tab-separated lines as columns, and leaves other lines unchanged. */
 export function alignColumns(text: string): string {
   const lines = text.split("\n").map((line) => line.split("\t"));
   let begin = 0;
@@ -46,7 +46,7 @@ export const CLEAR_LINE = "\r\u001b[2K";
 
 export interface ProgressDisplay {
   report(progress: Progress): void;
-  /** Removes it from a terminal. */
+  /** Stops the display and removes it from a terminal. */
   end(): void;
 }
 
@@ -56,7 +56,7 @@ function formatBar({ progress, total }: Progress): string {
   return `[${"#".repeat(done)}${"-".repeat(BAR_WIDTH - done)}] `;
 }
 
-/** A bar on a terminal, else plain lines; nothing for work that takes less than a second. */
+/** Shows a bar on a terminal, else plain lines. Shows nothing for work that takes less than 1 s. */
 export function createProgressDisplay(stream: Screen): ProgressDisplay {
   const isOnTerminal = isTerminal(stream);
   let latest: Progress | undefined;
@@ -74,7 +74,7 @@ export function createProgressDisplay(stream: Screen): ProgressDisplay {
     lastMessage = message;
   }
 
-  // At most once a second: a user reads the line, or a file keeps it.
+  // Plain lines are written at most once per second, because a user reads them or a file stores them.
   const timer = setInterval(show, UPDATE_INTERVAL_MS).unref();
   return {
     report(progress) {

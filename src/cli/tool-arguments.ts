@@ -1,4 +1,4 @@
-// The arguments of a tool on the command line: reading NAME=VALUE and JSON, listing them in help texts, and writing a call as a command.
+// Parses tool arguments from NAME=VALUE and JSON, lists them in help texts, and formats a tool call as a command.
 
 import { isJsonObject } from "../contract/json.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
@@ -22,7 +22,7 @@ const createValueError = (name: string, takes: string): UsageError => new UsageE
 
 const toSchema = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
 
-/** The value of a word for an argument of this schema; the tool checks bounds. Throws UsageError. */
+/** Parses a word of the command line as a value of this schema; the tool checks bounds. Throws UsageError. */
 function parseValue(name: string, text: string, schema: JsonSchema): unknown {
   switch (schema["type"]) {
     case "integer":
@@ -48,7 +48,7 @@ function parseValue(name: string, text: string, schema: JsonSchema): unknown {
   }
 }
 
-/** The value of the flag --json. Throws UsageError. */
+/** Parses the value of the flag --json. Throws UsageError if it is not a JSON object. */
 export function parseJsonArguments(text: string | undefined): Arguments {
   if (text === undefined) return {};
   const object = parseJson(text);
@@ -56,7 +56,7 @@ export function parseJsonArguments(text: string | undefined): Arguments {
   return { ...object };
 }
 
-/** `pairs`: NAME=VALUE. Several values of one name make a list if the schema has one. Throws UsageError. */
+/** Parses `pairs` of the form NAME=VALUE. Several values of one name form a list if the schema has a list. Throws UsageError. */
 export function parseArgumentPairs(pairs: readonly string[], schema: JsonSchema): Arguments {
   const properties = toSchema(schema["properties"]);
   const args = new Map<string, unknown>();
@@ -78,7 +78,7 @@ export function parseArgumentPairs(pairs: readonly string[], schema: JsonSchema)
 
 const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
 
-/** `tools`: the offered ones. */
+/** Lists the offered `tools` by toolset, each with the first sentence of its description. */
 export function formatToolList(tools: readonly ToolFacts[]): string {
   const toolsets = [...new Set(tools.map(({ toolset }) => toolset))];
   const parts = toolsets.map((toolset) => {
@@ -90,18 +90,16 @@ export function formatToolList(tools: readonly ToolFacts[]): string {
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** The required arguments of a tool. */
 export const requiredArguments = ({ required }: JsonSchema): readonly string[] =>
   Array.isArray(required) ? required.filter(isText) : [];
 
-/** The arguments of a tool, each with its schema. */
 export const listArguments = ({ properties }: JsonSchema): readonly (readonly [name: string, schema: JsonSchema])[] =>
   Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => [
     name,
     isJsonObject(schema) ? schema : {},
   ]);
 
-/** The only values that an argument (or each item of a list) accepts; empty if it accepts others. */
+/** Returns the only values that an argument (or each item of a list) accepts. The list is empty if other values are accepted. */
 export function enumValuesOf(schema: JsonSchema): readonly string[] {
   const { type, items, enum: values } = schema;
   if (type === "boolean") return ["true", "false"];
@@ -130,7 +128,7 @@ function formatType(schema: JsonSchema): string {
   return values === "" ? (isText(format) ? format : "text") : values;
 }
 
-/** `hasWorkspace`: there is a default workspace. */
+/** `hasWorkspace`: a default workspace is set, so workspaceId is optional. */
 export function formatToolHelp(tool: ToolFacts, hasWorkspace: boolean): string {
   const schema = tool.inputSchema();
   const required = requiredArguments(schema).filter((name) => name !== "workspaceId" || !hasWorkspace);
@@ -156,8 +154,8 @@ const toPairs = (name: string, value: unknown): readonly string[] => {
 };
 
 /**
- * The command that makes a call, for the user to copy. Ids, keys and reasons from elsewhere cannot become commands, and their invisible
- * characters are shown as escapes.
+ * Formats a tool call as a command that the user can copy. Untrusted ids, keys and reasons are quoted, so they cannot become commands, and
+ * their invisible characters are shown as escapes.
  */
 export function formatCallCommand(tool: string, args: Readonly<Record<string, unknown>>): string {
   const words = Object.entries(args).flatMap(([name, value]) => toPairs(name, value).map(quoteForShell));

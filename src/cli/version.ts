@@ -1,3 +1,4 @@
+// Exports the version of this package.
 import packageJson from "../../package.json" with { type: "json" };
 
 export const { version } = packageJson;

@@ -1,4 +1,4 @@
-// `mic-mcp watch JOB`: follows a job through its stages until it has ended, as a drawing on a terminal or as lines.
+// Implements `mic-mcp watch JOB`, which shows the stages of a job until it has ended, as a drawing on a terminal or as lines.
 import { parseArgs } from "node:util";
 import { ATTEMPT_LIMIT_MS } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
@@ -34,15 +34,15 @@ function formatTitle({ stage, completedUnits, totalUnits, attemptCount }: Stage)
   return `${stage} ${completedUnits}/${totalUnits ?? "?"}${tries}`;
 }
 
-/** If a user must act before the job continues. */
+/** Returns a note if a user must act before the job continues, else "". */
 const formatWaitNote = (job: Job): string =>
   needsUserAction(job) ? `${job.state}: a person has to act at the service` : "";
 
 interface JobView {
   show(job: Job): void;
-  /** Writes a line on stderr. */
+  /** Writes text to stderr without damaging the drawing. */
   warn(text: string): void;
-  /** The last drawing stays on the screen. */
+  /** Stops the updates; the last drawing stays on the screen. */
   end(): void;
 }
 
@@ -51,7 +51,7 @@ const FRAME_MS = 100;
 const MARKS = { open: " ", done: "✔", "not needed": "↓", failed: "✖" } as const;
 const COLORS = { open: "reset", done: "green", "not needed": "yellow", failed: "red" } as const;
 
-/** All nine stages, the current one with a spinner. */
+/** Draws all nine stages, with a spinner at the current one. */
 function createStageDrawing(stream: Screen): JobView {
   let job: Job | undefined;
   let drawnLines = 0;
@@ -104,7 +104,7 @@ function createStageDrawing(stream: Screen): JobView {
 const isCurrent = ({ state }: Stage): boolean =>
   state !== "PENDING" && state !== "SUCCEEDED" && state !== "NOT_REQUIRED";
 
-/** A line for each change. */
+/** Writes a line for each change. */
 function createLineView(stream: Screen): JobView {
   let last = "";
   return {
@@ -121,13 +121,13 @@ function createLineView(stream: Screen): JobView {
 
 const MIN_COLUMNS = 60;
 const MIN_ROWS = STAGES.length + 3;
-/** A line of the drawing must not wrap, and all lines must fit, because they are drawn again. */
+/** Lines of the drawing must not wrap, and all of them must fit on the screen, because they are redrawn. */
 const canDraw = (stream: NodeJS.WriteStream): boolean =>
   isTerminal(stream) && stream.columns >= MIN_COLUMNS && (stream.rows || 24) >= MIN_ROWS;
 
 const RETRY_PAUSE_SECONDS = 5;
 
-/** Reads a job until it has ended. Rejects with a Failure if it cannot be read, with the signal's reason when it is aborted. */
+/** Reads a job until it has ended. Rejects with a Failure if it cannot be read, or with the signal's reason if the signal is aborted. */
 async function followJob(
   jobId: string,
   { service, signal }: { readonly service: ApiClient; readonly signal: AbortSignal },
@@ -136,7 +136,7 @@ async function followJob(
 ): Promise<Job> {
   const { timing } = service;
 
-  /** An API that is out of order for a while does not end the watching. */
+  /** Retries retryable failures, so that a temporary failure of the API does not end the command. */
   async function read(): Promise<Job> {
     for (;;) {
       try {
@@ -186,7 +186,7 @@ async function watchJob(jobId: string, { runtime, signal }: CommandContext): Pro
   return job.state === "SUCCEEDED" ? 0 : 1;
 }
 
-/** Exit code 0 only if the job SUCCEEDED. Throws UsageError. */
+/** Returns exit code 0 only if the job SUCCEEDED, else 1. Throws UsageError. */
 export async function watch(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], options: COMMANDS.watch.flags, allowPositionals: true });
   const [jobId, ...more] = positionals;

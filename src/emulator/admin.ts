@@ -1,6 +1,6 @@
-// /__emulator: clock, faults, records and geography, for the test or person that drives the emulator. It is no part of the service.
-// POST geography {states?, districts?: {TG: answer | {status} | null}, unknownState?}: the playground answers with these
-// instead of its own table; DELETE geography: with its own again.
+// Serves /__emulator: clock, faults, records and geography, for the test or user that controls the emulator. It is not part of the API.
+// POST geography {states?, districts?: {TG: answer | {status} | null}, unknownState?} replaces the playground's answers from its own table;
+// DELETE geography restores them.
 import * as z from "zod/v4";
 import type { IssuedTokens } from "./authorization.ts";
 import { type AdjustableClock, DAY, toInstant } from "./clock.ts";
@@ -18,15 +18,15 @@ const AdvanceRequest = z.strictObject({
     .max(366 * DAY),
 });
 
-/** Admin errors are for people: one field that says what to do. */
+/** Admin errors are for developers: one field states the problem and its fix. */
 const errorResponse = (status: number, error: string, headers = {}): HttpResponse =>
   jsonResponse(status, { error }, headers);
 
-/** The answer of `act` to the body that fits this schema, or the answer that says what is wrong with the body. */
+/** Returns the answer of `handler` to a body that matches the schema, else 400, 413 or 415 with the reason. */
 const withBody =
   <S extends z.ZodType>(schema: S, handler: (body: z.output<S>) => HttpResponse) =>
   (request: HttpRequest): HttpResponse => {
-    // Asked for strictly: no web page can send this type here without a preflight request, which is refused.
+    // Required strictly: a web page cannot send this type here without a preflight request, which is refused.
     if (!isMediaType(request.header("content-type")[0] ?? "", "application/json"))
       return errorResponse(415, "Content-Type must be application/json.");
     if (request.body === "too large") return errorResponse(413, "The body is larger than 1 MiB.");
@@ -41,7 +41,7 @@ const withBody =
 
 export interface Admin {
   handle(request: HttpRequest): HttpResponse;
-  /** To a request that may not come in. */
+  /** Returns the answer to a request that the host check denies. */
   reject(reason: string): HttpResponse;
 }
 
@@ -60,7 +60,7 @@ export function createAdmin({ clock, faults, records, tokens, playground }: Admi
     return readClock();
   });
   const queueFault = withBody(FaultRequest, (faultRequest) => {
-    // Without an operation, this one has nothing to wait for.
+    // Without an operation, this fault applies at once.
     if (faultRequest.fault.kind === "expire-token" && faultRequest.operationId === undefined) tokens.expireAll();
     else if (!faults.add(faultRequest))
       return errorResponse(409, "Too many faults are queued: DELETE /__emulator/faults first.");

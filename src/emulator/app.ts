@@ -1,4 +1,4 @@
-// The frame every request goes through: path, method, token, scope, query, headers, body, idempotency, execution.
+// Processes each request in this order: path, method, token, scope, query, headers, body, idempotency, execution.
 import { inputOperations } from "./api/inputs.ts";
 import { jobOperations } from "./api/jobs.ts";
 import type { OperationContext, OperationHandler } from "./api/operation.ts";
@@ -25,21 +25,21 @@ import type { Records, RequestRecord } from "./records.ts";
 import { type ApiName, apiOfPath, matchRoute, type RouteMatch } from "./router.ts";
 
 export interface App {
-  /** To a request for this URL that may not come in: nothing was looked at, and nothing counts. */
+  /** Returns the answer to a request that the host check denies. The request is neither read nor recorded. */
   reject(url: string, denial: Denial): HttpResponse;
   handle(request: HttpRequest, url: string, waits: FaultWaits): Promise<FaultOutcome>;
 }
 
-/** Waiting on request of a fault. */
+/** The waits that a fault can request. */
 export interface FaultWaits {
-  /** Resolves after so many milliseconds, whether or not the client is still there. */
+  /** Resolves after `delayMs` milliseconds, even if the client has disconnected. Rejects when the emulator closes. */
   sleep(delayMs: number): Promise<void>;
-  /** Resolves when the client has gone. */
+  /** Resolves when the client has disconnected. */
   untilDisconnected(): Promise<void>;
 }
 
 export interface AppOptions {
-  /** The first one's clock is the service's, and its ids name the requests. */
+  /** The clock of the first client is the API's clock, and its id generator creates the request ids. */
   readonly clients: readonly [Client, ...Client[]];
   readonly playground: Playground;
   readonly tokens: IssuedTokens;
@@ -47,13 +47,13 @@ export interface AppOptions {
   readonly records: Records;
 }
 
-/** One request on its way. */
+/** The state of one request in flight. */
 interface RequestContext {
   readonly api: ApiName;
   readonly request: HttpRequest;
   readonly requestId: string;
   readonly record: RequestRecord;
-  /** What a delay or a hang does before execution; false: the client has gone unanswered, do nothing. */
+  /** Applies a delay or hang fault before execution. Resolves with false if the request must not be executed or answered. */
   pause(): Promise<boolean>;
 }
 
@@ -66,7 +66,7 @@ const OPERATIONS: ReadonlyMap<string, OperationHandler> = new Map(
 export function createApp({ clients, playground, tokens, faults, records }: AppOptions): App {
   const { clock, ids } = clients[0].world;
 
-  /** The refusal in the words of its API. */
+  /** Formats an error as the error body of its API. */
   const toErrorResponse = (refusal: ProblemError, api: ApiName, requestId: string): HttpResponse => {
     if (api === "playground") return playgroundRejection(refusal.status);
     if (api === "token") return oauthErrorResponse("invalid_request", refusal.message, refusal.status, refusal.headers);
@@ -171,7 +171,7 @@ export function createApp({ clients, playground, tokens, faults, records }: AppO
       const outcome = await processRequest(request, found, record, waits);
       if (outcome.kind !== "answer") return outcome;
       record.status = outcome.response.status;
-      // RFC 9110, 6.6.1: the origin server's clock, by which all its other instants are.
+      // RFC 9110, 6.6.1: Date is the origin server's time, from the same clock as all its other instants.
       return { ...outcome, response: withHeaders(outcome.response, { Date: new Date(clock.now()).toUTCString() }) };
     },
   };
@@ -180,7 +180,7 @@ export function createApp({ clients, playground, tokens, faults, records }: AppO
 const apiOfTarget = ({ segments, rawPath }: RequestTarget): ApiName =>
   apiOfPath(segments ?? rawPath.slice(1).split("/"));
 
-/** On job-processing answers; a replayed one keeps the id of its first answer. */
+/** Adds X-Request-Id to job-processing answers; a replayed answer keeps the id of the first one. */
 const withRequestId = (response: HttpResponse, api: ApiName, requestId: string): HttpResponse =>
   api !== "job-processing" || "X-Request-Id" in response.headers
     ? response

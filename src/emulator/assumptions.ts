@@ -1,5 +1,6 @@
-// Everything the contract leaves "not shown" (docs/contract.md) and this emulator had to choose, with the
-// reason. The client assumes none of it. How jobs move stands in world/lifecycle.ts, by the times given here.
+// Defines what the contract leaves "not shown" (docs/contract.md) and the emulator had to choose, with the reasons. The client assumes none
+// of it. world/lifecycle.ts defines the transitions of jobs, with the times given here. An "open question" is one of
+// src/contract/open-questions.md.
 
 import type { StageName } from "../contract/jobs.ts";
 import type { RecipeDefinition } from "../contract/recipes.ts";
@@ -7,19 +8,19 @@ import { DAY, HOUR, MINUTE, SECOND } from "./clock.ts";
 
 // -- Requests ---------------------------------------------------------------------------------------------------------
 
-/** 413 above it (RFC 9110, 15.5.14): the largest valid body of the contract is a job with its parameterValues. */
+/** A larger body gets 413 (RFC 9110, 15.5.14). The largest valid body of the contract is a job with its parameterValues. */
 export const MAX_BODY_BYTES = 1024 * 1024;
-// 400 for JSON that names a field of one object twice with different values (RFC 8259, section 4, calls the outcome unpredictable),
-// that holds a number beyond every double, or that is too deep to read (RFC 8259, section 9, lets a parser limit nesting).
-/** An answer given before the request's body was read waits this long for the rest, so that the client can read it. */
+// JSON gets 400 if an object has a field twice with different values (RFC 8259, section 4, calls the outcome unpredictable). The same
+// applies to a number beyond the range of doubles, and to nesting that is too deep (RFC 8259, section 9, lets a parser limit it).
+/** If an answer is sent before the body is read, the connection stays open this long, so that the client can read the answer. */
 export const BODY_DRAIN_LIMIT_MS = 1000;
 
-// Where a rule is broken outside the body, `fieldErrors[].pointer` starts with /query, /header or /path, then the
-// parameter's name (/query/limit, /header/Idempotency-Key); in the body it is the JSON pointer itself (RFC 6901).
+// For a rule outside the body, `fieldErrors[].pointer` is /query, /header or /path, followed by the parameter's name (/query/limit,
+// /header/Idempotency-Key). For a rule of the body, it is the JSON pointer itself (RFC 6901).
 
 // -- Problems (RFC 9457) ----------------------------------------------------------------------------------------------
-// Sent bare as application/problem+json (doubts.md 2). 400: the request breaks a rule that can be seen in it alone.
-// 422: well-formed, but it does not fit what the service holds. 409: it would fit at another time or state.
+// Problems are sent bare as application/problem+json (open question 2). 400: the request itself breaks a rule. 422: the request is
+// well-formed but does not match the API's data. 409: the request would be valid at another time or in another state.
 
 export interface ProblemKind {
   readonly status: number;
@@ -35,9 +36,9 @@ export const PROBLEMS = {
   MALFORMED_REQUEST: problemKind(400, "The request could not be read"),
   MALFORMED_JSON: problemKind(400, "The body is not acceptable JSON"),
   INVALID_CURSOR: problemKind(400, "The cursor was not made by this list"),
-  // RFC 6750, 3.1: WWW-Authenticate says more.
+  // WWW-Authenticate contains the details (RFC 6750, 3.1).
   UNAUTHENTICATED: problemKind(401, "A valid access token is required"),
-  // No client of the service sends such a request; in the playground it is one that "the public route policy denied" (7.1).
+  // Clients of the API do not send such a request. In the playground, it is one that "the public route policy denies" (7.1).
   REQUEST_DENIED: problemKind(403, "Host names another machine, or Origin a foreign page"),
   INSUFFICIENT_SCOPE: problemKind(403, "The access token lacks a required scope"),
   WORKSPACE_FORBIDDEN: problemKind(403, "The application has no access to this workspace"),
@@ -50,12 +51,12 @@ export const PROBLEMS = {
   CONTENT_WITHHELD: problemKind(409, "The file is not scanned as clean and is not handed out"),
   INPUT_NOT_READY: problemKind(409, "A bound input is not READY"),
   INPUT_BEING_SCANNED: retryableProblemKind(409, "A bound input is still being scanned"),
-  // Judged before If-Match: RFC 9110, 13.2.1, has preconditions ignored where the answer would not be 2xx anyway.
+  // Checked before If-Match: preconditions are ignored if the answer would not be 2xx without them (RFC 9110, 13.2.1).
   JOB_TERMINAL: problemKind(409, "The job has ended and cannot be cancelled"),
   CANCELLATION_IN_PROGRESS: problemKind(409, "The job is being cancelled already"),
-  // A job can be retried when it is CANCELLED, or FAILED with a retryable failure: anything else would run work twice.
+  // A job can be retried if it is CANCELLED, or FAILED with a retryable failure. Any other retry would run work twice.
   JOB_NOT_RETRYABLE: problemKind(409, "Only CANCELLED or retryably FAILED jobs are retried"),
-  // One living retry per job, for the same reason; when that one failed or was cancelled, another may follow.
+  // For the same reason, a job has only one active retry; after that retry has failed or was cancelled, another one is possible.
   ALREADY_RETRIED: problemKind(409, "A retry of this job is under way or has succeeded"),
   RECIPE_HASH_NOT_CURRENT: problemKind(409, "recipeVersionHash is not the current versionHash"),
   // Idempotency-Key draft, 2.7: 409 while the first request is being processed, 422 for another payload.
@@ -76,7 +77,7 @@ export const PROBLEMS = {
   PARAMETERS_INVALID: problemKind(422, "parameterValues does not match the recipe's schema"),
   REFERENCE_NOT_FOUND: problemKind(422, "referenceId names nothing this workspace owns"),
   EXPIRY_NOT_ALLOWED: problemKind(422, "expiresAt is past or beyond the approved expiry"),
-  // doubts.md 1: a UsageSummary cannot say MONTH.
+  // Open question 1: the window of a UsageSummary cannot be MONTH.
   WINDOW_NOT_AVAILABLE: problemKind(422, "Usage by MONTH is not available: ask DAY or ENTITLEMENT"),
   // RFC 6585, section 3.
   IF_MATCH_REQUIRED: problemKind(428, "If-Match with the job's current ETag is required"),
@@ -86,23 +87,23 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** A URN, as nothing can be fetched that would explain it further (RFC 9457, 3.1.1). */
+/** A URN, because no page explains the problem further (RFC 9457, 3.1.1). */
 export const problemType = (code: string): string => `urn:mic:problem:${code.toLowerCase().replaceAll("_", "-")}`;
 
 // -- Headers ----------------------------------------------------------------------------------------------------------
 
-/** Cache-Control of every answer: most hold one tenant's data, a token, or what the clock is about to change (RFC 9111, 5.2.2.5). */
+/** Cache-Control of every answer: most contain one tenant's data, a token, or data that changes with time (RFC 9111, 5.2.2.5). */
 export const NO_STORE = "no-store";
 /** RFC 6750, section 3. */
 export const REALM = "mic";
-/** On a replayed answer, as Stripe does; the Idempotency-Key draft names no header. */
+/** Marks a replayed answer, as in Stripe's API; the Idempotency-Key draft does not define a header. */
 export const REPLAYED_HEADER = "Idempotent-Replayed";
-// X-Request-Id is on every job-processing answer and equals `meta.requestId`; a replayed answer keeps its first one.
-// The job's ETag is on each answer whose data is one Job (doubts.md 3). 201 and 202 carry Location (RFC 9110, 10.2.2).
-// `Accept` is disregarded (RFC 9110, 12.4.1 allows it): each operation has one representation only.
-// If-None-Match and Range are disregarded: the contract has no 304 and no 206; Accept-Ranges: none says so.
+// Every job-processing answer has X-Request-Id, equal to `meta.requestId`; a replayed answer keeps the first one.
+// Each answer whose data is one Job has its ETag (open question 3). 201 and 202 have Location (RFC 9110, 10.2.2).
+// `Accept` is ignored (RFC 9110, 12.4.1, allows that), because each operation has only one representation.
+// If-None-Match and Range are ignored, because the contract has neither 304 nor 206; `Accept-Ranges: none` announces it.
 
-/** RFC 6266 and RFC 8187: an ASCII file name for all, the true one for those who can. */
+/** Returns an ASCII file name for all clients and the exact name for clients that support it (RFC 6266, RFC 8187). */
 export function contentDisposition(fileName: string): string {
   const ascii = fileName.replace(/[^\x20-\x7e]/g, "_").replace(/["\\]/g, "_");
   const encoded = encodeURIComponent(fileName).replace(
@@ -112,7 +113,7 @@ export function contentDisposition(fileName: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }
 
-/** application/octet-stream, the type the contract's Accept asks for (4.2); the ETag is the sha256 of the bytes. */
+/** The type is application/octet-stream, as in the contract's Accept header (4.2); the ETag is the SHA-256 of the bytes. */
 export const assetHeaders = (file: { readonly name: string; readonly sha256: string }) => ({
   "Content-Type": "application/octet-stream",
   "Content-Disposition": contentDisposition(file.name),
@@ -122,8 +123,8 @@ export const assetHeaders = (file: { readonly name: string; readonly sha256: str
 });
 
 // -- Ids --------------------------------------------------------------------------------------------------------------
-// An asset's id is its file's id: `assetIds` lists the files whose content is handed out, that is the clean ones.
-// A path id that no resource has is 404; one that breaks its grammar is 400 at /path/{name}.
+// The id of an asset is the id of its file; `assetIds` lists the files that can be downloaded, which are the clean ones.
+// An unknown id in a path gets 404; an id that breaks its grammar gets 400 at /path/{name}.
 
 export const ID_PREFIX = {
   workspace: "micws_",
@@ -142,62 +143,62 @@ export const ID_PREFIX = {
   processingRequest: "micsharedrequest_",
 } as const;
 
-/** The only kind of Operation there is. */
+/** The only type of Operation. */
 export const CANCELLATION_TYPE = "JOB_CANCELLATION";
 
 // -- Tokens (RFC 6749, 5.1) -------------------------------------------------------------------------------------------
 
 export const TOKEN_LIFETIME_SECONDS = 3600;
-/** 256 random bits: RFC 6749, 10.10, asks for at least 128. */
+/** 256 random bits; RFC 6749, 10.10, requires at least 128. */
 export const TOKEN_BYTES = 32;
-// `scope` must be sent (contract, section 5); without it there is no default: invalid_scope (RFC 6749, 3.3).
-// Client credentials in the body are refused (invalid_client): the contract knows HTTP Basic alone.
+// `scope` is required (docs/contract.md, 5) and has no default; without it the answer is invalid_scope (RFC 6749, 3.3).
+// Client credentials in the body are refused, because the contract defines only HTTP Basic.
 
 // -- Lists ------------------------------------------------------------------------------------------------------------
 
-/** The recipe list's default page: the job list's. */
+/** The default page size of the recipe list, equal to that of the job list. */
 export const DEFAULT_RECIPE_PAGE = 25;
 
 // -- Idempotency (Idempotency-Key draft) ------------------------------------------------------------------------------
 
-/** How long a key is kept; the draft (2.3) wants it published. */
+/** How long a key is stored; the draft (2.3) asks servers to publish this time. */
 export const KEY_LIFETIME_MS = 24 * HOUR;
 
-// -- How things move --------------------------------------------------------------------------------------------------
+// -- Transitions ------------------------------------------------------------------------------------------------------
 
 /**
- * The last stage that a recipe's jobs run (doubts.md 33). FREEZE is the furthest stop that a recipe can name: what was frozen
- * is then scooped and served. After an earlier stop the rest is NOT_REQUIRED, and the job has its output all the same.
+ * Returns the last stage that a recipe's jobs run (open question 33). FREEZE is the latest stop that a recipe can have; SCOOP and SERVE
+ * still follow it. After an earlier stop, the remaining stages are NOT_REQUIRED, and the job has its output anyway.
  */
 export const lastStageFor = (stopAfterStage: RecipeDefinition["stopAfterStage"]): StageName =>
   stopAfterStage === "FREEZE" ? "SERVE" : stopAfterStage;
-/** A job's stage, unless `stageMs` says otherwise. */
+/** Default duration of a job's stage. */
 export const STAGE_MS = 500;
-/** A waiting review is approved after this. */
+/** A pending review is approved after this time. */
 export const REVIEW_MS = MINUTE;
-/** A file is registered before its scan has ended, and its input is WAITING_SCAN until then (doubts.md 32). */
+/** A file can be registered before its scan has ended, and its input is WAITING_SCAN until then (open question 32). */
 export const SCAN_MS = 5 * SECOND;
-/** After creation: a processing request becomes REVIEWABLE, then is decided. */
+/** Times after creation when a processing request becomes REVIEWABLE and when it is decided. */
 export const REVIEWABLE_AFTER_MS = 2 * SECOND;
 export const DECIDED_AFTER_MS = 5 * SECOND;
-/** The approved expiry for a file and a recipe: this, the input's own and the offer's, whichever is first. */
+/** The expiry of a permission is limited to the earliest of this time, the input's expiry and the offer's expiry. */
 export const MAX_PERMISSION_MS = 30 * DAY;
 export const INPUT_LIFETIME_MS = 90 * DAY;
 
 // -- Playground -------------------------------------------------------------------------------------------------------
-// Section 7.1 gives each status one value. Whatever this playground itself refuses is the 400 of an unsupported request:
-// unknown path, wrong method (doubts.md 31), a state code that matches no state (doubts.md 9), anything unreadable. All else
-// is upstream-unavailable.
+// Section 7.1 gives each status one value. A request that the playground itself refuses gets 400: an unknown path, a wrong method (open
+// question 31), a state code that matches no state (open question 9), or an unreadable request. The exceptions are 403 and 429. All other
+// errors are PLAYGROUND_UPSTREAM_UNAVAILABLE.
 
 export const PLAYGROUND_ROOT = "/api/svc/core/developers/playground";
 export const PLAYGROUND_WINDOW_MS = MINUTE;
 export const REQUESTS_PER_PEER = 600;
 export const REQUESTS_PER_REPORTED_ADDRESS = 30;
-// The reported address is the last one in X-Forwarded-For: the one the trusted edge wrote itself.
+// The reported address is the last one in X-Forwarded-For, which the trusted edge wrote itself.
 
 // -- Memory -----------------------------------------------------------------------------------------------------------
-// An emulator that runs for weeks forgets its oldest entries beyond these numbers: an Idempotency-Key before its 24 h, too,
-// when more POSTs than this came after it.
+// Beyond these numbers the emulator deletes its oldest entries, so that it can run for weeks. An Idempotency-Key is then deleted before its
+// 24 h have passed.
 
 export const MAX_ENTRIES = {
   tokens: 10_000,

@@ -1,4 +1,4 @@
-// Access tokens, and who may call a job-processing operation: RFC 6750 and the contract's section 5.
+// Issues access tokens and authorizes requests for job-processing operations (RFC 6750; docs/contract.md, 5).
 import { randomBytes } from "node:crypto";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
@@ -14,7 +14,7 @@ interface Grant {
   readonly expiresAt: number;
 }
 
-/** Access tokens: opaque, random, in memory until they expire. */
+/** Stores access tokens, which are opaque and random, in memory until they expire. */
 export class IssuedTokens {
   readonly #grants = new BoundedMap<string, Grant>(MAX_ENTRIES.tokens);
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class IssuedTokens {
     return token;
   }
 
-  /** What a token stands for that is valid now. */
+  /** Returns the grant of a token, or undefined if the token is not valid now. */
   findGrant(token: string): Grant | undefined {
     const grant = this.#grants.get(token);
     return grant !== undefined && this.#clock.now() < grant.expiresAt ? grant : undefined;
@@ -52,7 +52,7 @@ const POINTER = "/header/Authorization";
 const createTokenProblem = (message: string, parameters?: Readonly<Record<string, string>>): ProblemError =>
   createFieldProblem("UNAUTHENTICATED", POINTER, message, challengeHeaders(parameters));
 
-/** Whose token the request carries. Throws a Refusal unless it is a valid one whose scopes cover the operation. */
+/** Returns the client of the request's token. Throws ProblemError unless the token is valid and its scopes cover the operation. */
 export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: IssuedTokens): Client {
   const [value, second] = request.header("authorization");
   if (value === undefined) throw createTokenProblem("Send Authorization: Bearer <ACCESS_TOKEN>.");
@@ -64,7 +64,7 @@ export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: Issu
       challengeHeaders({ error: "invalid_request" }),
     );
   const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(value)?.[1];
-  // RFC 6750, 3.1: without Bearer credentials there is no error code to give.
+  // RFC 6750, 3.1: without Bearer credentials, the challenge has no error code.
   if (token === undefined)
     throw /^bearer( |$)/i.test(value)
       ? createTokenProblem("The access token is malformed.", { error: "invalid_token" })

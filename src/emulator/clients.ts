@@ -1,4 +1,4 @@
-// The applications that the service knows: each has credentials, a workspace with a world of its own, and Idempotency-Keys of its own.
+// Creates the clients of the API; each has its own credentials, workspace and Idempotency-Keys.
 import { randomBytes } from "node:crypto";
 import { ID_PREFIX } from "./assumptions.ts";
 import type { Clock } from "./clock.ts";
@@ -18,25 +18,27 @@ export interface Client {
   readonly idempotency: IdempotencyStore;
 }
 
-/** What a program needs to be this client: its credentials, and what its workspace holds at the start. */
+/** The credentials of a client, and the ids in its workspace at startup. */
 export interface ClientFacts extends Credentials {
   readonly workspaceId: string;
-  /** In this order, a job on the file: succeeds, fails retryably, fails for good, waits for review, pauses; then files
-   *  not scanned yet and infected; then more that succeed. */
+  /**
+   * In the order of a job's outcome: it succeeds, fails retryably, fails permanently, waits for review, pauses. Then a file that is not yet
+   * scanned, an infected file, and more files on which jobs succeed.
+   */
   readonly fileIds: readonly string[];
   /** The files whose content can be downloaded. */
   readonly assetIds: readonly string[];
-  /** First one for each file, in the files' order; then an acquisition, a dataset version, an expired and a withdrawn one. */
+  /** First one input for each file, in the same order; then an acquisition, a dataset version, an expired input and a withdrawn input. */
   readonly inputIds: readonly string[];
-  /** Offered now; the first takes one input and flat parameters, the second nested ones with references. */
+  /** The offered versions. The first takes one input and flat parameters, the second nested parameters with references. */
   readonly recipeVersionIds: readonly string[];
 }
 
 interface ClientOptions {
   readonly seed: string;
-  /** The secrets are made from the seed, too. */
+  /** True if the secrets are derived from the seed, too. */
   readonly isRepeatable: boolean;
-  /** The first one's. */
+  /** The credentials of the first client; generated if undefined. */
   readonly credentials: Credentials | undefined;
   readonly stageMs: number;
 }
@@ -49,7 +51,7 @@ function createClient(clock: Clock, ids: IdGenerator, { isRepeatable, credential
   return { credentials: credentials ?? { clientId, clientSecret }, world, idempotency: new IdempotencyStore(clock) };
 }
 
-/** The first, whose ids are the seed's own, then as many more. */
+/** Creates the first client, whose ids are derived from the seed itself, and then `additionalCount` more. */
 export function createClients(
   clock: Clock,
   additionalCount: number,

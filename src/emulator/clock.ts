@@ -1,4 +1,4 @@
-// The emulator's time: a source of milliseconds, moved forward on request, never backwards.
+// Provides the emulator's clock, which can be advanced and never moves backward.
 
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -11,7 +11,7 @@ export interface AdjustableClock extends Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** What `source` says plus what was advanced; a source that steps back makes this one stand still. */
+/** Adds the advanced time to that of `source`. If the source steps back, this clock stops until the source has caught up. */
 export function createAdjustableClock(source: Clock): AdjustableClock {
   let addedMs = 0;
   let latest = Number.NEGATIVE_INFINITY;
@@ -31,5 +31,5 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** `YYYY-MM-DDThh:mm:ss.sssZ`: a date-time and a UTC instant of the contract alike. */
+/** Formats milliseconds since 1970 as `YYYY-MM-DDThh:mm:ss.sssZ`, which is both a date-time and a UTC instant of the contract. */
 export const toInstant = (ms: number): string => new Date(ms).toISOString();

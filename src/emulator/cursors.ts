@@ -1,17 +1,17 @@
-// Cursors: a position and a MAC over it, the list and the workspace, so that a forged or foreign one is refused.
+// Creates cursors from a position and a MAC over the position, list and workspace, so that a forged or foreign cursor is refused.
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { createFieldProblem } from "./problems.ts";
 
 const MAC_BYTES = 16;
 
 export interface Cursors {
-  /** Base64url of MAC and position: 43 characters for a position of 16 bytes. */
+  /** Returns the MAC and the position as base64url: 43 characters for a position of 16 bytes. */
   encode(list: string, position: Uint8Array): string;
-  /** The position; throws a Refusal for a cursor that this list did not make. */
+  /** Returns the position. Throws ProblemError if the cursor is not from this list. */
   decode(list: string, cursor: string): Buffer;
 }
 
-/** Made anew for each process: a cursor does not outlive the emulator that gave it. */
+/** The secret is random, so a cursor is valid only until its emulator ends. */
 export function createCursors(): Cursors {
   const secret = randomBytes(32);
   const computeMac = (list: string, position: Uint8Array): Buffer =>

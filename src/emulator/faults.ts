@@ -1,5 +1,4 @@
-// Faults on request: how a network and a service fail, queued per operation and used up in order; and what a fault makes of a
-// request and of its answer.
+// Queues requested faults of the network and the API for each operation, and applies them in order to requests and answers.
 import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
 import { endpoints } from "../contract/endpoints/index.ts";
@@ -57,19 +56,19 @@ export type FaultRequest = z.infer<typeof FaultRequest>;
 export class FaultQueue {
   #queue: { readonly operationId: string | undefined; readonly fault: Fault; remaining: number }[] = [];
 
-  /** How many requests are going to fail. */
+  /** Number of queued faults, repetitions included. */
   get count(): number {
     return this.#queue.reduce((sum, { remaining }) => sum + remaining, 0);
   }
 
-  /** False when the queue is full. */
+  /** Returns false if the queue is full. */
   add({ operationId, times, fault }: FaultRequest): boolean {
     if (this.count + times > MAX_QUEUED) return false;
     this.#queue.push({ operationId, fault, remaining: times });
     return true;
   }
 
-  /** The first fault queued for this operation, or for any. */
+  /** Removes and returns the first fault that is queued for this operation or for any operation. */
   dequeue(operationId: string): Fault | undefined {
     const index = this.#queue.findIndex((entry) => (entry.operationId ?? operationId) === operationId);
     const entry = this.#queue[index];
@@ -84,13 +83,13 @@ export class FaultQueue {
   }
 }
 
-/** What leaves the emulator: an answer, whole or cut in the middle, or a connection that is destroyed or left open. */
+/** The result for the client: a complete or truncated answer, a destroyed connection, or a connection that stays open. */
 export type FaultOutcome =
   | { readonly kind: "answer"; readonly response: HttpResponse; readonly isTruncated?: true }
   | { readonly kind: "drop" }
   | { readonly kind: "hang" };
 
-/** What a fault that strikes before anything is done makes of the request; undefined: there is none. */
+/** Returns the outcome of a fault that applies before execution, or undefined if there is none. */
 export function applyFaultBeforeExecution(
   fault: Fault | undefined,
   api: ApiName,
@@ -102,7 +101,7 @@ export function applyFaultBeforeExecution(
     : undefined;
 }
 
-/** What becomes of the answer once all is done and stored. */
+/** Applies a fault after the operation was executed and its answer was stored. */
 export function applyFaultAfterCommit(
   fault: Fault | undefined,
   response: HttpResponse,
@@ -134,7 +133,7 @@ function createStatusResponse(fault: Fault & { kind: "status" }, api: ApiName, r
   const { status, retryAfterSeconds } = fault;
   const headers = retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) };
   if (fault.problem === false) return { status, headers, body: new Uint8Array() };
-  // Section 7.1: a playground 429 always says when to come back.
+  // Section 7.1: a 429 of the playground always has Retry-After.
   if (api === "playground")
     return playgroundErrorResponse(status, { ...(status === 429 && { "Retry-After": "1" }), ...headers });
   if (api === "token")
@@ -155,7 +154,7 @@ function createStatusResponse(fault: Fault & { kind: "status" }, api: ApiName, r
 
 const EXTRA_FIELD = { emulatorExtraField: "not in the contract" };
 
-/** One more field in the resource: in `data`, in its first item, in the first state or district, else at the top. */
+/** Adds a field to the resource: to `data` or its first item, to the first state or district, or else at the top level. */
 function withExtraField(response: HttpResponse): HttpResponse {
   if (!response.headers["Content-Type"]?.startsWith("application/json")) return response;
   const body = parse(new TextDecoder().decode(response.body));

@@ -1,4 +1,4 @@
-// Idempotent execution: one command per key, its answer kept byte for byte (Idempotency-Key draft).
+// Executes one command per key and stores its answer byte for byte (Idempotency-Key draft).
 import { BoundedMap } from "../core/bounded-map.ts";
 import { KEY_LIFETIME_MS, MAX_ENTRIES, REPLAYED_HEADER } from "./assumptions.ts";
 import type { Clock } from "./clock.ts";
@@ -15,16 +15,16 @@ interface StoredResponse {
 }
 
 export interface Claim {
-  /** The command was executed: its answer is the key's from now on. */
+  /** Stores the answer of the executed command under the key. */
   complete(response: HttpResponse): void;
-  /** Nothing was done: the key is free again. */
+  /** Releases the key, because the command changed nothing. */
   release(): void;
 }
 
 export interface Command {
   readonly operationId: string;
   readonly key: string;
-  /** Hash of all that makes this request what it is. */
+  /** Hash of the request: method, path, If-Match and body. */
   readonly fingerprint: string;
 }
 
@@ -36,7 +36,7 @@ export class IdempotencyStore {
     this.#clock = clock;
   }
 
-  /** The stored answer of this very command, or the right to execute it. Throws a Refusal when neither may be had. */
+  /** Returns the stored answer of the identical command, or a claim to execute it. Throws ProblemError if neither is possible. */
   claim({ operationId, key, fingerprint }: Command): HttpResponse | Claim {
     const name = `${operationId}\n${key}`;
     const now = this.#clock.now();

@@ -1,12 +1,12 @@
-// Ids and hashes made from the seed: the same seed gives the same ids in the same order.
+// Derives ids and hashes from the seed: the same seed gives the same ids in the same order.
 import { createHash } from "node:crypto";
 
 export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
 
 export interface IdGenerator {
-  /** The next id of this prefix: prefix + hex32. */
+  /** Returns the next id with this prefix: the prefix and 32 hexadecimal digits. */
   next(prefix: string): string;
-  /** 64 hexadecimal characters that belong to this name alone. */
+  /** Returns 64 hexadecimal digits that depend only on the seed and this name. */
   hashFor(name: string): string;
 }
 

@@ -1,4 +1,4 @@
-// The service as the contract describes it, on this machine: start and stop.
+// Starts and stops an emulator of the API, as the contract describes it, on this machine.
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { toUrlHost } from "../core/loopback.ts";
@@ -20,38 +20,38 @@ export type { Clock } from "./clock.ts";
 export interface EmulatorOptions {
   /** Default "127.0.0.1". */
   readonly host?: string;
-  /** Default 0: any. */
+  /** Default 0: any free port. */
   readonly port?: number;
-  /** The same seed gives the same ids; default "mic-mcp". Given, it makes the client secret too. */
+  /** The same seed gives the same ids (default "mic-mcp"). If a seed is given, the client secret is derived from it, too. */
   readonly seed?: string;
-  /** Default: the system's. What POST /__emulator/clock added comes on top. */
+  /** Default: the system clock. POST /__emulator/clock adds time to it. */
   readonly clock?: Clock;
-  /** How long a job's stage takes; default 500. */
+  /** Duration of a job's stage, in milliseconds (default 500). */
   readonly stageMs?: number;
-  /** A trusted edge supplies X-Forwarded-For: 30 playground requests per minute and address; default false. */
+  /** A trusted edge supplies X-Forwarded-For (default false). Each reported address may then send 30 playground requests per minute. */
   readonly trustReportedAddress?: boolean;
-  /** Playground requests per minute of one peer; default 600. */
+  /** Maximum playground requests per minute from one peer (default 600). */
   readonly requestsPerPeer?: number;
-  /** Default: the id made from the seed, the secret at random unless a seed was given. */
+  /** Default: an id derived from the seed, and a random secret unless a seed is given. */
   readonly credentials?: Credentials;
-  /** How many clients it serves, each with a workspace of its own; default 1. */
+  /** Number of clients, each with its own workspace (default 1). */
   readonly clients?: number;
-  /** How many of the latest requests /__emulator/requests tells; default 1000. */
+  /** Number of latest requests that /__emulator/requests returns (default 1000). */
   readonly maxRequestRecords?: number;
-  /** Of how many of the latest keys /__emulator/executions tells; default 20,000. */
+  /** Number of latest idempotency keys that /__emulator/executions returns (default 20,000). */
   readonly maxExecutionRecords?: number;
 }
 
-/** The first client's facts, and where it listens. */
+/** A running emulator: its base URL, and the facts of its first client and of all clients. */
 export interface Emulator extends ClientFacts {
   readonly baseUrl: string;
-  /** The files' names, and what is in them. */
+  /** The files with their names and, if the name is not enough, a description of their rows. */
   readonly files: readonly { readonly id: string; readonly name: string; readonly about: string }[];
-  /** All of them, the first included. */
+  /** All clients, including the first. */
   readonly clients: readonly ClientFacts[];
-  /** Other machines cannot reach it. */
+  /** True if other machines cannot reach the emulator. */
   readonly isLocal: boolean;
-  /** Ends within 100 ms, with open or hanging connections too. */
+  /** Stops within 100 ms, even with open or hanging connections. */
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
   });
 }
 
-/** Where a client on this machine finds it: a wildcard address is no destination. */
+/** Returns the host under which clients on this machine connect, because a wildcard address is not a valid destination. */
 function toConnectableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";

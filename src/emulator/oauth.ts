@@ -1,4 +1,4 @@
-// POST {base}/sandbox/oauth/token: the client-credentials grant of RFC 6749, section 4.4, authenticated by HTTP Basic.
+// Implements POST {base}/sandbox/oauth/token: the client-credentials grant of RFC 6749, section 4.4, authenticated by HTTP Basic.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
@@ -33,7 +33,7 @@ function formDecode(text: string): string | undefined {
 
 const sha256Digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-/** As it was sent or form-decoded (RFC 6749, 2.3.1, asks for encoding; many clients do not encode). */
+/** Compares a credential as sent and form-decoded: RFC 6749, 2.3.1, requires encoding, but many clients do not encode. */
 function matchesCredential(sent: string, expected: string): boolean {
   const expectedDigest = sha256Digest(expected);
   const raw = timingSafeEqual(sha256Digest(sent), expectedDigest);
@@ -41,7 +41,7 @@ function matchesCredential(sent: string, expected: string): boolean {
   return raw || decoded;
 }
 
-/** Whose credentials these are; every client is compared. */
+/** Returns the client that has these credentials, after a comparison with every client. */
 function findClient(authorization: string, clients: readonly Client[]): Client | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1];
   if (encoded === undefined) return undefined;
@@ -55,7 +55,7 @@ function findClient(authorization: string, clients: readonly Client[]): Client |
   return match;
 }
 
-/** The form's parameters; undefined when an escape is malformed or one is repeated (RFC 6749, 3.2). */
+/** Returns the form's parameters, or undefined if an escape is malformed or a parameter is repeated (RFC 6749, 3.2). */
 function readForm(body: Uint8Array): ReadonlyMap<string, string> | undefined {
   const form = new Map<string, string>();
   for (const part of Buffer.from(body).toString("latin1").split("&")) {
@@ -69,7 +69,7 @@ function readForm(body: Uint8Array): ReadonlyMap<string, string> | undefined {
   return form;
 }
 
-/** RFC 6749, 3.3: tokens of visible ASCII, one space between two. */
+/** Returns the scopes, or undefined unless they are visible ASCII separated by single spaces (RFC 6749, 3.3). */
 function readScopes(text: string): readonly string[] | undefined {
   const scopes = text.split(" ");
   return scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) ? scopes : undefined;

@@ -1,4 +1,4 @@
-// The playground's own OpenAPI 3.1.1 document, generated from the contract's endpoints and schemas.
+// Generates the playground's own OpenAPI 3.1.1 document from the contract's endpoints and schemas.
 import type * as z from "zod/v4";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
@@ -21,7 +21,7 @@ const ERROR_DESCRIPTIONS = {
 
 type ErrorStatus = keyof typeof ERROR_DESCRIPTIONS;
 
-/** {base_url}, from where this document lies: under any path that a proxy gives it. */
+/** {base_url} relative to this document, so that it is valid under any path of a proxy. */
 const SERVER_URL = playground.getPlaygroundOpenApi.path.split("/").slice(2).fill("..").join("/");
 
 const jsonContent = (schema: JsonSchema): JsonSchema => ({ "application/json": { schema } });
@@ -54,7 +54,7 @@ function describeResponses(endpoint: Endpoint, body: z.ZodType): JsonSchema {
     "200": { description: "Success", content: jsonContent(toJsonSchema(body, "output")) },
   };
   for (const status of [400, 403, 429] as const) all[status] = errorResponse(status, ERROR_DESCRIPTIONS[status]);
-  // Section 4.1, rule 2: the OpenAPI endpoint has no upstream that could fail.
+  // docs/contract.md, 4.1: the OpenAPI endpoint has no 502, because it has no upstream that could fail.
   if (endpoint.id !== playground.getPlaygroundOpenApi.id) {
     all["502"] = errorResponse(502, ERROR_DESCRIPTIONS[502]);
     all["default"] = errorResponse(502, "Upstream failure: the upstream's HTTP error status is preserved");
@@ -62,7 +62,7 @@ function describeResponses(endpoint: Endpoint, body: z.ZodType): JsonSchema {
   return all;
 }
 
-/** The playground has one parameter only: `state` of the districts. */
+/** Describes the parameters of an endpoint. The only parameter in the playground is `state`, on the districts endpoint. */
 const describeParameters = (endpoint: Endpoint): readonly JsonSchema[] =>
   Object.keys(endpoint.query.shape).map((name) => ({
     name,

@@ -1,4 +1,4 @@
-// The geography playground: anonymous, read-only, limited by rate; every error body is exactly {"status": …} (7.1).
+// Serves the geography playground: anonymous, read-only and rate-limited. Every error body is {"status": …} (docs/contract.md, 7.1).
 import { isIP } from "node:net";
 import * as z from "zod/v4";
 import * as endpoints from "../contract/endpoints/playground.ts";
@@ -17,21 +17,21 @@ import type { HttpRequest } from "./http/request.ts";
 import { type HttpResponse, jsonResponse } from "./http/response.ts";
 import { createOpenApiDocument } from "./openapi.ts";
 
-/** Replaces parts of the answers on request, for tests: other names, codes and vintages, states that fail. */
+/** An error on every request for the districts of a state. */
 const DistrictsFailure = z.strictObject({
   status: z.int().min(400).max(599),
   retryAfterSeconds: z.int().min(1).max(86_400).optional(),
 });
 type DistrictsFailure = z.infer<typeof DistrictsFailure>;
 
-/** Each part replaces its own; what is left out stays as it is. */
+/** Replaces parts of the answers for tests, such as names, codes and vintages. Omitted parts stay unchanged. */
 export const GeographyVariant = z.strictObject({
   states: StatesResponse.optional(),
-  /** By state code: an answer of its own, a failure every time, or null for a code that is known no longer. */
+  /** By state code: an answer, a failure on every request, or null if the code no longer matches a state. */
   districts: z
     .record(z.string().regex(/^[A-Z]{2}$/), z.union([DistrictsResponse, DistrictsFailure, z.null()]))
     .optional(),
-  /** How a well-formed code of no state is answered; not shown in the contract (doubt 9). */
+  /** The answer to a well-formed code that matches no state, which the contract does not show (open question 9). */
   unknownState: z.enum(["refused", "empty"]).optional(),
 });
 export type GeographyVariant = z.infer<typeof GeographyVariant>;
@@ -40,19 +40,19 @@ type ErrorValue = PlaygroundError["status"];
 
 const ERROR_VALUES: Readonly<Record<number, ErrorValue>> = PLAYGROUND_STATUS;
 
-/** An error with the contract's value for its status; any other is an upstream's, preserved (7.1). */
+/** Returns an error with the contract's value for its status. Any other status is an upstream's and is preserved (7.1). */
 export const playgroundErrorResponse = (status: number, headers: Readonly<Record<string, string>> = {}): HttpResponse =>
   jsonResponse(status, { status: ERROR_VALUES[status] ?? PLAYGROUND_STATUS[502] } satisfies PlaygroundError, headers);
 
-/** A request that this playground itself refuses is an invalid one, for any reason (choices.ts), if it may come in. */
+/** Converts the status of an error to the playground's: 403 if denied, 400 for any other invalid request, else 502 (assumptions.ts). */
 export const playgroundRejection = (status: number): HttpResponse =>
   playgroundErrorResponse(status === 403 ? 403 : status < 500 ? 400 : 502);
 
 export interface Playground {
-  /** A 429 when a limit is exceeded; counts the request otherwise. */
+  /** Returns a 429 if a limit is exceeded; otherwise counts the request. */
   checkRateLimit(request: HttpRequest): HttpResponse | undefined;
   handle(operationId: string, request: HttpRequest): HttpResponse;
-  /** Answers otherwise from now on; without a variant as at the start. */
+  /** Replaces answers from now on; without a variant, restores the original answers. */
   setVariant(variant?: GeographyVariant): void;
 }
 
@@ -64,22 +64,22 @@ const emptyListResponse = (): HttpResponse =>
 const failureResponse = ({ status, retryAfterSeconds }: DistrictsFailure): HttpResponse =>
   playgroundErrorResponse(status, retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) });
 
-/** The query as an object; undefined when a parameter is repeated or cannot be read. */
+/** Returns the query as an object, or undefined if a parameter is repeated or malformed. */
 function toQueryObject({ target }: HttpRequest): Readonly<Record<string, string>> | undefined {
   if (target.query === undefined) return undefined;
   const query = new Map(target.query);
   return query.size === target.query.length ? Object.fromEntries(query) : undefined;
 }
 
-/** The client address that an edge reports: the last one in X-Forwarded-For, which the edge itself wrote. */
+/** Returns the client address that an edge reports: the last one in X-Forwarded-For, which the edge wrote itself. */
 function reportedAddress(request: HttpRequest): string | undefined {
   const last = request.header("x-forwarded-for").join(",").split(",").at(-1)?.trim() ?? "";
   return isIP(last) === 0 ? undefined : last.toLowerCase();
 }
 
-/** Sliding-window limits (docs/contract.md, 8). */
+/** A limit for a sliding window of one minute (docs/contract.md, 8). */
 interface Limit {
-  /** Undefined: this limit does not apply to the request. */
+  /** Undefined if this limit does not apply to the request. */
   readonly address: string | undefined;
   readonly max: number;
 }
@@ -93,7 +93,7 @@ class RateLimit {
     this.#clock = clock;
   }
 
-  /** Counts the request under each limit if all admit it; otherwise returns after how many seconds they will. */
+  /** Counts the request under each limit if all limits admit it; otherwise returns the seconds until they do. */
   admit(limits: readonly Limit[]): { readonly retryAfterSeconds: number } | undefined {
     const now = this.#clock.now();
     const applied = limits.flatMap(({ address, max }) => {
@@ -104,7 +104,7 @@ class RateLimit {
     });
     const fullUntil = Math.max(now, ...applied.map((limit) => limit.fullUntil));
     for (const { name, times } of applied) {
-      // The oldest entry of the map is the address with the longest silence.
+      // Inserted again, so that the oldest entry of the map is the address that was inactive longest.
       this.#admitted.delete(name);
       this.#admitted.set(name, fullUntil > now ? times : [...times, now]);
     }
@@ -113,7 +113,7 @@ class RateLimit {
 }
 
 interface PlaygroundLimits {
-  /** X-Forwarded-For is believed, and each address in it is limited. */
+  /** Whether X-Forwarded-For is trusted; its last address is then limited, too. */
   readonly trustReportedAddress: boolean;
   readonly requestsPerPeer: number;
 }

@@ -1,4 +1,5 @@
-// Refusals of the job-processing API: thrown where a rule is broken, sent as a Problem (docs/contract.md, 7.2, RFC 9457).
+// Defines the errors of the job-processing API, which are thrown if a rule is broken and sent as a Problem (docs/contract.md, 7.2;
+// RFC 9457).
 import type { FieldError, Problem } from "../contract/problem.ts";
 import { PROBLEMS, type ProblemCode, problemType } from "./assumptions.ts";
 
@@ -11,9 +12,9 @@ export interface ProblemErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Nothing was done. */
+/** Thrown before anything was changed. */
 export class ProblemError extends Error {
-  override readonly name = "Refusal";
+  override readonly name = "ProblemError";
   readonly code: ProblemCode;
   readonly status: number;
   readonly fieldErrors: readonly FieldError[];
@@ -28,7 +29,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** A refusal that concerns one field. */
+/** Creates an error that concerns one field. */
 export const createFieldProblem = (
   code: ProblemCode,
   pointer: string,
@@ -41,7 +42,7 @@ const truncate = (text: string, max: number): string => {
   return points.length <= max ? text : `${points.slice(0, max - 1).join("")}…`;
 };
 
-/** Held to the bounds of section 2.2: a pointer too long to give is cut back to its parent. */
+/** Enforces the bounds of section 2.2: a pointer that is too long is shortened to the nearest ancestor that fits. */
 function limitFieldError({ pointer, code, message }: FieldError): FieldError {
   let shortened = pointer;
   while ([...shortened].length > MAX_POINTER) shortened = shortened.slice(0, shortened.lastIndexOf("/"));

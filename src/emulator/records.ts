@@ -1,4 +1,4 @@
-// What the emulator saw and did: the oracle that tests ask.
+// Records the requests that the emulator received and the commands that it executed, as an oracle for tests.
 import { BoundedMap } from "../core/bounded-map.ts";
 import { type Clock, toInstant } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";
@@ -7,15 +7,15 @@ import { sha256 } from "./ids.ts";
 export interface RequestRecord {
   readonly operationId: string | null;
   readonly method: string;
-  /** With the query, as it was sent. */
+  /** The path and query as they were sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of what was read of the body. */
+  /** SHA-256 of the body, or of an empty body if the body was too large. */
   readonly bodySha256: string;
   readonly idempotencyKey?: string;
-  /** Whose token it carried, once that was looked at. */
+  /** The client of the request's token, after the token was checked. */
   clientId?: string;
-  /** Null while unanswered, and for ever when the answer was withheld. */
+  /** Null until the request is answered; it stays null if the answer was withheld. */
   status: number | null;
   readonly at: string;
 }
@@ -30,7 +30,7 @@ interface Execution {
 interface RecordOptions {
   readonly maxRequestRecords: number;
   readonly maxExecutionRecords: number;
-  /** Where there are several. */
+  /** True if the emulator has several clients. */
   readonly includesClientIds: boolean;
 }
 
@@ -54,7 +54,7 @@ export class Records {
     return [...this.#executions.values()];
   }
 
-  /** Records a request; who sent it and the status are not known yet. */
+  /** Records a request; its client and its status are set later. */
   recordRequest(operationId: string | null, url: string, request: HttpRequest): RequestRecord {
     const [idempotencyKey] = request.header("idempotency-key");
     const record: RequestRecord = {
@@ -85,7 +85,7 @@ export class Records {
   }
 }
 
-/** One value for each name; only the scheme of Authorization. */
+/** Joins the values of each header; keeps only the scheme of Authorization and Proxy-Authorization. */
 const redactHeaders = (headers: HttpRequest["headers"]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     [...headers].map(([name, values]) => {

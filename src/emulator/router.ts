@@ -1,12 +1,12 @@
-// From a path and a method to an operation, made from the contract's endpoint table.
+// Maps a path and a method to an operation, based on the contract's endpoint table.
 import { API_PREFIX, TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { PLAYGROUND_ROOT } from "./assumptions.ts";
 
-/** The name of the token endpoint among the operations. */
+/** The operation id of the token endpoint. */
 export const TOKEN_OPERATION = "token";
 
-/** Which of the service's APIs a path belongs to: each has its own error bodies. */
+/** The API that a path belongs to; each API has its own error bodies. */
 export type ApiName = "playground" | "token" | "job-processing";
 
 interface Route {
@@ -40,7 +40,7 @@ const TOKEN_SEGMENTS = splitPath(TOKEN_PATH);
 const startsWith = (segments: readonly string[], start: readonly string[]): boolean =>
   start.every((segment, index) => segments[index] === segment);
 
-/** By the segments where they could be read, else by the path as it was sent. */
+/** `segments`: the decoded segments if they are readable, else those of the path as it was sent. */
 export function apiOfPath(segments: readonly string[]): ApiName {
   if (startsWith(segments, PLAYGROUND_SEGMENTS)) return "playground";
   return startsWith(segments, TOKEN_SEGMENTS) ? "token" : "job-processing";
@@ -60,7 +60,7 @@ function matchSegments(route: Route, segments: readonly string[]): RouteMatch | 
   return { operationId: route.operationId, parameters };
 }
 
-/** HEAD goes where GET goes (RFC 9110, 9.3.2). */
+/** Matches HEAD like GET (RFC 9110, 9.3.2). */
 export function matchRoute(method: string, segments: readonly string[]): RouteResult {
   const requestedMethod = method === "HEAD" ? "GET" : method;
   const allowed: string[] = [];

@@ -1,5 +1,5 @@
-// The HTTP server: node:http and nothing between. Fetch-style adapters normalize the path (`..`, %2e), answer for us
-// where the Host header is odd, and hide the socket, which faults have to cut.
+// Serves HTTP directly with node:http. Fetch-style adapters normalize the path (`..`, %2e), answer requests with an unusual Host header
+// themselves, and hide the socket, which faults have to destroy.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "./admin.ts";
@@ -36,7 +36,7 @@ function sendResponse(incoming: IncomingMessage, response: ServerResponse, httpR
     response.end(httpResponse.body);
     return;
   }
-  // A connection that is closed on unread bytes is reset, and the reset may overtake the answer.
+  // Closing a connection with pending input resets it, and the reset may arrive before the answer.
   response.write(httpResponse.body);
   const end = (): void => {
     clearTimeout(timer);
@@ -48,7 +48,7 @@ function sendResponse(incoming: IncomingMessage, response: ServerResponse, httpR
   incoming.resume();
 }
 
-/** Half of the body under a Content-Length that promises the whole. */
+/** Sends half of the body with the Content-Length of the complete body, and destroys the connection. */
 function sendTruncatedResponse(response: ServerResponse, { status, headers, body }: HttpResponse): void {
   response.writeHead(status, { ...headers, "Content-Length": body.length });
   response.write(body.subarray(0, Math.floor(body.length / 2)), () => response.destroy());
@@ -56,7 +56,7 @@ function sendTruncatedResponse(response: ServerResponse, { status, headers, body
 
 function sendOutcome(incoming: IncomingMessage, response: ServerResponse, outcome: FaultOutcome): void {
   if (outcome.kind === "hang" || response.destroyed) return;
-  if (outcome.kind === "drop" || ("isCut" in outcome && incoming.method === "HEAD")) incoming.socket.destroy();
+  if (outcome.kind === "drop" || ("isTruncated" in outcome && incoming.method === "HEAD")) incoming.socket.destroy();
   else if (outcome.isTruncated) sendTruncatedResponse(response, outcome.response);
   else sendResponse(incoming, response, outcome.response);
 }
@@ -64,7 +64,7 @@ function sendOutcome(incoming: IncomingMessage, response: ServerResponse, outcom
 export interface ServerOptions {
   readonly app: App;
   readonly admin: Admin;
-  /** Once it listens. */
+  /** Returns the current host check; the final one is set after the server listens. */
   readonly hostCheck: () => HostCheck;
   /** Ends the waits of faults when the emulator closes. */
   readonly closing: AbortSignal;
@@ -88,10 +88,10 @@ export function createHttpServer({ app, admin, hostCheck, closing }: ServerOptio
     sendOutcome(incoming, response, outcome);
   };
   const onRequest = (incoming: IncomingMessage, response: ServerResponse): void => {
-    // Only a wait that the closing emulator ends rejects, and then there is nobody to answer.
+    // A rejection means that the emulator closed during a fault's wait; the client cannot receive an answer then.
     handle(incoming, response).catch(() => incoming.socket.destroy());
   };
-  // Node would answer a missing Host itself, without a body; the frame refuses it in the API's words.
+  // Node would answer a missing Host itself, without a body; the app refuses it with the API's error body.
   const options = {
     requireHostHeader: false,
     keepAliveTimeout: 30_000,

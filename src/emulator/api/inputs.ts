@@ -1,4 +1,4 @@
-// Inputs and the files behind them.
+// Implements the operations that create and read inputs, and the download of their files.
 import {
   createMicPublicInput,
   getMicPublicAssetContent,
@@ -20,7 +20,7 @@ import {
   requireResource,
 } from "./operation.ts";
 
-/** What a referenceId of this kind names; undefined when the workspace owns no such thing. */
+/** Creates an input record for the referenced file, acquisition or dataset version; undefined if the workspace does not own it. */
 function createInputRecord(
   { inputKind, referenceId }: ActionRequest<typeof createMicPublicInput>["body"],
   world: World,
@@ -41,7 +41,7 @@ function createInputRecord(
 
 type InputIdentity = Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">;
 
-/** The output of a job that has succeeded. Its bytes are kept elsewhere: size 0 is below every limit. */
+/** Creates an input from the output of a job that has succeeded. The emulator has no bytes of it: size 0 is below every limit. */
 function createDatasetInput(identity: InputIdentity, world: World, now: number): InputRecord | undefined {
   if (!world.jobs.hasOutput(identity.referenceId, now)) return undefined;
   return {

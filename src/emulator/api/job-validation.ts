@@ -1,4 +1,4 @@
-// Whether a job may be submitted: recipe, ports, inputs, capability, permission, parameters, quota, in this order.
+// Validates a job submission: recipe, ports, inputs, capability, permission, parameters and quota, in this order.
 import type { createMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { ProblemCode } from "../assumptions.ts";
 import { createFieldProblem, ProblemError } from "../problems.ts";
@@ -18,7 +18,7 @@ interface BoundInput {
   readonly input: InputRecord;
 }
 
-/** Refuses the order if `wrong` has a message for a field. */
+/** Throws ProblemError with one field error for each check that has a message. */
 function throwFieldErrors(
   code: ProblemCode,
   checks: readonly { readonly pointer: string; readonly message: string | false }[],
@@ -80,7 +80,7 @@ function checkKinds(bound: readonly BoundInput[], { definition }: Recipe): void 
   );
 }
 
-/** Section 1, rule 5: where permission was asked for, it is reviewed before a job can run. */
+/** docs/contract.md, 1: if permission to process an input was requested, it must be approved before a job can run. */
 function checkPermission(bound: readonly BoundInput[], { definition }: Recipe, world: World): void {
   throwFieldErrors(
     "PROCESSING_NOT_PERMITTED",

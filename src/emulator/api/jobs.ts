@@ -1,4 +1,4 @@
-// Jobs: submitted, listed, read, cancelled, retried.
+// Implements the operations that submit, list, read, cancel and retry jobs.
 import {
   cancelMicJob,
   createMicJob,
@@ -31,7 +31,7 @@ import {
 } from "./operation.ts";
 import { findOfferedRecipe } from "./workspace.ts";
 
-/** What befalls a job happens once: its retry succeeds. A review or a hold comes again. */
+/** A retryable failure happens only once: the retry succeeds. Other outcomes, such as a review or a pause, repeat. */
 const outcomeAfterRetry = (outcome: JobOutcome): JobOutcome =>
   outcome === "fails at CHURN, retryably" ? "succeeds" : outcome;
 
@@ -65,7 +65,7 @@ const listJobs = defineRead(listMicJobs, ({ query }, context) => {
   const list = `jobs of ${world.workspaceId}, newest first`;
   const beforeSequence =
     cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(world.cursors.decode(list, cursor).readBigUInt64BE());
-  // One more than asked for shows whether there is more.
+  // One job more than requested shows whether there is another page.
   const found = world.jobs.page(beforeSequence, limit + 1);
   const page = found.slice(0, limit);
   const hasMore = found.length > limit;

@@ -1,4 +1,4 @@
-// Joins an endpoint of the contract with its execution, which happens once and after all rules are checked, and makes successful answers in the
+// Connects each endpoint of the contract to its execution, which starts after all rules are checked. Builds successful answers in the
 // contract's envelopes (docs/contract.md, 2.2).
 import type * as z from "zod/v4";
 import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts";
@@ -11,24 +11,24 @@ import { createFieldProblem } from "../problems.ts";
 import type { World } from "../world/world.ts";
 import { checkNoBody, readBody, readIdempotencyKey, readIfMatch, readPath, readQuery } from "./validate.ts";
 
-/** What an execution has at hand. */
+/** The context in which an operation is executed. */
 export interface OperationContext {
   readonly world: World;
   readonly requestId: string;
-  /** HEAD reads without being counted. */
+  /** True for HEAD, which is not counted as usage. */
   readonly isHead: boolean;
 }
 
 export interface PreparedOperation {
-  /** Throws a Refusal when the world does not allow it; then nothing was done. */
+  /** Throws ProblemError if the state of the world does not allow the operation; nothing was changed then. */
   execute(): HttpResponse;
-  /** On a POST: what must happen at most once. */
+  /** Set on a POST: the command that must be executed at most once. */
   readonly command?: Command;
 }
 
 export interface OperationHandler {
   readonly endpoint: Endpoint;
-  /** Throws a Refusal when the request breaks a rule of the contract. */
+  /** Throws ProblemError if the request breaks a rule of the contract. */
   prepare(request: HttpRequest, path: Readonly<Record<string, string>>, context: OperationContext): PreparedOperation;
 }
 
@@ -39,7 +39,7 @@ export interface ReadRequest<E extends Endpoint> {
   readonly query: z.output<E["query"]>;
 }
 
-/** A GET. */
+/** Defines the operation of a GET endpoint. */
 export const defineRead = <E extends Endpoint>(
   endpoint: E,
   respond: (reading: ReadRequest<E>, context: OperationContext) => HttpResponse,
@@ -58,11 +58,11 @@ type ActionEndpoint = Endpoint & { readonly body: z.ZodType; readonly idempotenc
 export interface ActionRequest<E extends ActionEndpoint> {
   readonly path: Path<E>;
   readonly body: z.output<E["body"]>;
-  /** The version that If-Match quotes, where the endpoint takes it. */
+  /** The job version in If-Match, if the endpoint takes it. */
   readonly ifMatch: number | undefined;
 }
 
-/** A POST: one command for each Idempotency-Key. */
+/** Defines the operation of a POST endpoint, with one command for each Idempotency-Key. */
 export const defineAction = <E extends ActionEndpoint>(
   endpoint: E,
   execute: (order: ActionRequest<E>, context: OperationContext) => HttpResponse,
@@ -85,7 +85,7 @@ export const defineAction = <E extends ActionEndpoint>(
   },
 });
 
-/** Method, path, If-Match and the body's very bytes. */
+/** Hashes the method, the path, If-Match and the exact bytes of the body. */
 function computeFingerprint(
   { method, path }: Endpoint,
   parameters: Readonly<Record<string, string>>,
@@ -103,7 +103,7 @@ export const envelopeResponse = (
   headers: Readonly<Record<string, string>> = {},
 ): HttpResponse => jsonResponse(status, { data, meta: { requestId } }, headers);
 
-/** A single job carries its ETag (doubts.md 3). */
+/** Returns an answer whose data is a single job, with the job's ETag (open question 3). */
 export const jobResponse = (
   status: 200 | 202,
   job: Job,
@@ -115,13 +115,13 @@ export const locationHeader = (path: string): Readonly<Record<string, string>> =
   Location: `/sandbox/v1/mic${path}`,
 });
 
-/** The application has one workspace. */
+/** Throws ProblemError if this is not the client's only workspace. */
 export function checkWorkspace(workspaceId: string, { world }: OperationContext, pointer: string): void {
   if (workspaceId !== world.workspaceId)
     throw createFieldProblem("WORKSPACE_FORBIDDEN", pointer, "This application has no access to this workspace.");
 }
 
-/** The resource, or a refusal that names the path parameter. */
+/** Returns the resource, or throws ProblemError with the path parameter. */
 export function requireResource<T>(resource: T | undefined, name: string, kind: string): T {
   if (resource === undefined) throw createFieldProblem("NOT_FOUND", `/path/${name}`, `There is no such ${kind}.`);
   return resource;

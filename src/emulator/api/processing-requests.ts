@@ -1,4 +1,4 @@
-// File-processing permission requests.
+// Implements the operations that create and read file-processing permission requests.
 import {
   getMicSharedFileProcessingRequest,
   requestMicSharedFileProcessing,
@@ -36,7 +36,7 @@ const createProcessingRequest = defineAction(requestMicSharedFileProcessing, ({ 
       "Read the recipe version and quote its versionHash.",
     );
 
-  // An input that has ended already is for the review to reject, not a bound on the permission's time.
+  // An input that has already ended does not limit the expiry, because the review rejects the request.
   const inputEnd = inputEndsAt(input) ?? Number.POSITIVE_INFINITY;
   const latestExpiry = Math.min(
     now + MAX_PERMISSION_MS,

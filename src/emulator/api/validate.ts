@@ -1,4 +1,4 @@
-// A request's parts against the contract's schemas; what differs becomes a Refusal with pointers.
+// Validates the parts of a request against the contract's schemas, and throws ProblemError with a JSON pointer for each mismatch.
 import * as z from "zod/v4";
 import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts";
 import { JobETag } from "../../contract/jobs.ts";
@@ -16,7 +16,7 @@ const FIELD_ERROR_CODES: Readonly<Partial<Record<z.core.$ZodIssue["code"], strin
   invalid_value: "NOT_ALLOWED",
 };
 
-/** Whether something stands at this path of a value that was parsed from JSON or from a query. */
+/** Returns whether `value`, which was parsed from JSON or from a query, has a value at this path. */
 function isPresent(value: unknown, path: readonly PropertyKey[]): boolean {
   let part = value;
   for (const key of path) {
@@ -44,7 +44,7 @@ function toFieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): r
   ];
 }
 
-/** The value as the schema has it. Throws a Refusal with a pointer for each broken rule. */
+/** Returns the output of the schema. Throws ProblemError with a pointer for each broken rule. */
 function parsePart<S extends z.ZodType>(schema: S, value: unknown, base: string): z.output<S> {
   const parsed = z.safeParse(schema, value);
   if (parsed.success) return parsed.data;
@@ -58,7 +58,7 @@ export const readPath = <S extends z.ZodType>(schema: S, parameters: Readonly<Re
 
 const DIGITS = /^(0|[1-9][0-9]{0,15})$/;
 
-/** Each parameter at most once; `limit` is the one that is a number. */
+/** Reads the query, with each parameter at most once. Only `limit` is a number. Throws ProblemError. */
 export function readQuery<S extends z.ZodType>(schema: S, { target }: HttpRequest): z.output<S> {
   if (target.query === undefined)
     throw createFieldProblem("MALFORMED_REQUEST", "/query", "Percent-encode the query as UTF-8 (RFC 3986, section 2).");
@@ -71,7 +71,7 @@ export function readQuery<S extends z.ZodType>(schema: S, { target }: HttpReques
   return parsePart(schema, Object.fromEntries(query), "/query");
 }
 
-/** The one value of a header; undefined when it is absent. */
+/** Returns the value of a header, or undefined if it is absent. Throws ProblemError if it is repeated. */
 function readSingleHeader(request: HttpRequest, name: string): string | undefined {
   const [value, second] = request.header(name.toLowerCase());
   if (second !== undefined) throw createFieldProblem("INVALID_REQUEST", `/header/${name}`, "Send this header once.");
@@ -90,7 +90,7 @@ export const readIdempotencyKey = (grammar: KeyGrammar, request: HttpRequest): s
     "/header",
   )["Idempotency-Key"];
 
-/** The job version that If-Match quotes. */
+/** Returns the job version in If-Match. Throws ProblemError. */
 export function readIfMatch(request: HttpRequest): number {
   const value = readSingleHeader(request, "If-Match");
   if (value === undefined)
@@ -108,7 +108,7 @@ export function readIfMatch(request: HttpRequest): number {
   return Number(value.slice(1, -1));
 }
 
-/** The body's bytes, when they may be read as JSON at all. */
+/** Parses the body as JSON and validates it. Throws ProblemError. */
 export function readBody<S extends z.ZodType>(schema: S, request: HttpRequest): z.output<S> {
   const contentType = readSingleHeader(request, "Content-Type") ?? "";
   const encoding = readSingleHeader(request, "Content-Encoding")?.toLowerCase() ?? "identity";
@@ -126,7 +126,7 @@ export function readBody<S extends z.ZodType>(schema: S, request: HttpRequest): 
   }
 }
 
-/** A GET has no body in this contract. */
+/** Throws ProblemError if a GET request has a body: the contract defines none. */
 export function checkNoBody({ id }: Endpoint, { body }: HttpRequest): void {
   if (body.length > 0) throw createFieldProblem("INVALID_REQUEST", "", `${id} takes no body.`);
 }

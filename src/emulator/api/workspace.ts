@@ -1,4 +1,4 @@
-// The workspace: its capabilities, its usage, and the recipes that it is offered, listed by versionId, page by page.
+// Implements the operations that read a workspace: its capabilities, its usage, and its offered recipes in pages sorted by versionId.
 import {
   getMicExecutableRecipe,
   getMicPublicCapabilities,
@@ -19,7 +19,7 @@ const getVersionId = ({ definition }: Recipe): string => definition.versionId;
 export const findOfferedRecipe = ({ recipes, clock }: World, versionId: string): Recipe | undefined =>
   recipes.find((recipe) => getVersionId(recipe) === versionId && recipe.isOfferedAt(clock.now()));
 
-/** A cursor's position: the 16 bytes of the last versionId's hex32. */
+/** Encodes the position of a cursor: the 32 hexadecimal digits of the last versionId as 16 bytes. */
 const encodePosition = (versionId: string): Buffer =>
   Buffer.from(versionId.slice(ID_PREFIX.recipeVersion.length), "hex");
 
@@ -27,7 +27,7 @@ const listRecipes = defineRead(listMicExecutableRecipes, ({ query }, context) =>
   checkWorkspace(query.workspaceId, context, "/query/workspaceId");
   const { world, requestId } = context;
   const { limit = DEFAULT_RECIPE_PAGE, cursor } = query;
-  // Both orders are the same: without `sort`, the list is sorted by versionId as well.
+  // `sort` is ignored: the list is sorted by versionId in any case.
   const list = `recipes of ${world.workspaceId} by versionId`;
   const after =
     cursor === undefined ? "" : ID_PREFIX.recipeVersion + world.cursors.decode(list, cursor).toString("hex");

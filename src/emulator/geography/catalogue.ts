@@ -1,4 +1,5 @@
-// The tables of states and districts, and the playground's answers made from them. The bundle has the tables beside the chunk: the URL is the same.
+// Reads the tables of states and districts, and builds the playground's answers from them. The bundle contains the tables next to the
+// chunk, so their relative URL is the same.
 import { readFileSync } from "node:fs";
 import { type DistrictsResponse, PLAYGROUND_CONTRACT, type StatesResponse } from "../../contract/playground.ts";
 
@@ -15,7 +16,7 @@ export interface DistrictFacts {
   readonly mandalCount: number;
 }
 
-/** A table's rows without its header line. */
+/** Returns the rows of a table without its header line. */
 function readTable(url: URL): readonly (readonly string[])[] {
   const lines = readFileSync(url, "utf8").split("\n");
   return lines.slice(1).flatMap((line) => (line === "" ? [] : [line.split("\t")]));
@@ -44,14 +45,14 @@ const METADATA = {
     "Contains data of the Local Government Directory (LGD), Ministry of Panchayati Raj, Government of India, " +
     "https://lgdirectory.gov.in/, Government Open Data License - India.",
   sourceRef: "https://lgdirectory.gov.in/",
-  // Of the mandal counts, the older of the two exports the tables are made of.
+  // The date of the mandal counts; their export is the older of the two from which the tables were made.
   sourceUpdatedAt: "2026-05-25",
   fallbackUsed: false,
 } as const;
 
 export interface Catalogue {
   readonly states: StatesResponse;
-  /** By state code in uppercase. */
+  /** Keyed by uppercase state code. */
   readonly districts: ReadonlyMap<string, DistrictsResponse>;
 }
 

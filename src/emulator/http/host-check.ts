@@ -1,10 +1,10 @@
-// Who may come in: no web page of somebody else's. A page can make a browser send requests here, under a name that its owner
-// points at this machine (DNS rebinding) or across origins: so Host must name what nobody else's page can come from.
+// Denies requests from foreign web pages. A page can make a browser send requests here, under a name that its owner points at this machine
+// (DNS rebinding) or across origins. Therefore Host must be a name that a foreign page cannot have.
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback, LOOPBACK_NAMES, toUrlHost } from "../../core/loopback.ts";
 
-/** Why a request may not come in, and which header says so; undefined when it may. */
+/** Returns why a request is denied and which header caused it, or undefined if it is allowed. */
 export type HostCheck = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;
 
 export interface Denial {
@@ -13,9 +13,9 @@ export interface Denial {
 }
 
 export interface HostCheckOptions {
-  /** What --host said. */
+  /** The value of --host. */
   readonly host: string;
-  /** What is listened on, and where. */
+  /** The address and port on which the emulator listens. */
   readonly address: string;
   readonly port: number;
 }
@@ -23,10 +23,10 @@ export interface HostCheckOptions {
 const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
 const ORIGIN = /^https?:\/\/(?<host>.*)$/;
 
-/** Nobody gets one of these in the public DNS: names of one part, as containers have them, and those kept for local networks. */
+/** Names that do not exist in the public DNS: names with one label, as containers have them, and names reserved for local networks. */
 const LOCAL_NAME = /^[a-z0-9_-]+$|\.(?:localhost|local|internal|home\.arpa)$/;
 
-/** Of an address as a socket has it: one that takes both families writes an IPv4 address as an IPv6 one. */
+/** Accepts an address as a socket reports it: a dual-stack socket reports an IPv4 address as an IPv6 address. */
 export const isThisMachine = (address: string): boolean => isLoopback(address.replace(/^::ffff:/, ""));
 
 function parseHost(text: string) {
@@ -35,8 +35,8 @@ function parseHost(text: string) {
 }
 
 /**
- * On loopback, Host names the machine itself and the port. Beyond it clients come by an address (no rebound name is one), by
- * what --host said or by a name of a local network; and by another port where a container maps it.
+ * On loopback, Host must name the machine itself and, if any, the emulator's port. On other addresses, Host may be an IP address (never
+ * a rebound name), the value of --host, or a name of a local network. Its port may differ, because a container can map it.
  */
 export function createHostCheck({ host: requestedHost, address, port }: HostCheckOptions): HostCheck {
   const ownNames = new Set([...LOOPBACK_NAMES, toUrlHost(address), toUrlHost(requestedHost).toLowerCase()]);
@@ -50,7 +50,7 @@ export function createHostCheck({ host: requestedHost, address, port }: HostChec
   }
 
   return ({ headersDistinct: { host: hosts = [], origin: origins = [] } }) => {
-    // How many there must be is for the service to say.
+    // The app checks the number of Host headers.
     if (!hosts.every(isOwnHost))
       return {
         header: "Host",

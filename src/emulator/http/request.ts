@@ -1,19 +1,19 @@
-// Reads a whole request: its target from its raw bytes, without normalization, so that "..", %2F and broken escapes stay visible; its headers; its
-// body, up to MAX_BODY_BYTES; and the JSON in a body.
+// Reads a complete request: its target, its headers, its body up to MAX_BODY_BYTES, and the JSON in the body. The target is not normalized,
+// so that "..", %2F and broken escapes stay visible.
 import type { IncomingMessage } from "node:http";
 import { parse } from "lossless-json";
 import { MAX_BODY_BYTES } from "../assumptions.ts";
 
 export interface RequestTarget {
-  /** As it was sent, without the query. */
+  /** The path as it was sent, without the query. */
   readonly rawPath: string;
-  /** The path's segments, percent-decoded; undefined when an escape is malformed or a segment is `.` or `..`. */
+  /** The path's segments, percent-decoded; undefined if an escape is malformed or a segment is `.` or `..`. */
   readonly segments: readonly string[] | undefined;
-  /** The query's pairs in order, decoded; undefined when an escape is malformed. */
+  /** The query's pairs in order, decoded; undefined if an escape is malformed. */
   readonly query: readonly (readonly [name: string, value: string])[] | undefined;
 }
 
-/** RFC 3986, 2.1: each % stands before two hexadecimal digits and the bytes are UTF-8. */
+/** Returns undefined unless two hexadecimal digits follow each % (RFC 3986, 2.1) and the decoded bytes are UTF-8. */
 function percentDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -46,7 +46,7 @@ function parseQuery(raw: string): readonly (readonly [string, string])[] | undef
 }
 
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
-/** What a request target may hold (RFC 3986, 3.3 and 3.4), and the few more characters that clients send unescaped. */
+/** The characters of a request target (RFC 3986, 3.3 and 3.4), and the few others that clients send unescaped. */
 const TARGET_CHARACTERS = /^[\x21-\x7e]*$/;
 
 export function parseTarget(url: string): RequestTarget {
@@ -64,19 +64,19 @@ export function parseTarget(url: string): RequestTarget {
 export interface HttpRequest {
   readonly method: string;
   readonly target: RequestTarget;
-  /** A header's values, one for each line it came in; empty when it is absent. The name is lower-case. */
+  /** Returns one value for each line of a header; empty if the header is absent. `name` is lowercase. */
   header(name: string): readonly string[];
   readonly headers: ReadonlyMap<string, readonly string[]>;
   readonly body: Uint8Array | "too large";
-  /** RFC 9112, 3.2: an HTTP/1.1 request has exactly one Host. */
+  /** Whether the request has exactly one Host, as HTTP/1.1 requires (RFC 9112, 3.2); always true for HTTP/1.0. */
   readonly hasHost: boolean;
-  /** The address of the connected peer. */
+  /** The IP address of the connected peer. */
   readonly peer: string;
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Node gives a header's bytes as Latin-1; what is UTF-8 is read as that (RFC 9110, 5.5, leaves it to the recipient). */
+/** Node decodes header bytes as Latin-1. Bytes that are valid UTF-8 are decoded as UTF-8 (RFC 9110, 5.5, leaves it to the recipient). */
 function decodeHeader(latin1: string): string {
   if (!/[\x80-\xff]/.test(latin1)) return latin1;
   try {
@@ -97,7 +97,7 @@ function readHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, readonl
   return headers;
 }
 
-/** The body's bytes; "too large" as soon as that is known; undefined when the client went away. */
+/** Returns the bytes of the body, "too large" as soon as that is certain, or undefined if the client has disconnected. */
 function readBody(incoming: IncomingMessage): Promise<Uint8Array | "too large" | undefined> {
   if (Number(incoming.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Promise.resolve("too large");
   return new Promise((resolve) => {
@@ -139,7 +139,7 @@ export class JsonError extends Error {
   override readonly name = "JsonError";
 }
 
-/** Keeps a byte order mark, which is no JSON. */
+/** Keeps a byte order mark, which is not valid JSON. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function parseFiniteNumber(digits: string): number {
@@ -148,7 +148,7 @@ function parseFiniteNumber(digits: string): number {
   return value;
 }
 
-/** The value a body holds; throws JsonError. The bytes must be UTF-8 without a byte order mark. */
+/** Parses the JSON of a body, which must be UTF-8 without a byte order mark. Throws JsonError. */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
@@ -159,14 +159,14 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     return parse(text, null, parseFiniteNumber);
   } catch (error) {
-    // A RangeError: no stack is deep enough for it.
+    // Any other error is a RangeError: the nesting exceeds the stack.
     throw new JsonError(
       error instanceof SyntaxError || error instanceof JsonError ? error.message : "it is nested too deep",
     );
   }
 }
 
-/** Whether `value` is this media type, without parameters other than charset=utf-8 (RFC 9110, 8.3.1). */
+/** Returns whether `value` is this media type, without parameters other than charset=utf-8 (RFC 9110, 8.3.1). */
 export function isMediaType(value: string, expected: string): boolean {
   const [type = "", ...parameters] = value.split(";").map((part) => part.trim().toLowerCase());
   return type === expected && parameters.every((parameter) => /^(|charset=("?)utf-8\2)$/.test(parameter));

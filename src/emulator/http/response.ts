@@ -1,4 +1,4 @@
-// What is sent back: a status, headers and bytes, made whole before the first of them leaves.
+// Builds HTTP responses with status, headers and body; each is complete before the first byte is sent.
 import { stringify } from "lossless-json";
 import { NO_STORE } from "../assumptions.ts";
 
@@ -12,7 +12,7 @@ const encoder = new TextEncoder();
 
 export const encodeUtf8 = (text: string): Uint8Array => encoder.encode(text);
 
-/** Compact JSON. JSON.stringify throws at a bigint, which lossless-json, several times slower, writes as its digits. */
+/** Returns compact JSON. JSON.stringify throws on a bigint; lossless-json writes its digits, but is several times slower. */
 export function toJson(value: unknown): string {
   try {
     return JSON.stringify(value);

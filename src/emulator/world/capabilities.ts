@@ -1,9 +1,9 @@
-// What the workspace can do, and the limits that bite when a job binds an input (docs/contract.md, 2.2, 8).
+// Defines the capabilities of the workspace, and checks their limits when a job binds an input (docs/contract.md, 2.2, 8).
 import type { Capability } from "../../contract/usage.ts";
 import { createFieldProblem, ProblemError } from "../problems.ts";
 import type { InputRecord } from "./inputs.ts";
 
-/** A capability that is enabled and needs nothing else. */
+/** Returns an enabled capability without a prerequisite. */
 const capability = (
   kind: string,
   operation: string,
@@ -39,7 +39,7 @@ export const CAPABILITIES = {
 
 export type CapabilityName = keyof typeof CAPABILITIES;
 
-/** Throws a Refusal when the capability may not be used, or not on this input. */
+/** Throws ProblemError if the capability is not enabled, or if an input exceeds its limits. */
 export function checkCapability(name: CapabilityName, bound: readonly { pointer: string; input: InputRecord }[]): void {
   const { enabled, kind, operation, prerequisite, maxInputBytes, maxRows }: Capability = CAPABILITIES[name];
   if (!enabled)

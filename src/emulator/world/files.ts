@@ -1,21 +1,21 @@
-// The workspace's files: real bytes, and the fate that a job bound to one of them meets.
+// Creates the workspace's files with real bytes, and defines the outcome of a job that reads one of them.
 import { createHash } from "node:crypto";
 import { ID_PREFIX } from "../assumptions.ts";
 import { readDistricts, readStates } from "../geography/catalogue.ts";
 import { encodeUtf8 } from "../http/response.ts";
 import { type IdGenerator, sha256 } from "../ids.ts";
 
-/** What becomes of a job that reads this file. */
+/** The outcome of a job that reads this file. */
 export type JobOutcome = "succeeds" | "fails at CHURN, retryably" | "fails at SIFT" | "waits for review" | "pauses";
 
 export interface StoredFile {
   readonly id: string;
   readonly name: string;
-  /** What its rows are, where the name does not say it. */
+  /** Describes the rows if the file's name does not; otherwise empty. */
   readonly about: string;
   readonly bytes: Uint8Array;
   readonly sha256: string;
-  /** Lines below the header; 0 for a binary file. */
+  /** Number of lines below the header; 0 for a binary file. */
   readonly rows: number;
   readonly classification: string;
   readonly scan: "clean" | "pending" | "infected";
@@ -29,7 +29,7 @@ const quoteCsvField = (value: string | number): string => {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-/** RFC 4180. */
+/** Returns CSV as in RFC 4180. */
 const toCsv = (rows: Cells): string => rows.map((row) => `${row.map(quoteCsvField).join(",")}\r\n`).join("");
 
 const DISTRICTS_FILE = "lgd-districts.csv";
@@ -45,13 +45,13 @@ const stateCells = (): Cells => [
 
 const BINARY_BYTES = 300 * 1024;
 
-/** Bytes that nothing compresses and the seed alone decides. */
+/** Returns incompressible bytes that depend only on the seed. */
 const createIncompressibleBytes = (seed: string): Uint8Array =>
   createHash("shake256", { outputLength: BINARY_BYTES }).update(seed).digest();
 
 type FileRow = readonly [name: string, outcome: JobOutcome, scan: StoredFile["scan"], content: Cells | Uint8Array];
 
-/** In the order of `fileIds`: the first seven have the outcomes that the emulator promises. */
+/** In the order of `fileIds`. The first seven have the outcomes that docs/emulator.md lists. */
 const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
   [DISTRICTS_FILE, "succeeds", "clean", districtCells()],
   [
@@ -65,7 +65,7 @@ const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
       ["Medak", "2026-03-09", 1322],
     ],
   ],
-  // Each row breaks what the divisions recipes ask for: lifecycle.ts says how.
+  // Each row violates the schema of the divisions recipes; lifecycle.ts contains the errors.
   [
     "divisions-broken.csv",
     "fails at SIFT",

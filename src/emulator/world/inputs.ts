@@ -1,4 +1,4 @@
-// Inputs: what a workspace registered. An input's state is a function of its record and the time.
+// Creates the records of registered inputs, and computes the state of an input from its record and the time.
 import type { Input } from "../../contract/inputs.ts";
 import { INPUT_LIFETIME_MS, SCAN_MS } from "../assumptions.ts";
 import { toInstant } from "../clock.ts";
@@ -19,7 +19,7 @@ export interface InputRecord {
   readonly withdrawnAt?: number;
 }
 
-/** An M4_FILE input of this file, or an acquisition that fetched the same bytes. */
+/** Creates an M4_FILE input of this file, or an acquisition with the same bytes. */
 export const createFileInput = (
   file: StoredFile,
   { id, createdAt, inputKind, referenceId }: Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">,
@@ -46,7 +46,7 @@ const INITIAL_STATES = {
   "not applicable": { state: "READY", scanState: "NOT_APPLICABLE" },
 } as const;
 
-/** All changes of the input, in order. */
+/** Returns all state changes of the input, in order. */
 function inputChanges({
   createdAt,
   scan,
@@ -83,6 +83,6 @@ export function inputAt(record: InputRecord, workspaceId: string, now: number): 
   };
 }
 
-/** When the input stops being READY for good; undefined: never. */
+/** Returns when the input is permanently no longer READY (milliseconds since 1970), or undefined if it stays READY. */
 export const inputEndsAt = ({ withdrawnAt, expiresAt }: InputRecord): number | undefined =>
   withdrawnAt ?? expiresAt ?? undefined;

@@ -1,4 +1,4 @@
-// The workspace's jobs in the order of their creation, and the operations that cancel them, as they are at an instant.
+// Stores the workspace's jobs in order of creation, and computes the jobs and their cancellation operations at a given time.
 import { cancelMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
@@ -11,10 +11,10 @@ export interface JobRecord {
   /** Position in the list: higher is newer. */
   readonly sequence: number;
   readonly initial: Job;
-  /** Absent on seeded jobs that do not move. */
+  /** Undefined for seeded jobs that do not change. */
   readonly plan: JobPlan | undefined;
   readonly recipe: Recipe;
-  /** What the next attempt does, should this job be retried. */
+  /** The outcome of a retry of this job. */
   readonly retryOutcome: JobPlan["outcome"];
   cancellation?: Cancellation;
   latestRetry?: JobRecord;
@@ -39,7 +39,7 @@ export class Jobs {
     return this.#byId.get(id);
   }
 
-  /** Newest first, below this sequence number. */
+  /** Returns at most `limit` jobs below this sequence number, newest first. */
   page(beforeSequence: number, limit: number): readonly JobRecord[] {
     const oldest = this.#list[0]?.sequence ?? 0;
     const end = Math.max(0, Math.min(beforeSequence - oldest, this.#list.length));
@@ -54,14 +54,14 @@ export class Jobs {
     record.cancellation = cancellation;
   }
 
-  /** Whether a retry of this job is under way or has succeeded. */
+  /** Returns whether a retry of this job is still active or has succeeded. */
   hasActiveRetry(record: JobRecord, now: number): boolean {
     if (record.latestRetry === undefined) return false;
     const { state } = this.jobAt(record.latestRetry, now);
     return !isTerminal(state) || state === "SUCCEEDED";
   }
 
-  /** Whether a job has put out this dataset version. */
+  /** Returns whether a job has produced this dataset version. */
   hasOutput(datasetVersionId: string, now: number): boolean {
     const producer = this.#list.find(
       ({ initial, plan }) => (plan?.outputDatasetVersionId ?? initial.outputDatasetVersionId) === datasetVersionId,

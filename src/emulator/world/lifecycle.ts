@@ -1,12 +1,12 @@
-// How a job moves: a pure function from its record and the time to what a GET shows. The contract gives no transitions
-// (section 3); these are the emulator's own.
+// Computes the job that a GET returns, as a pure function of the job's record and the time. The contract does not show the transitions
+// (docs/contract.md, 3); these are the emulator's own.
 //
 //   PREPARING -> QUEUED -> RUNNING, stage by stage up to the recipe's last -> SUCCEEDED
 //   RUNNING -> WAITING_REVIEW (at TASTE) -> RUNNING when approved
 //   RUNNING -> FAILED (at SIFT, or retryably at CHURN);  RUNNING -> PAUSED (at BLEND)
-//   any state that is not terminal -> CANCELLED
+//   any non-terminal state -> CANCELLED
 //
-// A dataset that was frozen is published: NOT_REQUESTED -> AWAITING_RELEASE -> BUILDING -> ACTIVE.
+// A frozen dataset is published: NOT_REQUESTED -> AWAITING_RELEASE -> BUILDING -> ACTIVE.
 import { type Job, STAGES, type Stage, type StageName } from "../../contract/jobs.ts";
 import type { FieldError, Problem } from "../../contract/problem.ts";
 import type { RecipeDefinition } from "../../contract/recipes.ts";
@@ -16,7 +16,7 @@ import type { IdGenerator } from "../ids.ts";
 import { createProblem } from "../problems.ts";
 import type { JobOutcome } from "./files.ts";
 
-/** What a job is going to do. */
+/** The planned course of a job. */
 export interface JobPlan {
   readonly startsAt: number;
   readonly stageMs: number;
@@ -24,7 +24,7 @@ export interface JobPlan {
   /** Indexes into STAGES. */
   readonly first: number;
   readonly last: number;
-  /** Of the request that made the job: a failure names it. */
+  /** The id of the request that created the job; a failure contains it. */
   readonly requestId: string;
   readonly outputDatasetVersionId: string;
 }
@@ -34,7 +34,7 @@ export interface Cancellation {
   readonly doneAt: number;
 }
 
-/** One visible change: one step of resourceVersion. */
+/** One visible change of a job, which increases resourceVersion by 1. */
 interface JobChange {
   readonly at: number;
   readonly job?: Partial<Job>;
@@ -44,13 +44,13 @@ interface JobChange {
 export const stageIndex = (name: StageName): number => STAGES.indexOf(name);
 const SERVE = stageIndex("SERVE");
 
-/** How many units each stage counts. */
+/** Number of units in each stage. */
 const UNITS: readonly number[] = [4, 6, 5, 3, 8, 4, 2, 3, 2];
 const unitCount = (index: number): number => UNITS[index] ?? 1;
 
 const stateFields = (value: Job["state"]): Partial<Job> => ({ state: value, processingState: value });
 
-/** The stage at which each outcome stops a job; a recipe that stops earlier is stopped at its last stage. */
+/** Index of the stage at which each outcome stops a job. If the recipe stops earlier, the outcome applies at its last stage. */
 const STOP_STAGE_INDEXES: Readonly<Record<JobOutcome, number>> = {
   "fails at SIFT": stageIndex("SIFT"),
   pauses: stageIndex("BLEND"),
@@ -79,7 +79,7 @@ const createFailure = ({ outcome, requestId }: JobPlan): Problem =>
         requestId,
       );
 
-/** All changes of the plan in order. `attempts` are the stages' attempt counts before this job. */
+/** Yields all changes of the plan in order. `attempts` are the attempt counts of the stages before this job. */
 function* generateChanges(plan: JobPlan, attempts: readonly number[]): Generator<JobChange> {
   const { stageMs, first, last, outcome } = plan;
   const stopIndex = Math.min(STOP_STAGE_INDEXES[outcome], last);
@@ -139,7 +139,7 @@ export const isTerminal = (value: Job["state"]): boolean =>
 
 const UNFINISHED_STATES: readonly Stage["state"][] = ["PENDING", "RUNNING", "WAITING_REVIEW"];
 
-/** Nothing moves from the request on; when it is done, all that was open is CANCELLED. */
+/** A job does not change after its cancellation is requested. When the cancellation is done, all unfinished stages are CANCELLED. */
 const createCancellationChange = (job: Job, at: number): JobChange => ({
   at,
   job: stateFields("CANCELLED"),
@@ -148,7 +148,7 @@ const createCancellationChange = (job: Job, at: number): JobChange => ({
   ),
 });
 
-/** Changes `job` itself: it is a copy of ours. */
+/** Modifies `job` in place, which is a private copy. */
 function applyChange(job: Job, change: JobChange): void {
   for (const [index, set] of change.stages ?? []) Object.assign(job.stages[index] ?? {}, set);
   Object.assign(job, change.job);
@@ -156,7 +156,7 @@ function applyChange(job: Job, change: JobChange): void {
   job.updatedAt = toInstant(change.at);
 }
 
-/** The job as it is at `now`. */
+/** Returns the job as it is at `now`. */
 export function jobAt(initial: Job, plan: JobPlan | undefined, cancel: Cancellation | undefined, now: number): Job {
   const attempts = initial.stages.map(({ attemptCount }) => attemptCount);
   const end = cancel?.requestedAt ?? Number.POSITIVE_INFINITY;
@@ -178,7 +178,7 @@ const pendingStage = (stage: StageName, attemptCount: number): Stage => ({
   totalUnits: null,
 });
 
-/** A job's stages before it runs; `kept` are finished stages of the job it retries. */
+/** Returns a job's stages before it runs. `kept` are the stages of the job that it retries; only SUCCEEDED ones are reused. */
 const createInitialStages = (last: number, kept: readonly Stage[] = []): Stage[] =>
   STAGES.map((name, index) => {
     const previous = kept[index];
@@ -192,12 +192,12 @@ interface NewJob {
   readonly stageMs: number;
   readonly outcome: JobOutcome;
   readonly requestId: string;
-  /** The stages of the job that this one retries, if it keeps them. */
+  /** The stages of the job that this one retries, if the retry resumes them. */
   readonly kept?: readonly Stage[];
   readonly retryOf?: string;
 }
 
-/** A job as it is created, and what it is going to do. */
+/** Creates a job in its initial state, and its plan. */
 export function planJob(
   { ids, workspaceId }: { readonly ids: IdGenerator; readonly workspaceId: string },
   { recipe, createdAt, stageMs, outcome, requestId, kept = [], retryOf }: NewJob,

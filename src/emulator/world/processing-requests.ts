@@ -1,4 +1,4 @@
-// File-processing permission requests: reviewed on the clock, decided by purpose and input.
+// Computes the state of file-processing permission requests from the time, the purpose and the input.
 import { parseDateTime } from "../../contract/instants.ts";
 import type { ProcessingRequest, ReasonCode } from "../../contract/processing-requests.ts";
 import { DECIDED_AFTER_MS, REVIEWABLE_AFTER_MS } from "../assumptions.ts";
@@ -9,17 +9,17 @@ import { type InputRecord, inputAt, inputEndsAt } from "./inputs.ts";
 export interface ProcessingRequestRecord {
   readonly id: string;
   readonly createdAt: number;
-  /** As the caller wrote it. */
+  /** The instant exactly as the client sent it. */
   readonly expiresAt: string;
   readonly input: InputRecord;
   readonly recipeVersionId: string;
   readonly requestHash: string;
   readonly purpose: string;
-  /** A seeded request that does not move. */
+  /** Set for a seeded request that does not change. */
   readonly fixed?: Pick<ProcessingRequest, "state" | "revision" | "reasonCode">;
 }
 
-/** Milliseconds of a UTC instant; a part of a millisecond counts as a whole one. */
+/** Returns the milliseconds since 1970 of a UTC instant, rounded up. */
 export const toMilliseconds = (text: string): number => Math.ceil(Number(parseDateTime(text) ?? 0n) / 1000);
 
 interface ReviewStep {
@@ -35,7 +35,7 @@ function decide({ purpose, input }: ProcessingRequestRecord, workspaceId: string
   return { at, state: "APPROVED", reasonCode: "REVIEWED_PROCESSING_PURPOSE" };
 }
 
-/** All that becomes of the request. It ends with its expiry or its input, whichever is first. */
+/** Returns all state changes of the request. It ends at its expiry or when its input ends, whichever is earlier. */
 function reviewSteps(record: ProcessingRequestRecord, workspaceId: string): readonly ReviewStep[] {
   const { createdAt, expiresAt, input } = record;
   const endsAt = Math.min(toMilliseconds(expiresAt), inputEndsAt(input) ?? Number.POSITIVE_INFINITY);
@@ -46,7 +46,7 @@ function reviewSteps(record: ProcessingRequestRecord, workspaceId: string): read
     decision,
   ];
   if (decision.state === "REJECTED") return stepsUntilDecision;
-  // An input that has ended before now is for the review to judge, not a permission to revoke.
+  // If the input had already ended at creation, the review decides, and there is no permission to revoke.
   if (endsAt <= createdAt) return stepsUntilDecision;
   const stepsBeforeEnd = stepsUntilDecision.filter(({ at }) => at < endsAt);
   return [...stepsBeforeEnd, { at: endsAt, state: "REVOKED", reasonCode: "ACCESS_NO_LONGER_REQUIRED" }];

@@ -1,4 +1,4 @@
-// The recipes that are offered, as their authors wrote them: names, inputs, parameter schemas (JSON Schema 2020-12).
+// Defines the emulator's recipes as their authors wrote them: names, inputs and parameter schemas (JSON Schema 2020-12).
 import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeDefinition } from "../../contract/recipes.ts";
 import type { CapabilityName } from "./capabilities.ts";
@@ -18,7 +18,7 @@ export interface RecipeFixture {
   readonly requiredPermissions: readonly string[];
   readonly stopAfterStage: RecipeDefinition["stopAfterStage"];
   readonly capability: CapabilityName;
-  /** The offer ended before the emulator started. */
+  /** Set if the offer expired before the emulator started. */
   readonly isExpired?: true;
 }
 
@@ -56,7 +56,7 @@ const columnMap = closedObject({
   rules: list(reference("match-rule"), 5),
 });
 
-/** In the order of `recipeVersionIds`; the expired one is not among them. */
+/** In the order of `recipeVersionIds`, which do not include the expired recipe. */
 export const RECIPE_FIXTURES: readonly RecipeFixture[] = [
   {
     name: "Normalize administrative divisions",

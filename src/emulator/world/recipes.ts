@@ -1,4 +1,4 @@
-// Recipe offers and the check of parameterValues against what they publish.
+// Creates recipe offers, and validates parameterValues against their published schemas.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { jsonPointer } from "../../contract/json-pointer.ts";
 import type { FieldError } from "../../contract/problem.ts";
@@ -35,21 +35,21 @@ export class Recipe {
     return now < this.#expiresAt;
   }
 
-  /** Where the values differ from the published schema. No default is filled in, no type coerced, nothing fetched. */
+  /** Returns the violations of the published schema. Validation does not fill in defaults, coerce types or fetch anything. */
   parameterErrors(values: unknown): readonly FieldError[] {
     this.#validate ??= compileParameters(this.definition.parameters);
     return this.#validate(values) ? [] : (this.#validate.errors ?? []).map(toFieldError);
   }
 }
 
-/** `{"$ref": "<key>"}` finds the reference of that key: it is known to ajv by the key as its address. */
+/** Registers each reference with ajv under its key, so that `{"$ref": "<key>"}` resolves to it. */
 function compileParameters({ definition, references }: RecipeParameters): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true, logger: false });
   for (const [key, schema] of Object.entries(references)) ajv.addSchema(schema, key);
   return ajv.compile(definition);
 }
 
-/** An error at a property that is missing or not allowed points at that property. */
+/** Converts an ajv error. If a property is missing or not allowed, the pointer includes that property. */
 function toFieldError({ instancePath, keyword, message, params }: ErrorObject): FieldError {
   const property: unknown = params["missingProperty"] ?? params["additionalProperty"];
   const pointer = `/parameterValues${instancePath}${typeof property === "string" ? jsonPointer([property]) : ""}`;
@@ -101,7 +101,7 @@ function createOffer(
   };
 }
 
-/** In the order of the texts. */
+/** Creates the recipes in the order of RECIPE_FIXTURES. */
 export const createRecipes = (ids: IdGenerator, workspaceId: string, startedAt: number): readonly Recipe[] =>
   RECIPE_FIXTURES.map(
     (text, index) => new Recipe(createOffer(ids, workspaceId, text, index, startedAt), text.capability),

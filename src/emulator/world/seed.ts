@@ -1,4 +1,4 @@
-// What the workspace holds at start: an input for each file and a few more, 130 jobs in all states, processing requests.
+// Seeds the workspace with an input for each file and a few more, 130 jobs in all states, and processing requests.
 import type { Input } from "../../contract/inputs.ts";
 import { MAX_INT64 } from "../../contract/numbers.ts";
 import { ID_PREFIX } from "../assumptions.ts";
@@ -15,13 +15,13 @@ const JOB_COUNT = 130;
 const JOBS_SPAN_MS = 40 * DAY;
 const SEEDED_STAGE_MS = 20 * MINUTE;
 
-/** First one M4_FILE input for each file, in the files' order; then one of each other kind and of each other state. */
+/** Seeds one M4_FILE input for each file, in the same order, and then one input of each other kind and of each other state. */
 function seedInputs(world: World): void {
   const { files, ids, inputs } = world;
   const startedAt = world.clock.now();
   const id = (): string => ids.next(ID_PREFIX.input);
   for (const file of files) {
-    // A file still being scanned was uploaded just now.
+    // A file that is still being scanned was uploaded just now.
     const createdAt = file.scan === "pending" ? startedAt : startedAt - 2 * DAY;
     inputs.seed(createFileInput(file, { id: id(), createdAt, inputKind: "M4_FILE", referenceId: file.id }));
   }
@@ -40,7 +40,7 @@ function seedInputs(world: World): void {
   inputs.seed({ ...createInput(districts, "M4_FILE", districts.id, 5 * DAY), withdrawnAt: startedAt - DAY });
 }
 
-/** How each kind of seeded job runs, and after how many stages' time it stops changing. */
+/** The outcome of each kind of seeded job, and the time after which the job stops changing, in stage durations. */
 const JOB_KINDS: Readonly<Record<string, readonly [outcome: JobPlan["outcome"], stages: number]>> = {
   preparing: ["succeeds", 0],
   queued: ["succeeds", 0.5],
@@ -49,12 +49,12 @@ const JOB_KINDS: Readonly<Record<string, readonly [outcome: JobPlan["outcome"], 
   failed: ["fails at SIFT", Number.POSITIVE_INFINITY],
   "failed-retryably": ["fails at CHURN, retryably", Number.POSITIVE_INFINITY],
 };
-/** The newest jobs, newest first: the first page has all eight states. */
+/** The kinds of the newest jobs, newest first, so that the first page has all eight states. */
 const NEWEST =
   "running running preparing queued succeeded running waiting paused failed-retryably cancelled failed queued waiting".split(
     " ",
   );
-/** The kinds of all earlier jobs, repeated. */
+/** The kinds of all earlier jobs, as a repeating sequence. */
 const EARLIER =
   "succeeded succeeded failed-retryably succeeded cancelled succeeded failed succeeded withdrawn failed-retryably paused".split(
     " ",
@@ -70,7 +70,7 @@ function createSeededJob(
   const requestId = world.ids.next(ID_PREFIX.request);
   const facts = { recipe: recipe.definition, createdAt, stageMs: SEEDED_STAGE_MS, outcome, requestId };
   const { initial, plan } = planJob(world, facts);
-  // Continues from REFINE, slowly: only these seeded jobs change.
+  // Continues slowly from REFINE. Only these seeded jobs change.
   if (kind === "running") return { initial, plan: { ...plan, startsAt: world.clock.now() - 3.5 * SEEDED_STAGE_MS } };
   const requestedAt = createdAt + 3.4 * SEEDED_STAGE_MS;
   const cancellation = kind === "cancelled" ? { requestedAt, doneAt: requestedAt + MINUTE } : undefined;
@@ -88,16 +88,16 @@ function seedJobs(world: World): void {
   if (flat === undefined || nested === undefined) throw new Error("the recipes are missing");
   for (let age = JOB_COUNT - 1; age >= 0; age -= 1) {
     const kind = NEWEST[age] ?? EARLIER[age % EARLIER.length] ?? "succeeded";
-    // Not evenly, but in order: up to an hour off.
+    // Up to 1 h, so that the jobs are in order but not evenly spaced.
     const jitter = (Number.parseInt(ids.hashFor(`job ${age}`).slice(0, 6), 16) / 0xffffff) * HOUR;
     const createdAt = Math.round(startedAt - (age + 2) * (JOBS_SPAN_MS / (JOB_COUNT + 2)) + jitter);
-    // Withdrawal needs a publication, and that a recipe that freezes.
+    // A withdrawn job needs a publication, which needs a recipe that runs to FREEZE.
     const recipe = kind === "withdrawn" || age % 3 !== 0 ? flat : nested;
     jobs.add({ ...createSeededJob(world, kind, recipe, createdAt), recipe, retryOutcome: "succeeds" });
   }
 }
 
-/** One that goes on, and three that stand for states that take long to come by. */
+/** Seeds one request that can still change, and three in states that a request takes long to reach. */
 function seedProcessingRequests(world: World): void {
   const { ids, inputs, processingRequests, recipes, permissions } = world;
   const startedAt = world.clock.now();

@@ -1,4 +1,4 @@
-// Usage: seeded figures plus what was done in this process, per UTC day and over the entitlement.
+// Computes usage per UTC day and over the entitlement: seeded figures plus the usage in this process.
 import type { QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
 import { DAY, toInstant } from "../clock.ts";
 
@@ -62,7 +62,7 @@ export class Usage {
     for (const counts of [this.#today, this.#total]) counts.set(name, (counts.get(name) ?? 0n) + BigInt(amount));
   }
 
-  /** Whether today's grant of this metric is used up. */
+  /** Returns whether today's grant of this metric is used up. */
   isExhausted(name: MetricName, now: number): boolean {
     this.#startNewDay(now);
     return METRICS[name].grantedPerDay <= this.#usedAmount(name, METRICS[name], "DAY");
@@ -99,7 +99,7 @@ export class Usage {
     };
   }
 
-  /** The day's quotas as the capabilities show them: of the metrics whose unit is defined. */
+  /** Returns the day's quotas for the capabilities, only for metrics whose unit is defined. */
   quotas(now: number): readonly QuotaBucket[] {
     return this.#computeBuckets("DAY", now)
       .filter(({ unit }) => unit !== null)
@@ -131,7 +131,7 @@ export class Usage {
     return (this.#day === this.#firstDay ? seededDay : 0n) + (this.#today.get(name) ?? 0n);
   }
 
-  /** A new UTC day starts at nothing. */
+  /** Resets the counts of the day when a new UTC day has started. */
   #startNewDay(now: number): void {
     if (startOfDay(now) === this.#day) return;
     this.#day = startOfDay(now);

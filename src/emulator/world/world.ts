@@ -1,4 +1,4 @@
-// The one workspace and all it holds.
+// Defines the data of one workspace.
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { ID_PREFIX, MAX_ENTRIES } from "../assumptions.ts";
 import type { Clock } from "../clock.ts";
@@ -11,7 +11,7 @@ import type { ProcessingRequestRecord } from "./processing-requests.ts";
 import { createRecipes, type Recipe } from "./recipes.ts";
 import { Usage } from "./usage.ts";
 
-/** Resources by id: seeded ones stay, later ones are forgotten beyond a number. */
+/** Stores resources by id. Seeded resources are kept forever, and the latest MAX_ENTRIES.others of the added ones. */
 export class Collection<T extends { readonly id: string }> {
   readonly #seeded = new Map<string, T>();
   readonly #added = new BoundedMap<string, T>(MAX_ENTRIES.others);
@@ -42,18 +42,18 @@ export interface World {
   readonly stageMs: number;
   readonly workspaceId: string;
   readonly files: readonly StoredFile[];
-  /** In the order of `recipeVersionIds`, expired ones at the end. */
+  /** In the order of `recipeVersionIds`, with expired recipes at the end. */
   readonly recipes: readonly Recipe[];
   readonly inputs: Collection<InputRecord>;
   readonly jobs: Jobs;
   readonly operations: Collection<OperationRecord>;
   readonly processingRequests: Collection<ProcessingRequestRecord>;
-  /** The latest processing request of an input and a recipe version: `<inputId> <recipeVersionId>`. */
+  /** The latest processing request for each `<inputId> <recipeVersionId>`. */
   readonly permissions: BoundedMap<string, ProcessingRequestRecord>;
   readonly usage: Usage;
 }
 
-/** A world without inputs, jobs and requests yet. */
+/** Creates a world that has files and recipes, but no inputs, jobs or requests yet. */
 export function createWorld(clock: Clock, ids: IdGenerator, stageMs: number): World {
   const startedAt = clock.now();
   const workspaceId = ids.next(ID_PREFIX.workspace);
