@@ -1,5 +1,6 @@
-// `npm run bench:names`: how well find_district finds districts by what people type, class by class, over the emulator's table and
-// over the same districts as other public lists spell them. `-- --misses [CLASS …]` shows what was not found.
+// Measures how well find_district finds districts by the names that people type, for each class of question: `npm run
+// bench:names`. It uses the emulator's table, and the same districts in the spelling of other public lists. `-- --misses [CLASS
+// …]` shows the questions with a wrong answer.
 import { computeRates, type Judgment, judgeAnswers } from "../test/geography/names/measure.ts";
 import { alternativeSpellings, directoryNameQuestions, questions } from "../test/geography/names/question-tables.ts";
 

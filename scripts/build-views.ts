@@ -1,9 +1,9 @@
-// Makes the views of apps/: one HTML file each, its script and style inside, so that a host has nothing more to load.
+// Builds each view of apps/ as one HTML file with inline script and style, so that a host loads nothing else.
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { VIEW_NAMES, type ViewName } from "../src/toolkit/views.ts";
 
-/** In gzip. Hosts have limits too; the least that is known is 1 MiB as it is. */
+/** Maximum size of a view, in KiB after gzip. Hosts also have limits; the lowest known one is 1 MiB without compression. */
 export const MAX_VIEW_KIB = 16;
 
 interface BuiltView {
@@ -13,7 +13,7 @@ interface BuiltView {
   readonly inputs: readonly string[];
 }
 
-/** HTML ends a script or a style at the first of these, wherever it stands. */
+/** HTML ends a script or a style at the first of these sequences, in any position. */
 const escapeForInlining = (text: string): string => text.replace(/<(?=\/(?:script|style)|!--)/gi, "\\x3c").trim();
 
 async function buildView(name: ViewName): Promise<BuiltView> {

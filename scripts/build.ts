@@ -1,5 +1,5 @@
-// Bundles the program into dist/: what a start needs is small, what is needed later lies in files of its own, every dependency
-// but the native addons is inside. `--check` writes nothing: it holds the sizes against their budgets.
+// Bundles the program into dist/. The startup code is small, and code that is needed later is in separate files. All dependencies
+// except the native addons are bundled. `--check` writes nothing and only compares the sizes with their budgets.
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
@@ -14,11 +14,11 @@ const DATA_FILES = [
   ...["other-names", "headquarters", "new-districts", "states"].map((table) => `${RECORD_FOLDER}/${table}.tsv`),
 ];
 
-/** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
+/** The parts are CommonJS, because its loader is already available when a program starts; dist/package.json declares this. */
 const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 4 },
   main: { source: "src/cli/main.ts", maxKiB: 1_500 },
-  // Loaded on first use, by a dynamic import.
+  // The following parts are loaded on first use: by a dynamic import, or in a separate process or thread.
   undici: { source: "src/api-client/undici.ts", maxKiB: 750 },
   postgres: { source: "src/actions/store/postgres.ts", maxKiB: 75 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
@@ -31,7 +31,7 @@ const PARTS = {
 
 const partByPath = new Map(Object.entries(PARTS).map(([name, { source }]) => [resolve(source), `./${name}.js`]));
 
-/** A part that another one imports on demand stays a file of its own. */
+/** Keeps a part in a separate file if another part imports it on demand. */
 const separateParts: Plugin = {
   name: "parts-apart",
   setup({ onResolve }) {
@@ -43,8 +43,8 @@ const separateParts: Plugin = {
 };
 
 /**
- * The SDK's module for Node makes an Ajv for each server, which takes 10 ms to load; only the answers to forms are validated with it.
- * `require` makes esbuild load it on first use.
+ * Replaces the SDK's module for Node, which creates an Ajv for each server. Loading Ajv takes 10 ms, and only the responses to
+ * forms are validated with it. `require` makes esbuild load it on first use.
  */
 const LAZY_VALIDATOR = `
 import process from "node:process";
@@ -71,13 +71,14 @@ async function bundlePart(source: string) {
     write: false,
     bundle: true,
     plugins: [separateParts, lazyValidator],
-    // Native addons come with binaries of their own, chosen at install time.
+    // Native addons have their own binaries, which are chosen at installation.
     external: ["@napi-rs/keyring", "@photostructure/sqlite"],
     format: "cjs",
     platform: "node",
     target: "node20",
     supported: { "dynamic-import": false },
-    // Names stay: a stack trace is to be read, and keeping them otherwise costs every function that is made.
+    // Names are not minified, so that stack traces are readable. Preserving them in any other way would cost time for every
+    // function that is created.
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "none",

@@ -1,5 +1,5 @@
-// The packages that the build puts inside the program: their licenses have to travel with the code, and who looks for a weak
-// one has to find it.
+// Lists the packages that the build includes in the program. Their licenses must accompany the code, and a search for vulnerable
+// packages must be able to find them.
 import { readFile } from "node:fs/promises";
 
 interface BundledPackage {
@@ -9,7 +9,7 @@ interface BundledPackage {
   readonly text: string;
 }
 
-/** The Unlicense asks for no notice, and a package under it may carry none. */
+/** The Unlicense requires no notice, so a package under it may contain none. */
 const UNLICENSE = "This is free and unencumbered software released into the public domain: https://unlicense.org/\n";
 
 const LICENCE_FILES = ["LICENSE", "LICENSE.md", "LICENSE.txt", "license", "LICENCE"];
@@ -17,14 +17,14 @@ const LICENCE_FILES = ["LICENSE", "LICENSE.md", "LICENSE.txt", "license", "LICEN
 async function readPackage(folder: string): Promise<BundledPackage> {
   const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
   const found = LICENCE_FILES.map((file) => readFile(`${folder}/${file}`, "utf8").catch(() => undefined));
-  // Some have it in their README alone.
+  // Some packages have their license only in their README.
   const readme = await readFile(`${folder}/README.md`, "utf8").catch(() => "");
   const text = [...(await Promise.all(found)), /^## license\s+(.*)/ims.exec(readme)?.[1]].find((content) => content);
   const fallbackText = license === "Unlicense" ? UNLICENSE : "No license file in the package.\n";
   return { name, version, license, text: text ?? fallbackText };
 }
 
-/** `inputs`: the files that went into the bundles. */
+/** Reads the packages of the bundled files, sorted by folder. `inputs`: paths of the files in the bundles. */
 export async function readBundledPackages(inputs: readonly string[]): Promise<readonly BundledPackage[]> {
   const folders = new Set(inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
   return await Promise.all([...folders].sort().map(readPackage));
@@ -44,7 +44,9 @@ interface Product {
 
 const toPurl = (name: string, version: string): string => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
-/** A bill of materials in CycloneDX 1.6: what is inside, and the addons that npm installs beside it. */
+/**
+ * Creates a bill of materials in CycloneDX 1.6: the bundled packages, and the native addons that npm installs with the program.
+ */
 export function createBillOfMaterials(product: Product, packages: readonly BundledPackage[]): string {
   const self = { type: "application", "bom-ref": toPurl(product.name, product.version), name: product.name };
   const bundledComponents = packages.map(({ name, version, license }) => ({

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 
 const MAX_LENGTH = 72;
 const FORM = /^[a-z][a-z\d./, -]*: \S.*[^.\s]$/;
-/** Words ending in -s, -ed or -ing that begin a summary: a description or the past instead of an imperative. */
+/** Matches a summary that begins with a word in -s, -ed or -ing: a description or the past tense instead of an imperative. */
 const NOT_IMPERATIVE =
   /^[^:]+: (?!(?:address|bypass|compress|discuss|embed|exceed|feed|focus|need|pass|process|speed|suppress|bring|string)\b)\w+(?:s|ed|ing) /i;
 

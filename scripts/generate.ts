@@ -1,5 +1,5 @@
-// Everything that repeats the list of tools is made from it: the tables of README and docs/reference.md, and manifest.json's tools.
-// With --check nothing is written; a file that is not up to date fails.
+// Generates the tables of README.md, docs/reference.md, docs/interface.md and docs/commands.md, and the tools in manifest.json.
+// With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command } from "../src/cli/commands.ts";
 import { formatFlag, formatSynopsis } from "../src/cli/help.ts";
@@ -12,7 +12,7 @@ import { tools } from "../tools/index.ts";
 
 const TABLE_HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
 
-/** What a tool is that is no single operation, where its toolset does not say it. */
+/** Describes tools that do not map to a single operation, if their toolset does not imply the description. */
 const COMPOSITE_TOOLS = new Map([
   ["resolve_actions", "the POST operations, reads"],
   ["run_job", "registrations, a submission, reads"],
@@ -33,7 +33,7 @@ const toolTable = tools
   )
   .join("\n");
 
-/** Those that every client is told of. */
+/** Lists the tools that every client receives; tools that show a view are only for clients with views. */
 const shortToolTable = tools
   .filter(({ view }) => view === undefined)
   .map(({ name, description }) => `| \`${name}\` | ${firstSentence(description)} |`)
@@ -61,7 +61,7 @@ const skillTable = (await createSkills(readSkillFiles, () => true).entries())
 
 const escapeTableCell = (text: string): string => text.replaceAll("|", "\\|");
 
-/** A command as its own help tells it. */
+/** Formats a command like its own help text. */
 function formatCommand(command: Command): string {
   const { name, summary, notes = [], flags, examples } = command;
   const rows = Object.entries(flags).map(
@@ -88,7 +88,7 @@ const TABLES = {
   prompts: `| prompt | arguments | what it is for |\n|---|---|---|\n${promptTable}`,
 };
 
-/** docs/interface.md: each operation with its tool and the arguments that are not the operation's own. */
+/** Rows for docs/interface.md: each operation with its tool and the arguments that the operation itself does not have. */
 const operationTable = tools
   .flatMap(({ name, endpoint, argumentNames }) => {
     if (!endpoint) return [];

@@ -1,6 +1,7 @@
-// Makes src/toolkit/tool-names.ts and tools/index.ts from the files of tools/: each tool is its file's export of the same name.
-// Operations stand in the contract's order, then the other tools, then those that show a view; a new one stands last of its kind.
-// With --check nothing is written; a file that is not up to date fails. Imports no tool, so it repairs a list that does not load.
+// Generates src/toolkit/tool-names.ts and tools/index.ts from the files in tools/. Each tool is the export that has its file's
+// name. Tools for operations have the contract's order, then come the other tools, then those that show a view. A new tool
+// without an operation comes last of its kind. With --check nothing is written, and an outdated file fails the check. The script
+// imports no tool, so it can repair a list that does not load.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { endpoints } from "../src/contract/endpoints/index.ts";
 import { TOOL_NAMES } from "../src/toolkit/tool-names.ts";
@@ -11,7 +12,7 @@ const toExportName = (name: string): string => name.replace(/_(.)/g, (_, letter:
 const toImportStatement = (name: string): string =>
   `import { ${toExportName(name)} } from "./${name.replaceAll("_", "-")}.ts";`;
 
-/** Where a tool stands: its kind, then its place within the kind. */
+/** Returns the position of a tool: its kind, then its place within the kind. */
 async function readToolRank(file: string) {
   const name = file.slice(0, -".ts".length).replaceAll("-", "_");
   const code = await readFile(`tools/${file}`, "utf8");

@@ -1,14 +1,14 @@
-// The MCP bundle: one file that a desktop host installs.
+// Packs the MCP bundle: one file that a desktop host installs.
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { run, writeJson } from "./files.ts";
 
 const MCPB = join("node_modules", "@anthropic-ai", "mcpb", "dist", "cli", "cli.js");
 
-/** The first that has SQLite inside: a bundle carries no addon, since it is one for all platforms. */
+/** The first Node version that includes SQLite. A bundle contains no addon, because one bundle is for all platforms. */
 export const NODE_WITH_SQLITE = ">=22.16.0";
 
-/** Held to the bundler's own rules. Returns the bundle's path. */
+/** Validates the manifest by the bundler's own rules and packs the bundle. Returns the bundle's path. */
 export async function packBundle(release: string, unpacked: string, icon: string): Promise<string> {
   const bundle = join(release, "mic-mcp.mcpb");
   const manifest = join(unpacked, "manifest.json");

@@ -1,10 +1,10 @@
-// What an image is built from, and how Docker's catalogue lists it.
+// Writes the build folder of the container image, and its entry in Docker's catalog.
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeText } from "./files.ts";
 import { image, product, type Setting, settings } from "./product.ts";
 
-/** A string of JSON is one of YAML. */
+/** A JSON string is also a YAML string. */
 const toYaml = (value: string): string => JSON.stringify(value);
 
 const toParameterName = ({ variable }: Setting): string => variable.slice("MIC_".length).toLowerCase();
@@ -48,7 +48,7 @@ function createCatalogEntry(): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** A folder to build from: `docker build container`. */
+/** Writes the folder for `docker build container`. */
 export async function writeContainer(release: string, unpacked: string): Promise<void> {
   const folder = join(release, "container");
   for (const part of ["dist", "skills", "LICENSE", "package.json"])

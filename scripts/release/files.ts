@@ -1,4 +1,4 @@
-// Writing the parts of a release, and running the programs that make some of them.
+// Writes the parts of a release and runs the programs that create some of them.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 
-/** Resolves with what it printed. Rejects when it fails. */
+/** Runs a program. Resolves with its standard output; rejects if it fails. */
 export async function run(program: string, args: readonly string[]): Promise<string> {
   const { stdout } = await execute(program, [...args], { maxBuffer: 16 * 1024 * 1024 });
   return stdout;
@@ -26,7 +26,7 @@ export const sha256 = async (path: string): Promise<string> =>
     .update(await readFile(path))
     .digest("hex");
 
-/** All files below a folder, as paths within it, sorted. */
+/** Returns all files below a folder as sorted relative paths with forward slashes. */
 export async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());

@@ -1,4 +1,4 @@
-// Links that add the server to a client by one click, once the package is published.
+// Formats the links that add the server to a client with one click, once the package is published.
 import { product } from "./product.ts";
 
 const NAME = "mic";
@@ -7,7 +7,7 @@ const command = { command: "npx", args: ["-y", `${product.name}@${product.versio
 const toBase64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64");
 const toQueryString = (values: Readonly<Record<string, string>>): string => new URLSearchParams(values).toString();
 
-/** Each client with the link that it takes. */
+/** Install links by client. */
 const links = {
   Cursor: `cursor://anysphere.cursor-deeplink/mcp/install?${toQueryString({ name: NAME, config: toBase64(command) })}`,
   "VS Code": `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: NAME, ...command }))}`,

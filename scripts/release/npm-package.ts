@@ -1,4 +1,5 @@
-// The package as npm would publish it. Every other part is made of its files, so that all of them hold the same program.
+// Packs the package as npm would publish it. Every other part is created from its files, so that all parts contain the same
+// program.
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/v4";
@@ -6,7 +7,7 @@ import { run } from "./files.ts";
 
 const PackResult = z.array(z.object({ filename: z.string() })).length(1);
 
-/** Packs what dist/ holds, and leaves the files of the tarball in `unpacked`. Returns the tarball's path. */
+/** Packs the existing dist/ without a new build, and extracts the tarball to `unpacked`. Returns the tarball's path. */
 export async function packNpm(release: string, unpacked: string): Promise<string> {
   const folder = join(release, "npm");
   await mkdir(folder, { recursive: true });

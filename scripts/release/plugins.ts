@@ -1,4 +1,4 @@
-// Folders that coding agents install whole: the program, its skills, and each host's manifest over the same files.
+// Writes the folders that coding agents install as a whole: the program, its skills, and a manifest for each host.
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { NODE_WITH_SQLITE } from "./bundle.ts";
@@ -21,7 +21,7 @@ Install it with \`/plugin install ${NAME} --marketplace ${new URL(repository).pa
 system's keychain. It needs Node ${NODE_WITH_SQLITE.slice(2)} or newer.
 `;
 
-/** As hosts write what they fill in. */
+/** Formats a placeholder in the syntax that hosts replace with a value. */
 const placeholder = (name: string): string => `$\{${name}}`;
 
 async function copyProgram(unpacked: string, folder: string): Promise<void> {
@@ -30,7 +30,7 @@ async function copyProgram(unpacked: string, folder: string): Promise<void> {
     await cp(join(unpacked, part), join(folder, part), { recursive: true });
 }
 
-/** One folder for Claude Code, Codex and Cursor, and around it a marketplace with nothing else. */
+/** Writes one folder for Claude Code, Codex and Cursor, inside a marketplace that contains nothing else. */
 export async function writePlugin(release: string, unpacked: string, icon: string): Promise<void> {
   const marketplace = join(release, "plugin");
   const folder = join(marketplace, NAME);
@@ -64,7 +64,7 @@ export async function writePlugin(release: string, unpacked: string, icon: strin
       logo: "./assets/icon.png",
     },
   });
-  // Claude Code says where the plugin lies; Codex starts the server there.
+  // Claude Code provides the path of the plugin in a placeholder; Codex starts the server in the plugin's folder.
   await writeJson(join(folder, ".mcp.json"), {
     mcpServers: { [NAME]: { command: "node", args: [`${placeholder("CLAUDE_PLUGIN_ROOT")}/dist/cli.js`, "serve"] } },
   });
@@ -73,7 +73,7 @@ export async function writePlugin(release: string, unpacked: string, icon: strin
   });
 }
 
-/** Gemini CLI asks for each setting when the extension is installed, and keeps the secret as one. */
+/** Writes the extension for Gemini CLI, which asks for each setting during installation and stores the secret as sensitive. */
 export async function writeGeminiExtension(release: string, unpacked: string): Promise<void> {
   const folder = join(release, "gemini-extension");
   await copyProgram(unpacked, folder);

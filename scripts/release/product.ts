@@ -1,4 +1,4 @@
-// What every part of a release says of the product: one place for its names, addresses and settings.
+// Defines the product's names, addresses and settings for all parts of a release.
 import { readFileSync } from "node:fs";
 import * as z from "zod/v4";
 
@@ -23,13 +23,13 @@ export const product = {
   repository: repository.url.replace(/^git\+/, "").replace(/\.git$/, ""),
 } as const;
 
-/** Where the files of this version can be fetched once it is published. */
+/** Base URL of this version's files once it is published. */
 export const downloads = `${product.repository}/releases/download/v${product.version}`;
 
 /** The container image of this version. */
 export const image = `ghcr.io/${new URL(product.repository).pathname.slice(1)}:${product.version}`;
 
-/** What a host asks a person for. */
+/** A setting that a host requests from the user. */
 export interface Setting {
   readonly variable: string;
   readonly title: string;

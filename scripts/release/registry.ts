@@ -1,4 +1,4 @@
-// server.json: how the official MCP registry lists the server, by npm, by bundle and by image.
+// Creates server.json, which lists the server in the official MCP registry as an npm package, a bundle and an image.
 import { basename } from "node:path";
 import { sha256 } from "./files.ts";
 import { downloads, image, product, type Setting, settings } from "./product.ts";

@@ -1,4 +1,4 @@
-// `npm run release`: one folder, release/, with everything that is published of a version. Nothing is sent anywhere.
+// Creates one folder, release/, with everything that is published of a version: `npm run release`. Nothing is uploaded.
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { packBundle } from "./bundle.ts";
@@ -12,7 +12,7 @@ import { createServerJson } from "./registry.ts";
 const [RELEASE = "release"] = process.argv.slice(2);
 const ICON = join("docs", "pictures", "icon.png");
 
-/** A line for every file of the release, in the format of `sha256sum -c`. */
+/** Returns one line for each file of the release, in the format of `sha256sum -c`. */
 async function formatChecksums(): Promise<string> {
   const lines = (await listFiles(RELEASE)).map(async (path) => `${await sha256(join(RELEASE, path))}  ${path}`);
   return `${(await Promise.all(lines)).join("\n")}\n`;

@@ -1,5 +1,6 @@
-// Who this process is to the service: base URL, client credentials, workspace. The environment first; what it leaves out
-// comes from the login in the keychain, read only when needed, and again every few seconds: a logout is for servers too.
+// Determines the identity of this process at the API: base URL, client credentials, workspace. The environment comes first; the
+// login in the keychain provides the rest. The login is read only when needed, and again after 3 s, so that a running server
+// notices a logout.
 import { type Failure, notConfigured } from "../core/failure.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { type Keychain, KeychainError } from "./keychain/keychain.ts";
@@ -7,7 +8,7 @@ import { readLogin, type StoredLogin } from "./login.ts";
 import type { ClientCredentials } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
 
-/** What the environment and the flags say. */
+/** Values from the environment and the command-line flags. */
 export interface IdentitySettings {
   readonly baseUrl: string | undefined;
   readonly credentials: ClientCredentials | undefined;
@@ -15,20 +16,26 @@ export interface IdentitySettings {
 }
 
 export interface Identity {
-  /** The contract's {base_url}. Throws Failure `not_configured`. */
+  /** Returns the contract's {base_url}. Throws Failure `not_configured`. */
   baseUrl(): Promise<string>;
   /** Throws Failure `not_configured`. */
   credentials(): Promise<ClientCredentials>;
   /**
-   * Undefined while that is known: most calls are not to wait for it. Else settles when it is, and throws Failure when the
-   * login is gone.
+   * Returns undefined if the login was checked a moment ago, because most calls must not wait for a check. Otherwise resolves
+   * when the login is checked, and throws Failure if it no longer exists.
    */
   verifyLogin(): Promise<unknown> | undefined;
-  /** The default workspace, when there is one. Throws Failure when the keychain that may hold one cannot be read. */
+  /** Returns the default workspace, if there is one. Throws Failure if the keychain that may contain one cannot be read. */
   workspaceId(): Promise<string | undefined>;
-  /** The service refused the credentials: a stored login is read again before its next use; `mic-mcp login` may have replaced it. */
+  /**
+   * Call this when the API rejects the credentials. A stored login is then read again before its next use, because `mic-mcp
+   * login` may have replaced it.
+   */
   invalidateCachedLogin(): void;
-  /** Whose Idempotency-Keys are meant: the service keeps them by application. Throws Failure `not_configured`. */
+  /**
+   * Identifies the owner of Idempotency-Keys by base URL and client id, because the API stores keys by application. Throws
+   * Failure `not_configured`.
+   */
   serviceName(): Promise<string>;
 }
 
@@ -47,7 +54,7 @@ const NEXT_STEPS: Readonly<Record<KeychainError["kind"], string>> = {
 const toKeychainFailure = (error: KeychainError): Failure =>
   notConfigured(`The credentials could not be read: ${error.message}.`, NEXT_STEPS[error.kind]);
 
-/** Credentials travel over TLS, or do not leave the machine. Throws Failure. */
+/** Refuses to send credentials without TLS, except to this machine. Throws Failure `not_configured`. */
 export function refusePlainHttp(baseUrl: string): void {
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol === "https:" || hostname === "localhost" || isLoopback(hostname.replace(/[[\]]/g, ""))) return;
@@ -59,20 +66,23 @@ export function refusePlainHttp(baseUrl: string): void {
 
 export interface IdentityOptions {
   readonly settings: IdentitySettings;
-  /** Undefined with MIC_KEYCHAIN=off. */
+  /** Undefined if MIC_KEYCHAIN=off. */
   readonly keychain: Keychain | undefined;
-  /** MIC_KEYCHAIN=require: credentials of the environment are refused too while there is no keychain that works. */
+  /** True if MIC_KEYCHAIN=require: credentials from the environment are also refused while no keychain works. */
   readonly required: boolean;
   readonly redactor: Redactor;
   readonly now: () => number;
 }
 
-/** A login is read again after this time: within it, a logout or another login is noticed. */
+/** A login is read again after this time, so that a logout or another login is noticed. */
 export const LOGIN_CACHE_MS = 3_000;
-/** A silent keychain costs seconds each time, and a login that is known goes on without it. */
+/**
+ * A keychain that does not answer costs seconds each time, so it is not read again for this long. A known login remains in use
+ * meanwhile.
+ */
 const KEYCHAIN_COOLDOWN_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000, known: 60_000 };
 
-// Tokens in memory and calls under way belong to who this process was when it began.
+// Tokens in memory and calls in flight belong to the identity that this process started with.
 const changedLogin = (): Failure =>
   notConfigured(
     "The stored login is for another service or client than when this server started.",
@@ -81,15 +91,15 @@ const changedLogin = (): Failure =>
 
 export function createIdentity(options: IdentityOptions): Identity {
   const { settings, keychain, required, redactor, now } = options;
-  /** Nobody can log in or out of the environment. */
+  /** A login or logout does not change credentials from the environment. */
   const isFromEnvironment = settings.credentials !== undefined && !required;
   let reading: Promise<StoredLogin | undefined> | undefined;
   let readAgainAt = 0;
-  /** The first login: who this process is. */
+  /** The first login, which determines the identity of this process. */
   let first: StoredLogin | undefined;
-  /** What the keychain said last. */
+  /** The login that the keychain returned last. */
   let last: StoredLogin | undefined;
-  /** Why there is no keychain, once that is known. */
+  /** Reason why the keychain is unavailable; undefined if it is available, or while this is not yet determined. */
   let noKeychainReason = keychain ? undefined : "MIC_KEYCHAIN is off";
 
   function acceptLogin(login: StoredLogin | undefined): StoredLogin | undefined {
@@ -107,7 +117,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     let delayMs = 0;
     try {
       const login = acceptLogin(await readLogin(from));
-      // Without a login each call looks for one: the next call after `mic-mcp login` finds it.
+      // Without a login, each call reads the keychain, so the first call after `mic-mcp login` finds the login.
       if (login) delayMs = LOGIN_CACHE_MS;
       return login;
     } catch (error) {
@@ -115,7 +125,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (!(error instanceof KeychainError)) throw error;
       if (last) delayMs = KEYCHAIN_COOLDOWN_MS.known;
       else if (error.kind === "silent") delayMs = KEYCHAIN_COOLDOWN_MS.unknown;
-      // That it cannot be read now is no logout.
+      // An unreadable keychain does not mean that the user logged out.
       if (last) return last;
       throw error;
     } finally {
@@ -126,13 +136,16 @@ export function createIdentity(options: IdentityOptions): Identity {
   function getStoredLogin(): Promise<StoredLogin | undefined> {
     if (!keychain) return Promise.resolve(undefined);
     if (reading && now() < readAgainAt) return reading;
-    // One reads for all who ask meanwhile.
+    // Concurrent callers share one read.
     readAgainAt = Number.POSITIVE_INFINITY;
     reading = read(keychain);
     return reading;
   }
 
-  /** The stored login, or undefined where there is none to be had; a locked or silent keychain is a failure of its own. */
+  /**
+   * Returns the stored login; undefined if the user has not logged in, or the system has no keychain. Throws Failure if the
+   * keychain is locked, silent or failing, and with MIC_KEYCHAIN=require also if it does not exist.
+   */
   async function getStoredLoginOrThrow(): Promise<StoredLogin | undefined> {
     try {
       return await getStoredLogin();
@@ -146,7 +159,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     }
   }
 
-  /** `login` helps only where there is a keychain. */
+  /** Suggests `mic-mcp login` only if there is a keychain. */
   function missingSettingFailure(what: string, variables: string): Failure {
     return noKeychainReason === undefined
       ? notConfigured(
@@ -176,7 +189,7 @@ export function createIdentity(options: IdentityOptions): Identity {
         "This operation needs an access token, and no client credentials are configured",
         "MIC_CLIENT_ID and MIC_CLIENT_SECRET",
       );
-    // A stored secret goes nowhere but to the service that it was stored for.
+    // A stored secret is sent only to the API that it was stored for.
     if (!settings.credentials && login && settings.baseUrl !== undefined && settings.baseUrl !== login.baseUrl)
       throw notConfigured(
         `The stored login is for ${login.baseUrl}, but MIC_BASE_URL is ${settings.baseUrl}.`,
@@ -191,7 +204,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     credentials,
     verifyLogin() {
       if (isFromEnvironment) return undefined;
-      // The keychain was asked a moment ago.
+      // The keychain was read a moment ago.
       const isRecent = last !== undefined && readAgainAt < Number.POSITIVE_INFINITY && now() < readAgainAt;
       return isRecent ? undefined : credentials();
     },
@@ -201,7 +214,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     },
     async workspaceId() {
       if (settings.workspaceId !== undefined) return settings.workspaceId;
-      // Everything else given: the stored login has no part in this process.
+      // The environment provides everything else, so this process does not use the stored login.
       if (settings.baseUrl !== undefined && settings.credentials) return undefined;
       const login = await getStoredLoginOrThrow();
       return settings.baseUrl === undefined || settings.baseUrl === login?.baseUrl ? login?.workspaceId : undefined;

@@ -1,4 +1,5 @@
-// What `mic-mcp login` stores: one keychain entry with the base URL, the client and its secret. Nothing of it is in a file.
+// Stores the login of `mic-mcp login` in one keychain entry: base URL, client id and secret, and optionally a workspace. Nothing
+// is stored in a file.
 import * as z from "zod/v4";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { workspaceStyleId } from "../contract/text.ts";
@@ -6,7 +7,7 @@ import { fitsKeychain, type Keychain, KeychainError } from "./keychain/keychain.
 
 const printable = z.string().regex(/^[\x20-\x7e]+$/);
 
-// Another program may have written there: what is read is held to the rules of what was stored.
+// Another program may have written the entry, so it is validated when it is read.
 const StoredLogin = z.object({
   baseUrl: z.url({ protocol: /^https?$/ }),
   clientId: printable,
@@ -15,10 +16,10 @@ const StoredLogin = z.object({
 });
 export type StoredLogin = z.infer<typeof StoredLogin>;
 
-/** The one fixed account name, so that nothing ever has to be searched for. */
+/** The fixed account name of the login, so that no search is needed. */
 const ACCOUNT = "login";
 
-/** Undefined when nobody has logged in, or what is stored is not ours. Throws KeychainError. */
+/** Returns the stored login, or undefined if there is none or the entry is not valid. Throws KeychainError. */
 export async function readLogin(keychain: Keychain): Promise<StoredLogin | undefined> {
   const text = await keychain.getPassword(ACCOUNT);
   if (text === undefined) return undefined;
@@ -29,24 +30,24 @@ export async function readLogin(keychain: Keychain): Promise<StoredLogin | undef
   }
 }
 
-/** Whose token: one for each base URL, client and scope set. */
+/** The owner of tokens. There is one token for each base URL, client and scope set. */
 export interface TokenOwner {
   readonly baseUrl: string;
   readonly clientId: string;
 }
 
-/** The same for the same scopes in any order. */
+/** Returns the same key for the same scopes in any order. */
 export const scopeKey = (scopes: readonly string[]): string => [...scopes].sort().join(" ");
 
 export const tokenAccount = ({ baseUrl, clientId }: TokenOwner, scopes: readonly string[]): string =>
   JSON.stringify(["token", baseUrl, clientId, scopeKey(scopes)]);
 
-/** The contract's scope sets (section 5), each once: every token there can be. */
+/** The contract's scope sets (section 5), without duplicates: one for each token that can exist. */
 export const scopeSets: readonly (readonly string[])[] = [
   ...new Map(endpoints.map(({ scopesToRequest: scopes }) => [scopeKey(scopes), scopes])).values(),
 ].filter((scopes) => scopes.length > 0);
 
-/** Every account of ours. Where a keychain cannot list them, those that the stored login leads to. */
+/** Returns all accounts of this program. If a keychain cannot list them, returns those that follow from the stored login. */
 async function listOwnAccounts(keychain: Keychain): Promise<ReadonlySet<string>> {
   try {
     return new Set([ACCOUNT, ...(await keychain.listAccounts())]);
@@ -62,7 +63,7 @@ export interface RemovedEntries {
   readonly tokens: number;
 }
 
-/** Removes every entry of ours, the tokens of all clients included. Throws KeychainError. */
+/** Removes every entry of this program, including the tokens of all clients. Throws KeychainError. */
 export async function removeAllEntries(keychain: Keychain): Promise<RemovedEntries> {
   const removed = { login: false, tokens: 0 };
   for (const account of await listOwnAccounts(keychain)) {
@@ -73,7 +74,7 @@ export async function removeAllEntries(keychain: Keychain): Promise<RemovedEntri
   return removed;
 }
 
-/** Replaces the login that was there; its tokens go with it. Throws KeychainError. */
+/** Replaces the stored login and removes the tokens of the previous one. Throws KeychainError. */
 export async function storeLogin(keychain: Keychain, login: StoredLogin): Promise<void> {
   const before = await listOwnAccounts(keychain);
   await keychain.setPassword(ACCOUNT, JSON.stringify(login));

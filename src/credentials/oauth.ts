@@ -1,4 +1,5 @@
-// The token endpoint, docs/contract.md, 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
+// Builds requests to the token endpoint and parses its responses (docs/contract.md, 5). It sends client credentials by HTTP
+// Basic, and requires only an access token in the response (src/contract/open-questions.md, 25 and 26).
 import * as z from "zod/v4";
 import { CHECK_BASE_URL_ADVICE, HTML_PAGE, jsonErrorOf, retryAfterSeconds } from "../api-client/classify.ts";
 import { ContractViolation, parseJson, validateBody } from "../api-client/decode.ts";
@@ -15,20 +16,25 @@ export interface ClientCredentials {
 
 export interface Token {
   readonly value: string;
-  /** Lifetime as stated; the contract promises none. */
+  /** Lifetime that the response states; the contract does not promise one. */
   readonly expiresInSeconds?: number;
 }
 
-/** How id and secret stand in the header: form-encoded, as RFC 6749, 2.3.1, asks, or as they are, as many servers read them. */
+/** How the header contains the id and the secret: form-encoded as RFC 6749, 2.3.1, requires, or raw as many servers expect. */
 export type BasicForm = "encoded" | "raw";
 
-/** Encoded, any character survives and unreserved ones stay as they are. */
+/**
+ * Returns the value of the Authorization header. The encoded form preserves every character and does not change unreserved ones.
+ */
 export function basicHeader({ clientId, clientSecret }: ClientCredentials, form: BasicForm = "encoded"): string {
   const encodePart = form === "encoded" ? encodeURIComponent : (part: string): string => part;
   return `Basic ${Buffer.from(`${encodePart(clientId)}:${encodePart(clientSecret)}`).toString("base64")}`;
 }
 
-/** The forms to try, in this order; one where both are the same. Raw, an id with a colon would end at it (RFC 7617, section 2). */
+/**
+ * Returns the forms to try, in this order; only one if both are equal. A raw id would end at its first colon (RFC 7617, section
+ * 2), so an id with a colon is only encoded.
+ */
 export const basicForms = (credentials: ClientCredentials): readonly [BasicForm, ...BasicForm[]] =>
   basicHeader(credentials) === basicHeader(credentials, "raw") || credentials.clientId.includes(":")
     ? ["encoded"]
@@ -53,11 +59,11 @@ export function tokenRequest(
   };
 }
 
-/** What can stand in an Authorization header. */
+/** A token that an Authorization header can contain. */
 export const accessToken = z.string().regex(/^[\x21-\x7e]+$/, { error: "must be visible ASCII characters" });
 
-// Only access_token is promised. A lifetime is read where it makes sense; a token_type changes nothing, as the contract says
-// how the token is sent.
+// The contract promises only access_token. A lifetime that is not valid is ignored. token_type has no effect, because the
+// contract defines how the token is sent.
 const TokenResponse = z.looseObject({
   access_token: accessToken,
   expires_in: z
@@ -69,7 +75,7 @@ const TokenResponse = z.looseObject({
 
 const OAuthError = z.looseObject({ error: z.string().max(100), error_description: z.string().optional() });
 
-/** What the token endpoint's refusal means (RFC 6749, 5.2). */
+/** Maps an error of the token endpoint to a failure kind (RFC 6749, 5.2). */
 function toFailureKind(status: number, code: string | undefined): FailureKind {
   if (status === 429) return "rate_limited";
   if (status >= 500) return "upstream_unavailable";
@@ -91,7 +97,7 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
   }
 }
 
-/** The error of an RFC 6749 answer, if it is one. */
+/** Returns the error of an RFC 6749 error response, or undefined if the response is not one. */
 function readError(answer: WireResponse): { code: string; description?: string } | undefined {
   try {
     const parsed = OAuthError.safeParse(parseJson(answer.body));
@@ -103,7 +109,7 @@ function readError(answer: WireResponse): { code: string; description?: string }
   }
 }
 
-/** Whether the answer says that it does not know this client; RFC 6749, 5.2, allows both statuses. */
+/** Whether the endpoint rejected the client's credentials; RFC 6749, 5.2, allows both statuses. */
 export const isClientRefused = (answer: WireResponse): boolean =>
   answer.status === 401 || (answer.status === 400 && readError(answer)?.code === "invalid_client");
 
@@ -137,11 +143,14 @@ export const invalidTokenResponse = (
     next,
   });
 
-/** Throws Failure when the answer is no token. */
+/**
+ * Returns the token in the response. Throws Failure: `contract_violation` if a successful response contains no valid token,
+ * otherwise the kind that matches the error.
+ */
 export function parseTokenResponse(answer: WireResponse, scopes: readonly string[]): Token {
   if (answer.status < 200 || answer.status > 299) throw failureFromResponse(answer, scopes);
   try {
-    // Checked as it came, then read: a lifetime in digits becomes a number, one that makes no sense is left out.
+    // The original body is validated, then parsed: a lifetime in digits becomes a number, and one that is not valid is omitted.
     const { access_token, expires_in } = TokenResponse.parse(validateBody(TokenResponse, parseJson(answer.body)).value);
     return { value: access_token, ...(expires_in !== undefined && { expiresInSeconds: expires_in }) };
   } catch (error) {

@@ -1,19 +1,19 @@
-// Secrets by value: what is registered here never leaves the process in a result, a log line or an error.
+// Redacts secrets by value: a registered secret never leaves the process in a result, a log line or an error.
 export interface Redactor {
-  /** Registers a secret. Values shorter than 6 characters are ignored: they would blank out ordinary words. */
+  /** Registers a secret. Values shorter than 6 characters are ignored, because their redaction would remove ordinary words. */
   add(secret: string): void;
   redact(text: string): string;
-  /** Whether there is anything to redact. */
+  /** Whether the text contains a registered secret. */
   hasSecret(text: string): boolean;
 }
 
 const MIN_LENGTH = 6;
-/** A text quoted inside a message inside a result inside a log line. */
+/** Maximum depth of JSON quoting: for example a text in a message in a result in a log line. */
 const MAX_JSON_LEVELS = 4;
 
 const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** The secret as it stands, as a URL or a form carries it, and each of these as JSON quotes it, over and over. */
+/** Returns the secret as it is, and as a URL or a form encodes it, each also in several levels of JSON quoting. */
 function formsOf(secret: string): string[] {
   const forms = [secret, encodeURIComponent(secret), new URLSearchParams({ "": secret }).toString().slice(1)];
   return forms.flatMap((form) => {
@@ -23,13 +23,13 @@ function formsOf(secret: string): string[] {
   });
 }
 
-/** `shared`: takes out what is secret for others as well; nothing is registered there. */
+/** Creates a redactor. It also redacts the secrets that are registered in `shared`, and registers none there. */
 export function createRedactor(shared?: Omit<Redactor, "add">): Redactor {
   let forms: readonly string[] = [];
   return {
     add(secret) {
       if (secret.length < MIN_LENGTH || forms.includes(secret)) return;
-      // Longest first: a form that holds another one must go as a whole.
+      // Longest first, because a form that contains another one must be replaced as a whole.
       forms = [...new Set([...forms, ...formsOf(secret)])].sort((a, b) => b.length - a.length);
     },
     redact(text) {

@@ -1,5 +1,5 @@
-// Ids that carry what they stand for under a seal: finding it again needs no storage, and only a server with the key can make
-// one. Ids are not secret, but the seal makes them impossible to guess.
+// Creates signed ids that contain their own data, so that no storage is needed. Only a server with the key can create one. Ids
+// are not secret, but their signature makes them impossible to guess.
 import { createHmac, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import type * as z from "zod/v4";
@@ -10,8 +10,8 @@ const derive = promisify<string, string, number, Buffer>(scrypt);
 const KEY_BYTES = 32;
 
 /**
- * A key for the ids of tasks: derived from the client credentials, so it is the same in every process that has them, nobody else
- * has it, and nothing is stored. A client secret that is replaced ends it. Throws Failure `not_configured`.
+ * Provides the key that signs task ids. It is derived from the client credentials, so every process that has them computes the
+ * same key, and nothing is stored. A new client secret invalidates all ids. Throws Failure `not_configured`.
  */
 function createSigningKeyProvider({ baseUrl, credentials }: Identity): () => Promise<Buffer> {
   let cached: { readonly from: string; readonly key: Promise<Buffer> } | undefined;
@@ -19,16 +19,16 @@ function createSigningKeyProvider({ baseUrl, credentials }: Identity): () => Pro
     const { clientId, clientSecret } = await credentials();
     const salt = JSON.stringify(["mic-mcp sealed for clients", await baseUrl(), clientId]);
     const from = JSON.stringify([salt, clientSecret]);
-    // Slow on purpose: an attacker who holds a signed id must not be able to try out secrets on it.
+    // scrypt is slow on purpose: an attacker with a signed id must not be able to test secrets against it.
     if (cached?.from !== from) cached = { from, key: derive(clientSecret, salt, KEY_BYTES) };
     return await cached.key;
   };
 }
 
 export interface IdCodec<T> {
-  /** An id of printable characters. Throws Failure. */
+  /** Returns an id of printable characters. Throws Failure. */
   encode(value: T): Promise<string>;
-  /** Undefined when the id is not ours. Throws Failure. */
+  /** Returns the value, or undefined if the id was not signed with this key. Throws Failure. */
   decode(id: string): Promise<T | undefined>;
 }
 
@@ -40,7 +40,7 @@ export function createSignedIdCodec<T>(schema: z.ZodType<T>, identity: Identity)
       .digest();
 
   return {
-    /** Gives the same value the same id, of letters, digits, `-`, `_` and one `.`. */
+    /** Returns the same id for the same value: letters, digits, `-`, `_` and one `.`. */
     async encode(value) {
       const text = Buffer.from(JSON.stringify(value)).toString("base64url");
       return `${text}.${(await sign(text)).toString("base64url")}`;

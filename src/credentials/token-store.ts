@@ -1,4 +1,5 @@
-// Tokens in the OS keychain, so that the next process need not ask for its own. Where the keychain fails, memory is enough.
+// Stores tokens in the OS keychain, so that the next process does not need to request its own. If the keychain fails, tokens are
+// only in memory.
 import * as z from "zod/v4";
 import { fitsKeychain, type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { type TokenOwner, tokenAccount } from "./login.ts";
@@ -8,7 +9,7 @@ const StoredToken = z.object({
   value: accessToken,
   /** Milliseconds since 1970. */
   obtainedAt: z.int(),
-  /** As stated by the service; absent when it stated no lifetime. */
+  /** Milliseconds since 1970, by the lifetime that the API stated; absent if it stated none. */
   expiresAt: z.int().optional(),
 });
 export type StoredToken = z.infer<typeof StoredToken>;
@@ -16,11 +17,11 @@ export type StoredToken = z.infer<typeof StoredToken>;
 export interface TokenStore {
   load(owner: TokenOwner, scopes: readonly string[]): Promise<StoredToken | undefined>;
   save(owner: TokenOwner, scopes: readonly string[], token: StoredToken): Promise<void>;
-  /** Removes the entry if it still holds this token. */
+  /** Removes the entry if it still contains this token. */
   remove(owner: TokenOwner, scopes: readonly string[], value: string): Promise<void>;
 }
 
-/** Throws KeychainError. */
+/** Returns the stored token, or undefined if there is none or the entry is not valid. Throws KeychainError. */
 export async function readToken(
   keychain: Keychain,
   owner: TokenOwner,
@@ -35,10 +36,13 @@ export async function readToken(
   }
 }
 
-/** A keychain in trouble is left alone for this long: waiting for it again and again would cost every call seconds. */
+/** A failing keychain is not used for this long, because each attempt would cost a call seconds. */
 const COOLDOWN_MS = 60_000;
 
-/** `onTrouble` hears of a failing keychain; nothing here throws, since a token can always be fetched anew. */
+/**
+ * Creates a token store in the keychain. `onError` receives each KeychainError; the store does not throw it, because a token can
+ * always be requested again.
+ */
 export function createKeychainTokenStore(
   keychain: Keychain,
   now: () => number,
@@ -73,7 +77,7 @@ export function createKeychainTokenStore(
   };
 }
 
-/** Where there is no keychain: tokens live as long as the process. */
+/** A token store for systems without a keychain: tokens live only as long as the process. */
 export const noTokenStore: TokenStore = {
   load: async () => undefined,
   save: async () => undefined,

@@ -1,5 +1,5 @@
-// One token for each scope set, fetched once however many calls need it, shared with other processes through the keychain,
-// kept until it expires or is refused.
+// Provides one token for each scope set. Concurrent calls share one request, processes share tokens through the keychain, and a
+// token is kept until it expires or is rejected.
 
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../api-client/attempts.ts";
 import type { TokenSource } from "../api-client/client.ts";
@@ -30,15 +30,21 @@ export interface TokenOptions {
   readonly redactor: Redactor;
 }
 
-/** Refused tokens remembered, lest another process's copy brings one back. */
+/** Maximum number of rejected tokens that are remembered, so that a copy from another process does not bring one back. */
 const MAX_REFUSED = 100;
 const MAX_TOKEN_BYTES = 64 * 1024;
-/** A token that was obtained longer ago may have ended where the service says 403; a newer one is taken for good. */
+/**
+ * If the API returns 403, a token that was obtained longer ago than this may have expired. A newer token is assumed to be valid
+ * (src/contract/open-questions.md, 27).
+ */
 const FRESH_MS = 60_000;
-/** A clock that was set back further than this makes a stored lifetime worthless. */
+/** If the clock was set back further than this, a stored lifetime is not reliable. */
 const CLOCK_STEP_MS = 60_000;
 
-/** A token without a stated lifetime is good until it is refused; a stated one is renewed 60 s before its end, or at nine tenths of a shorter life. */
+/**
+ * Whether a token can still be used. Without a stated lifetime, it is valid until it is rejected. A stated lifetime ends 60 s
+ * early, or at nine tenths if it is shorter than 600 s.
+ */
 function isUnexpired({ obtainedAt, expiresAt }: StoredToken, now: number): boolean {
   if (expiresAt === undefined) return true;
   return now >= obtainedAt - CLOCK_STEP_MS && now < expiresAt - Math.min(60_000, (expiresAt - obtainedAt) / 10);
@@ -67,7 +73,7 @@ const timeoutError = (): Failure =>
   });
 
 export interface Tokens extends TokenSource {
-  /** Waits for what is still being written to the keychain. */
+  /** Waits for pending keychain writes. */
   close(): Promise<void>;
 }
 
@@ -75,11 +81,11 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   const cached = new Map<string, StoredToken>();
   const inFlight = new Map<string, Promise<string>>();
   const refused = new BoundedMap<string, true>(MAX_REFUSED);
-  /** The form that this service has given a token for: the other one is never tried again. */
+  /** The form for which the API has returned a token; the other one is never tried again. */
   let acceptedForm: BasicForm | undefined;
   let writes = Promise.resolve();
 
-  /** Keychain writes are nobody's to wait for, and happen in order. */
+  /** Runs keychain writes in order and in the background, so that no call waits for them. */
   function runInBackground(write: () => Promise<void>): void {
     writes = writes.then(write).catch(() => undefined);
   }
@@ -94,7 +100,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       transport.exchange(tokenRequest(baseUrl, credentials, form, scopes), {
         maxBytes: MAX_TOKEN_BYTES,
         timeoutMs: ATTEMPT_LIMIT_MS,
-        // Not bound to the caller's signal: other calls may be waiting for the same token.
+        // The request ignores the caller's signal, because other calls may be waiting for the same token.
         signal: new AbortController().signal,
       });
     const [first, second] = formsToTry(credentials);
@@ -117,7 +123,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     return token.value;
   }
 
-  /** From the keychain, where another process may have left one; else from the token endpoint. */
+  /** Returns a token from the keychain if another process has stored one, otherwise from the token endpoint. */
   async function obtain(scopes: readonly string[]): Promise<string> {
     const credentials = await identity.credentials();
     for (const form of basicForms(credentials)) redactor.add(basicHeader(credentials, form).slice("Basic ".length));
@@ -149,7 +155,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     await store.remove({ baseUrl: await identity.baseUrl(), clientId }, scopes, token);
   }
 
-  /** After a logout, cached tokens must not be used. */
+  /** Clears the cached tokens if the check of the login fails: after a logout they must not be used. */
   async function confirmLogin(login: Promise<unknown>): Promise<void> {
     try {
       await login;
@@ -159,7 +165,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     }
   }
 
-  /** Waits within the call's own limits; the request itself goes on for the other callers. */
+  /** Waits within the limits of the call; the request itself continues for the other callers. */
   const withCallDeadline = <T>({ signal, deadlineAt }: CallContext, promise: Promise<T>): Promise<T> =>
     withTimeout(promise, { signal, timeoutMs: deadlineAt - timing.now(), timeoutError });
 
@@ -169,7 +175,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       const known = cached.get(scopeKey(scopes));
       const isKnown = known !== undefined && isUnexpired(known, timing.now());
       const token = isKnown ? known.value : await withCallDeadline(context, obtainShared(scopes));
-      // A token that others waited for too may have been asked for before a logout.
+      // A shared token may have been requested before a logout.
       const login = identity.verifyLogin();
       if (login) await withCallDeadline(context, confirmLogin(login));
       return token;

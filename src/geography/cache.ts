@@ -1,28 +1,28 @@
-// What was read of the catalogue, while it is fresh: states 10 minutes, districts 6 hours, and no districts list of another vintage
-// than the states list. The store has it for other processes too.
+// Caches the lists of the geography catalog: states for 10 minutes, districts for 6 hours. A districts list of a vintage other
+// than the states list's is discarded. The store makes the lists available to other processes.
 import * as z from "zod/v4";
 import { DistrictsResponse, StatesResponse } from "../contract/playground.ts";
 import type { GeographyStore } from "./store.ts";
 
 export const STATES_FRESH_MS = 600_000;
 export const DISTRICTS_FRESH_MS = 6 * 3_600_000;
-/** Largest possible difference between the clocks of two machines. */
+/** Tolerated difference between the clocks of two machines. */
 const MAX_CLOCK_SKEW_MS = 5_000;
 
-/** Name of the states list; a districts list has its state's code. */
+/** Name of the states list in the store. The name of a districts list is its state's code. */
 export const STATES_ENTRY = "states";
 
-/** An answer, and when the API was asked for it. */
+/** A response of the API, with the time of its request. */
 export interface DatedResponse<T> {
   readonly value: T;
-  /** Fields that the contract does not know. */
+  /** Unknown fields: the contract does not define them. */
   readonly drift: readonly string[];
-  /** Milliseconds since 1970. */
+  /** Time of the request, in milliseconds since 1970. */
   readonly readAt: number;
 }
 
 interface CachedDistricts extends DatedResponse<DistrictsResponse> {
-  /** Of the states list that was known then (null: it states none); undefined if none was known. */
+  /** Vintage of the states list that was known when this list was read: null if it states none, undefined if none was known. */
   readonly vintage?: string | null;
 }
 
@@ -40,10 +40,13 @@ export class CatalogCache {
   readonly #onPeerRead: (readAt: number) => void;
   #states: DatedResponse<StatesResponse> | undefined;
   #districts = new Map<string, CachedDistricts>();
-  /** A districts list that was asked for before this is of an older vintage. */
+  /**
+   * Request time of the first states list with a changed vintage. A districts list that was requested earlier has an older
+   * vintage.
+   */
   #vintageChangedAt = Number.NEGATIVE_INFINITY;
 
-  /** `onRecall` gets the time of each request of another process whose list is taken from the store. */
+  /** `onPeerRead` receives the request time of each list that another process read and that is taken from the store. */
   constructor(store: GeographyStore, now: () => number, onPeerRead: (readAt: number) => void) {
     this.#store = store;
     this.#now = now;
@@ -52,17 +55,18 @@ export class CatalogCache {
 
   getDistricts(code: string): DatedResponse<DistrictsResponse> | undefined {
     const response = this.#districts.get(code.toUpperCase());
-    // The API may answer an unknown code with an empty list (doubt 9): soon it may be known.
+    // The API may return an empty list for an unknown code (src/contract/open-questions.md, 9). The code may become known, so an
+    // empty list is fresh only as long as the states list.
     return this.#ifFresh(response, response?.value.districts.length === 0 ? STATES_FRESH_MS : DISTRICTS_FRESH_MS);
   }
 
-  /** Resolves when other processes can find it. */
+  /** Caches the states list and writes it to the store. Resolves when other processes can read it. */
   async storeStates(response: DatedResponse<StatesResponse>): Promise<void> {
     this.#setStates(response);
     await this.#store.write(STATES_ENTRY, { ...response, vintage: getSourceUpdatedAt(response.value) });
   }
 
-  /** The same with a state's districts. */
+  /** Caches a state's districts and writes them to the store, unless the vintage has changed since their request. */
   async storeDistricts(code: string, response: DatedResponse<DistrictsResponse>): Promise<void> {
     if (response.readAt < this.#vintageChangedAt) return;
     const currentVintage = this.#states && getSourceUpdatedAt(this.#states.value);
@@ -70,12 +74,12 @@ export class CatalogCache {
       ...response,
       ...(currentVintage !== undefined && { vintage: currentVintage }),
     });
-    // A list that was read without a states list is of the vintage that it states itself.
+    // A list that was read without a states list is stored under the vintage that it states itself.
     const vintage = currentVintage === undefined ? getSourceUpdatedAt(response.value) : currentVintage;
     await this.#store.write(code.toUpperCase(), { ...response, vintage });
   }
 
-  /** The fresh states list, from the store if it is not in memory. */
+  /** Returns the states list if it is fresh, from the store if it is not in memory. */
   async loadStates(): Promise<DatedResponse<StatesResponse> | undefined> {
     const freshStates = (): DatedResponse<StatesResponse> | undefined => this.#ifFresh(this.#states, STATES_FRESH_MS);
     if (freshStates() !== undefined) return freshStates();
@@ -87,7 +91,7 @@ export class CatalogCache {
     return freshStates();
   }
 
-  /** Takes these states' districts from the store where they are not in memory. */
+  /** Loads the fresh districts lists of these states from the store if they are not in memory. */
   async loadDistricts(codes: readonly string[]): Promise<void> {
     const missing = codes.map((code) => code.toUpperCase()).filter((code) => this.getDistricts(code) === undefined);
     if (missing.length === 0) return;
@@ -108,12 +112,12 @@ export class CatalogCache {
       this.#vintageChangedAt = response.readAt;
       return;
     }
-    // What came from the store before any states list was known may be of another vintage.
+    // A list that was loaded from the store before any states list was known may have another vintage.
     for (const [code, { vintage: cachedVintage }] of this.#districts)
       if (cachedVintage !== undefined && cachedVintage !== vintage) this.#districts.delete(code);
   }
 
-  /** The age of an answer from the future is unknown: some clock is or was wrong. */
+  /** A response from the future is not fresh: a clock is or was wrong, so its age is unknown. */
   #ifFresh<T extends { readonly readAt: number }>(response: T | undefined, freshMs: number): T | undefined {
     if (response === undefined) return undefined;
     const ageMs = this.#now() - response.readAt;

@@ -1,4 +1,5 @@
-// mic://geography/catalogue.tsv: every district with its state and count, coverage and vintage on top.
+// Renders the resource mic://geography/catalogue.tsv: every district with its state and count of mandals, below coverage and
+// vintage.
 import type { CallContext } from "../api-client/attempts.ts";
 import { formatTable } from "../core/table.ts";
 import { collectDrift, computeCoverage } from "./country.ts";
@@ -14,19 +15,19 @@ import { formatCoverage, pluralize } from "./format.ts";
 import type { Geography } from "./geography.ts";
 import { summarizeVintage } from "./vintage.ts";
 
-/** How long a reader of the resource waits for what is not there yet. */
+/** Longest time that a reader of the resource waits for missing lists. */
 const WAIT_MS = 20_000;
-/** India has some 800 districts; of a catalogue many times as large a reader gets whole states up to this. */
+/** India has about 800 districts. A catalog with more rows than this is cut after the last state that fits. */
 const MAX_ROWS = 2_000;
 
 export interface CatalogTsv {
   readonly text: string;
-  /** Nothing is missing. */
+  /** Whether the districts lists of all states were read. */
   readonly complete: boolean;
   readonly drift: readonly string[];
 }
 
-/** Rows are cut between two states. */
+/** Cuts the rows at the boundary of a state, to at most MAX_ROWS. */
 function truncateAtState(rows: readonly DistrictRow[]): readonly DistrictRow[] {
   const firstOmitted = rows[MAX_ROWS];
   if (firstOmitted === undefined) return rows;
@@ -36,7 +37,7 @@ function truncateAtState(rows: readonly DistrictRow[]): readonly DistrictRow[] {
   );
 }
 
-/** What was left out, and how to have it. */
+/** Describes the omitted districts and how to get them. */
 function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictRow[]): readonly string[] {
   if (shown.length === rows.length) return [];
   const omitted = rows.slice(shown.length);
@@ -46,7 +47,9 @@ function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictR
   ];
 }
 
-/** Throws Failure when not even the states can be read. */
+/**
+ * Renders the catalog as text, after a wait of at most 20 s for missing lists. Throws Failure if the states list cannot be read.
+ */
 export async function renderCatalogTsv(geography: Geography, context: CallContext): Promise<CatalogTsv> {
   const result = await geography.gather(
     {

@@ -1,33 +1,33 @@
-// What is known of the country at one moment, which states' lists a question needs, and what is missing.
+// Describes the country at one moment: the lists that were read, the lists that an answer needs, and those that are missing.
 import type { DistrictsResponse, State, StatesResponse } from "../contract/playground.ts";
 import type { DatedResponse } from "./cache.ts";
 import type { MissingState } from "./prefetch.ts";
 
 export interface Country {
   readonly states: DatedResponse<StatesResponse>;
-  /** By state code as the states list has it. */
+  /** Districts lists by state code, in the spelling of the states list. */
   readonly lists: ReadonlyMap<string, DatedResponse<DistrictsResponse>>;
 }
 
-/** Which states' lists an answer stands on. */
+/** Missing districts lists that an answer depends on, named by their states. */
 export interface RequiredLists {
-  /** Without these the rows may be wrong. */
+  /** Without these lists, the rows may be wrong. */
   readonly rows: readonly State[];
-  /** Without these something beside the rows is unknown; holds `rows`. */
+  /** Without these lists, some part of the answer is uncertain; includes `rows`. */
   readonly all: readonly State[];
 }
 
-/** What an answer is made of. */
+/** The data that an answer is computed from. */
 export interface GatherResult {
   readonly country: Country;
-  /** States that the question is about and whose lists it does without; `reason` says why. */
+  /** States of the question whose lists are missing; `reason` explains why. */
   readonly missing: readonly MissingState[];
 }
 
-/** States that are missing for one reason. */
+/** States whose lists are missing for the same reason. */
 export interface MissingStateGroup {
   readonly states: readonly string[];
-  /** How many more there are than `states` names. */
+  /** Number of further states that `states` does not name. */
   readonly more?: number;
   readonly reason: string;
   readonly retryAfterSeconds?: number;
@@ -37,20 +37,23 @@ export interface Coverage {
   readonly statesTotal: number;
   readonly statesRead: number;
   readonly complete: boolean;
-  /** Those that the answer depends on. */
+  /** All missing states of the question, grouped by reason. */
   readonly missing: readonly MissingStateGroup[];
 }
 
-/** At the usual rate nine are left over from the first minute: they are named. Of a country that is missing, a few will do. */
+/**
+ * At the default rate, nine states are missing after the first minute, and all of them are named. If more are missing, the first
+ * three are named.
+ */
 const MAX_NAMED = 9;
 const FEW_NAMED = 3;
 
-/** Unknown fields of the states list and of these states' lists, each once. */
+/** Unknown fields of the states list and of these states' lists, without duplicates. */
 export const collectDrift = ({ states, lists }: Country, codes: readonly string[]): readonly string[] => [
   ...new Set([states, ...codes.flatMap((code) => lists.get(code) ?? [])].flatMap(({ drift }) => drift)),
 ];
 
-/** Each reason once, with its states. */
+/** Groups missing states by reason and retry time. */
 function groupByReason(missing: readonly MissingState[]): readonly MissingStateGroup[] {
   const groups = new Map<string, { readonly why: Omit<MissingState, "state">; readonly states: string[] }>();
   for (const { state, ...why } of missing) {
@@ -66,23 +69,23 @@ function groupByReason(missing: readonly MissingState[]): readonly MissingStateG
   });
 }
 
-/** Of the states that the question is about. */
+/** Computes the coverage of the states that the question is about. */
 export function computeCoverage(states: readonly State[], { country, missing }: GatherResult): Coverage {
   const statesRead = states.filter(({ code }) => country.lists.has(code)).length;
   const complete = statesRead === states.length;
   return { statesTotal: states.length, statesRead, complete, missing: groupByReason(missing) };
 }
 
-/** When the last of what is still to come can be there, in seconds from now; undefined where nothing is to come. */
+/** Seconds until the last pending list can be available; undefined if no list is pending. */
 export function secondsUntilComplete({ missing }: Coverage): number | undefined {
   const seconds = missing.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   return seconds.length === 0 ? undefined : Math.max(...seconds);
 }
 
-/** Why a list is missing that may come any moment: nothing holds it up. */
+/** Reason for a missing list that may arrive at any moment, because nothing delays it. */
 export const NOT_READ_YET = "not read yet";
 
-/** Whether any of what is missing can be there in so many seconds. */
+/** Whether any missing list can be available within this number of seconds. */
 export const canProgressWithin = ({ missing }: Coverage, seconds: number): boolean =>
   missing.some(
     ({ reason, retryAfterSeconds }) =>

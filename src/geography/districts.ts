@@ -1,5 +1,5 @@
-// Districts as rows: the same fields, in the same order, in every answer, text and file. If the states list and the districts lists
-// differ, the differences are reported, never corrected.
+// Converts districts to rows that have the same fields, in the same order, in every answer, text and file. Differences between
+// the states list and the districts lists are reported, never corrected.
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
 import type { Country, RequiredLists } from "./country.ts";
@@ -23,7 +23,7 @@ export const toDistrictCells = (row: DistrictRow): readonly (string | number)[] 
 export const formatDistrict = ({ name, stateName, stateCode }: DistrictRow): string =>
   `${formatName(name)} in ${formatState({ name: stateName, code: stateCode })}`;
 
-/** The districts of these states, as far as they are known. */
+/** Returns the districts of these states as far as their lists are known. */
 export const toDistrictRows = (states: readonly State[], { lists }: Country): readonly DistrictRow[] =>
   states.flatMap((state) =>
     (lists.get(state.code)?.value.districts ?? []).map(({ code, name, mandalCount }) => ({
@@ -43,7 +43,7 @@ export function requiredListsForAll(states: readonly State[], country: Country):
   return { rows: missing, all: missing };
 }
 
-/** Codes that several lists have, reported one by one; beyond that only their number. */
+/** Maximum number of repeated codes that are reported individually; further ones are only counted. */
 const MAX_CODES = 5;
 
 const sumMandals = (rows: readonly { readonly mandalCount: number }[]): number =>
@@ -65,8 +65,8 @@ function compareWithStatesList(state: State, { lists }: Country): readonly strin
 }
 
 /**
- * District codes that several rows have, if `isAsked` of one of them. If many codes are repeated, codes are only numbers within a
- * state: that is not a difference.
+ * Describes district codes that several rows share, if `isRequested` accepts one of these rows. If many codes repeat, codes are
+ * unique only within a state, and repetition is not a difference.
  */
 function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => boolean): readonly string[] {
   const rows = toDistrictRows(country.states.value.states, country);
@@ -84,7 +84,7 @@ function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => 
   return others > 0 ? [...sentences.slice(0, MAX_CODES), `${pluralize(others, "more code")} repeated.`] : sentences;
 }
 
-/** Sentences on these states, as far as their lists are known. */
+/** Describes the differences in these states as sentences, as far as their lists are known. */
 export function findDifferencesInStates(states: readonly State[], country: Country): readonly string[] {
   const codes = new Set(states.map(({ code }) => code));
   const isRequested = ({ stateCode }: DistrictRow): boolean => codes.has(stateCode);
@@ -94,7 +94,7 @@ export function findDifferencesInStates(states: readonly State[], country: Count
   ];
 }
 
-/** Sentences on these districts and their states, for an answer that names a few districts. */
+/** Describes the differences in these districts and their states as sentences, for an answer that names few districts. */
 export function findDifferencesInDistricts(rows: readonly DistrictRow[], country: Country): readonly string[] {
   const codes = new Set(rows.map(({ stateCode }) => stateCode));
   const districts = new Set(rows.map(({ districtCode }) => districtCode));
@@ -106,6 +106,8 @@ export function findDifferencesInDistricts(rows: readonly DistrictRow[], country
   ];
 }
 
-/** Bounds by a state's total hold only if no list adds up to more than its state's own total. */
+/**
+ * Whether no list adds up to more mandals than its state's own total. Only then is that total an upper bound for each district.
+ */
 export const areTotalsConsistent = (states: readonly State[], { lists }: Country): boolean =>
   states.every(({ code, mandalCount }) => sumMandals(lists.get(code)?.value.districts ?? []) <= mandalCount);

@@ -1,5 +1,5 @@
-// Finds districts by name: every one that may be meant, how sure that is, and the sentences that say so. A query may name its
-// state, or be the name of a state.
+// Finds all districts that a name may mean, decides how certain the matches are, and describes them in sentences. A query may
+// contain its state, or be the name of a state.
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
@@ -12,11 +12,11 @@ import { type NameInState, parseQuery } from "./names/query.ts";
 import { exactState } from "./names/resolve-state.ts";
 import { isIndianScript, isUnsupportedScript, toLatin } from "./names/transliteration.ts";
 
-/** How a query was read, if it was not searched for as it stands. */
+/** How a query was interpreted, if it was not searched for literally. */
 export interface QueryInterpretation {
-  /** What was searched for; absent if the query is a state's name. */
+  /** Name that was searched for; absent if it is the query itself, or if the query is a state's name. */
   readonly name?: string;
-  /** Code of the state that the query names; absent if that state has no such district. */
+  /** Code of the state that the query names; absent if there is none, or if that state has no such district. */
   readonly state?: string;
 }
 
@@ -27,33 +27,33 @@ export interface FoundDistricts {
   readonly ambiguous: boolean;
 }
 
-/** What was found, and what its sentence is made of. */
+/** The result for one query, with the data for its sentence. */
 export interface Finding {
   readonly answer: FoundDistricts;
   /** Number of matches beyond `matches`. */
   readonly omittedCount: number;
-  /** The query is this state's name. */
+  /** State whose name is the whole query. */
   readonly matchedState?: State | undefined;
-  /** The query names this state, which has the matches. */
+  /** State that the query names, if only that state was searched. */
   readonly searchedState?: State | undefined;
-  /** The query names this state, which has no such district. */
+  /** State that the query names, if it has no such district. */
   readonly stateWithoutMatch?: State | undefined;
-  /** What the public record has of the name, which the list does not have. */
+  /** Entry of the public record for the name, if the API's list does not contain the name. */
   readonly unlisted?: UnlistedPlace | undefined;
-  /** Number of names that contain the query, if all matches are guesses. */
+  /** Number of names that contain every word of the query; counted only if all matches are guesses. */
   readonly partialMatchCount: number;
   readonly requiredLists: RequiredLists;
 }
 
-/** So like the asked name that it is mentioned together with the one that bears it. */
+/** Minimum score of a further match that is mentioned together with the best one. */
 const MIN_RIVAL_SCORE = 0.9;
-/** A likeness within the named state that is followed there even if a namesake is elsewhere. */
+/** Minimum score at which a similar name in the named state has priority over a namesake in another state. */
 const MIN_SCORE_IN_STATE = 0.85;
 
-/** How a query is read, and the lists that this depends on. */
+/** How a query is interpreted, and the lists that the interpretation depends on. */
 type QueryPlan = {
   readonly requiredLists: RequiredLists;
-  /** No other reading comes before it: the state's list is still to be read, or has the name. */
+  /** No other interpretation has priority: the state's list is missing, or it contains the name. */
   readonly isCertain?: true;
 } & (
   | { readonly kind: "name"; readonly name: string }
@@ -63,7 +63,7 @@ type QueryPlan = {
 
 const requireLists = (rows: readonly State[]): RequiredLists => ({ rows, all: rows });
 
-/** The plan for a name with its state, by what is known of that state's list and of the others. */
+/** Plans a query that contains a name and a state, based on the known lists of that state and of the others. */
 function planNameInStates(
   nameStatePairs: readonly NameInState[],
   fullName: string,
@@ -72,7 +72,7 @@ function planNameInStates(
   const splits = nameStatePairs.filter(({ state }) => districts.states.includes(state));
   const [first] = splits;
   if (first === undefined) {
-    // A state was asked about, and the query names another one.
+    // The search is limited to some states, and the query names another one.
     const [other] = nameStatePairs;
     return other && { kind: "elsewhere", ...other, requiredLists: requireLists(districts.missing) };
   }
@@ -93,7 +93,7 @@ function planNameInStates(
     : { kind: "in state", ...(guess ?? first), requiredLists: requireLists(missing) };
 }
 
-/** A district may have its state's name: that is known when the state's own list is. */
+/** A district may have the same name as its state, so the answer needs that state's list. */
 const planStateQuery = (state: State, missing: readonly State[]): QueryPlan => ({
   kind: "state",
   state,
@@ -103,7 +103,7 @@ const planStateQuery = (state: State, missing: readonly State[]): QueryPlan => (
 function planQuery(query: string, districts: DistrictSearch): QueryPlan {
   const { allStates, missing } = districts;
   const { name, state, nameStatePairs, namePairs } = parseQuery(query, allStates);
-  // Any state may hold a namesake, but a district that bears the name is enough for an answer.
+  // Any state may contain a namesake, but one district with the name is enough for an answer.
   const optionalLists: RequiredLists = { rows: [], all: missing };
   if (districts.hasName(query)) return { kind: "name", name: query, requiredLists: optionalLists };
   if (state !== undefined && (name === query || exactState(query, allStates) === state))
@@ -122,7 +122,7 @@ function planQuery(query: string, districts: DistrictSearch): QueryPlan {
   return planWithState ?? { kind: "name", name, requiredLists: requireLists(missing) };
 }
 
-/** `limit`: of the matches. */
+/** Finds the districts that a query may mean. `limit`: maximum number of matches. */
 export function findDistrict(query: string, districts: DistrictSearch, limit: number): Finding {
   const plan = planQuery(query, districts);
   const { kind, requiredLists } = plan;
@@ -142,7 +142,7 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const unlisted = isListed ? undefined : districts.findUnlisted([name, query], searchedStates);
   const isGuess = matches.every(({ match }) => match === "similar");
   const readAs = { ...(name !== query && { name }), ...(searchedState && { state: searchedState.code }) };
-  // If the query contradicts the catalogue, either half of it may be meant.
+  // If the query contradicts the catalog, either its name or its state may be wrong.
   const ambiguous = result.ambiguous || (matches.length > 0 && (kind === "elsewhere" || unlisted !== undefined));
   return {
     answer: { query, ...(Object.keys(readAs).length > 0 && { readAs }), matches, ambiguous },
@@ -155,7 +155,7 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   };
 }
 
-/** Applies `work` to each name, each in a turn of the event loop: 50 names in one turn would block it. */
+/** Applies `work` to each name in a separate turn of the event loop, because 50 names in one turn would block it. */
 async function mapNames<T>(
   queries: readonly string[],
   states: readonly State[],
@@ -171,7 +171,7 @@ async function mapNames<T>(
   return results;
 }
 
-/** Finds districts by names in these states; `limit`: matches of each name. */
+/** Finds districts by name in these states. `limit`: maximum number of matches for each name. */
 export const findDistricts = (
   queries: readonly string[],
   states: readonly State[],
@@ -198,7 +198,7 @@ export async function requiredListsForFinding(
   };
 }
 
-/** Districts that bear the name in states that were not asked about, as far as their lists are known. */
+/** Finds districts with this name in the other states, as far as their lists are known. */
 export async function findElsewhere(
   name: string,
   states: readonly State[],
@@ -209,13 +209,13 @@ export async function findElsewhere(
   return districts.search(name).found.filter(({ match }) => match !== "similar");
 }
 
-/** No mandals in the list is no statement about the place. */
+/** A list without mandals does not mean that the district has none. */
 const formatMandalCount = (count: number): string =>
   count === 0 ? "of mandals the catalogue lists none" : pluralize(count, "mandal");
 
 const describeDistrict = (row: DistrictRow): string => `${formatDistrict(row)}: ${formatMandalCount(row.mandalCount)}`;
 
-/** The name that was searched for; one in an Indian script as it was read, where nothing bears it. */
+/** Quotes the name that was searched for. The Latin spelling follows a name in an Indian script that no district has. */
 function formatQueriedName({ query, readAs, matches }: FoundDistricts): string {
   const name = readAs?.name ?? query;
   const isKnown = matches.some(({ match }) => match !== "similar");
@@ -259,7 +259,7 @@ function describeNoMatch(
   return `None like ${queriedName} found${place} in ${statesRead} of ${pluralize(statesTotal, "list")}${formatRetryHint(coverage)}.${elsewhereText}`;
 }
 
-/** What the asked name is to the district that was found. */
+/** Describes how the queried name relates to the district that was found. */
 function describeIdentity(queriedName: string, { match, kind, since }: FoundDistrict): string {
   if (match === "headquarters") return `${queriedName} is ${kind === "city" ? "a city in" : "the headquarters of"} `;
   if (kind === "former") return `${queriedName} is a former name${since === undefined ? "" : ` (until ${since})`} of `;
@@ -310,7 +310,9 @@ function describeFound(finding: Finding): string {
   return `${what}${describeDistrict(best)}.${also}${perhaps}`;
 }
 
-/** One query's answer as a sentence. `where`: " in Goa (GA)", when one state was asked about. */
+/**
+ * Describes the result for one query in a sentence. `where`: for example " in Goa (GA)" if the search is limited to one state.
+ */
 export function describeFinding(
   finding: Finding,
   coverage: Coverage,
@@ -323,7 +325,7 @@ export function describeFinding(
   return answer.matches.length === 0 ? describeNoMatch(finding, where, coverage, elsewhere) : describeFound(finding);
 }
 
-/** What to try where nothing is like the name, and nothing is known of it. */
+/** Suggests another query if a complete search and the public record found nothing. */
 export function describeHint({ answer, matchedState, unlisted }: Finding, { complete }: Coverage): string {
   const isMiss = answer.matches.length === 0 && matchedState === undefined && unlisted === undefined;
   return isMiss && complete && !isUnsupportedScript(answer.query)
@@ -331,20 +333,20 @@ export function describeHint({ answer, matchedState, unlisted }: Finding, { comp
     : "";
 }
 
-/** How the query was read, where words were taken out of it: a sentence, or none. */
+/** Describes in at most one sentence how a query was interpreted if words were removed from it. */
 export function describeInterpretation({ answer: { query, readAs } }: Finding): readonly string[] {
   if (readAs?.name === undefined) return [];
   const where = readAs.state === undefined ? "" : ` in ${readAs.state}`;
   return [`${quote(query, MAX_DISPLAY_LENGTH)} was read as ${quote(readAs.name, MAX_DISPLAY_LENGTH)}${where}.`];
 }
 
-/** What a found name does not exclude. */
+/** Warns that missing lists may contain namesakes. */
 export const describeNamesakes = ({ requiredLists }: Finding): string =>
   requiredLists.all.length === 0
     ? ""
     : ` ${pluralize(requiredLists.all.length, "list")} missing: namesakes are possible.`;
 
-/** Of several names. */
+/** Summarizes the results for several names. */
 export function describeFindings(findings: readonly Finding[], coverage: Coverage): string {
   const formatGroup = (kind: string, which: readonly Finding[]): readonly string[] =>
     which.length === 0

@@ -1,12 +1,12 @@
-// Parts of the sentences of geography answers: counts with their nouns, places, and one line on coverage and vintage.
+// Formats parts of the sentences in geography answers: counts with their nouns, places, and one line on coverage and vintage.
 import type { State } from "../contract/playground.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
 import { type Coverage, type MissingStateGroup, secondsUntilComplete } from "./country.ts";
 import type { Vintage } from "./vintage.ts";
 
-/** Longest name in a sentence, in characters. */
+/** Maximum length of a name in a sentence, in characters. */
 export const MAX_DISPLAY_LENGTH = 80;
-/** Number of names in a sentence. */
+/** Maximum number of names in a sentence. */
 const MAX_LISTED = 3;
 
 export const formatNumber = (value: number): string => {
@@ -21,23 +21,23 @@ export const formatName = (name: string): string => formatToken(name, MAX_DISPLA
 
 export const formatState = ({ name, code }: Pick<State, "name" | "code">): string => `${formatName(name)} (${code})`;
 
-/** The first of a list, and how many others there are; `left`: others that are not in the list. */
+/** Joins the first `max` texts and adds the number of the others. `omitted`: others that are not in `texts`. */
 export function joinFirst(texts: readonly string[], omitted = 0, max = MAX_LISTED, separator = ", "): string {
   const others = texts.length - max + omitted;
   return `${texts.slice(0, max).join(separator)}${others > 0 ? ` and ${others} more` : ""}`;
 }
 
-/** ": ask again in 42 s", if more is to come. */
+/** For example ": ask again in 42 s"; empty if no list is pending. */
 export function formatRetryHint(coverage: Coverage): string {
   const seconds = secondsUntilComplete(coverage);
   return seconds === undefined ? "" : `: ask again in ${seconds} s`;
 }
 
-/** A count of none is no statement about the places. */
+/** A count of 0 does not mean that the places have no mandals. */
 export const describeZeroCounts = (rows: readonly { readonly mandalCount: number }[]): string =>
   rows.some(({ mandalCount }) => mandalCount === 0) ? " Where mandalCount is 0, the catalogue lists none." : "";
 
-/** Named with every answer, since the data's license asks for it. */
+/** Every answer names the source, because the data's license requires it. */
 function formatSource({ source, sourceRef }: Vintage): readonly string[] {
   const name = [source, sourceRef].flatMap((text) => (text === undefined ? [] : [formatToken(text)]));
   return name.length === 0 ? [] : [`source ${name.join(" ")}`];
@@ -52,7 +52,7 @@ function formatVintage({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): strin
   return `Catalogue ${stated}${mixture}; fallbackUsed ${fallbackUsed}`;
 }
 
-/** One reason, with its states. */
+/** Describes one reason and the states that are missing for it. */
 export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {
   const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;
   return `${states.length + more} missing: ${joinFirst(states, more, states.length, " ")} (${reason}${when})`;

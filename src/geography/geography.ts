@@ -1,4 +1,4 @@
-// What the geography tools and resources of this process read: the playground's endpoints, and the country as a whole.
+// Provides the data for the geography tools and resources: the playground's endpoints, and the country as a whole.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
@@ -14,47 +14,47 @@ export type { DatedResponse } from "./cache.ts";
 export type { Country, GatherResult, RequiredLists } from "./country.ts";
 export type { SharedDatabase, SharedStoreOptions } from "./store.ts";
 
-/** Time kept within the call's own limit for making its answer. */
+/** Part of a call's time that is reserved for building its answer. */
 export const RESPONSE_RESERVE_MS = 2_000;
-/** How often a waiting call checks again whether anything can come in time. */
+/** Interval at which a waiting call checks whether any list can still arrive in time. */
 const POLL_INTERVAL_MS = 1_000;
-/** What one request takes, in the estimate of how long the rest will take. */
+/** Assumed duration of one request, used to estimate when a missing list is available. */
 const ESTIMATED_REQUEST_MS = 1_000;
 
 export interface CountryQuery {
-  /** The states that the question is about. Throws Failure when it names none of the list. */
+  /** Selects the states that the question is about. Throws Failure if the question names a state that is not in the list. */
   readonly selectStates: (country: Country) => readonly State[];
   readonly requiredLists: (country: Country) => RequiredLists | Promise<RequiredLists>;
-  /** Why a state of `about` that is not needed was not read. */
+  /** Reason that is reported for a selected state whose list was not read because the answer does not need it. */
   readonly notNeeded: string;
   readonly waitMs: number;
   readonly onProgress: (read: number, total: number) => void;
 }
 
 export interface Geography {
-  /** At most 10 minutes old. Throws Failure. */
+  /** Returns a states list that is at most 10 minutes old. Throws Failure. */
   states(context: CallContext): Promise<DatedResponse<StatesResponse>>;
-  /** At most 6 hours old; an unknown code may give an empty list. Throws Failure. */
+  /** Returns a districts list that is at most 6 hours old; it may be empty for an unknown code. Throws Failure. */
   districts(code: string, context: CallContext): Promise<DatedResponse<DistrictsResponse>>;
   openApi(context: CallContext): Promise<DatedResponse<OpenApiDocument>>;
   /**
-   * Reads the districts that a question needs, as fast as the API allows, and returns when all are there or time is up; earlier if
-   * the rate limit is used up and the rows are sure, or if nothing can come in time. The rest is read in the background.
-   * Throws Failure if the states cannot be read.
+   * Reads the districts lists that a question needs, as fast as the rate limit allows. Returns when all are available or the time
+   * is up. Returns earlier if the rate limit is used up and the rows are certain, or if no list can arrive in time. The remaining
+   * lists are read in the background. Throws Failure if the states list cannot be read.
    */
   gather(query: CountryQuery, context: CallContext): Promise<GatherResult>;
-  /** Direct requests that may be sent now. */
+  /** Number of direct requests that may be sent now. */
   availableRequests(): number;
-  /** Stops what is in flight. Resolves when what was read is stored. */
+  /** Aborts the requests in flight. Resolves when pending writes to the store are done. */
   close(): Promise<void>;
 }
 
 export interface GeographyOptions {
   readonly service: Pick<ApiClient, "call">;
-  /** Requests that the prefetch may send in a minute. Direct calls may send two more, as far as the API's limit allows. */
+  /** Maximum number of prefetch requests in a minute. Direct calls may send two more, as far as the API's limit allows. */
   readonly perMinute: number;
   readonly timing?: Timing;
-  /** What this process shares with others (default: nothing). */
+  /** Database that this process shares with others (default: none). */
   readonly shared?: SharedStoreOptions | undefined;
 }
 
@@ -110,7 +110,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
       const country = toCountry(states);
       const requestedStates = query.selectStates(country);
       const { rows, all } = await query.requiredLists(country);
-      // A list has arrived while the needs were computed.
+      // A list arrived while the required lists were computed.
       if (change.aborted && timing.now() < untilAt) continue;
       const newlyNeeded = all.filter(({ code }) => !requestedCodes.has(code) && !country.lists.has(code));
       if (newlyNeeded.length > 0) {
@@ -123,7 +123,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
       const pending = findPending(all, country);
       const isRateLimited = !limiter.isSending && limiter.delayMs() > 0;
       const isEnough = pending.length === 0 || (isRateLimited && findPending(rows, country).length === 0);
-      // The rate limit or a cooldown lasts longer than the call: it does not wait.
+      // A call does not wait for a rate limit or a cooldown that lasts beyond its deadline.
       const isPastDeadline = isRateLimited && timing.now() + limiter.delayMs() > untilAt;
       if (isEnough || isPastDeadline || timing.now() >= untilAt) {
         const missingStates = requestedStates.filter(({ code }) => !country.lists.has(code));

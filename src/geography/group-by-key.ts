@@ -1,6 +1,6 @@
-// Groups values by their keys (Map.groupBy needs Node 21).
+// Groups values by their keys; Map.groupBy requires Node 21.
 
-/** The values of each key, in the order in which keys and values come. */
+/** Returns the values of each key. Keys and values keep the order of the input. */
 export function groupByKey<K, V>(pairs: Iterable<readonly [K, V]>): ReadonlyMap<K, readonly V[]> {
   const groups = new Map<K, V[]>();
   for (const [key, value] of pairs) {

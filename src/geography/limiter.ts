@@ -1,37 +1,37 @@
-// The rate limit of this process (docs/contract.md, 8: 30 requests a minute for each client address): a sliding minute, and the
-// cooldown that the API asked any process for.
+// Enforces the rate limit of this process (docs/contract.md, 8: 30 requests a minute for each client address). It applies a
+// sliding window of one minute, and any cooldown that the API requested from this or another process.
 import pLimit from "p-limit";
 import * as z from "zod/v4";
 import type { Timing } from "../api-client/attempts.ts";
 import { Failure } from "../core/failure.ts";
 import type { GeographyStore } from "./store.ts";
 
-/** Requests in flight at one time. */
+/** Maximum number of requests in flight. */
 export const CONCURRENCY = 4;
 export const WINDOW_MS = 60_000;
-/** Others behind our address share the limit: after a 429 we use half of ours for this long. */
+/** Other clients behind the same address share the limit, so this process halves its rate for this long after a cooldown. */
 export const REDUCED_RATE_MS = 600_000;
-/** The API's limit for each client address. */
+/** Requests in a minute that the API allows for each client address. */
 const API_LIMIT = 30;
-/** Requests that the prefetch leaves for direct calls. */
+/** Requests in a minute that the prefetch leaves for direct calls. */
 const RESERVED_FOR_DIRECT = 2;
-/** After a 429 without Retry-After. */
+/** Cooldown after a 429 without Retry-After. */
 const DEFAULT_RETRY_AFTER_SECONDS = 60;
-/** How often a waiting request checks again whether it may be sent. */
+/** Interval at which a waiting request checks again whether it may be sent. */
 const POLL_INTERVAL_MS = 1_000;
 
 const Cooldown = z.strictObject({ askedAt: z.int(), untilAt: z.int() });
 
 export class Limiter {
-  /** Requests of the prefetch, and of all, within any minute. */
+  /** Maximum number of prefetch requests, and of all requests, within any minute. */
   readonly #limits: { readonly prefetch: number; readonly direct: number };
   readonly #timing: Timing;
   readonly #store: GeographyStore;
   readonly #limitConcurrency = pLimit(CONCURRENCY);
-  // Requests count from their ends: the API may have counted one as late as that.
+  // A request counts from its end, because the API may have counted it as late as that.
   #endedAt: number[] = [];
   #running = 0;
-  /** Direct requests that wait, in their order. */
+  /** Direct requests that wait, in order of arrival. */
   #waiting: object[] = [];
   #cooldown = { askedAt: Number.NEGATIVE_INFINITY, untilAt: Number.NEGATIVE_INFINITY };
 
@@ -50,12 +50,12 @@ export class Limiter {
     return this.#running > 0;
   }
 
-  /** Direct requests that may be sent now. */
+  /** Number of direct requests that may be sent now. */
   availableRequests(): number {
     return this.isCoolingDown ? 0 : Math.max(0, this.#maxRequests(true) - this.#slotExpiryTimes().length);
   }
 
-  /** How long a request waits that has `ahead` others before it. */
+  /** Milliseconds that a request must wait if `ahead` other requests precede it (default: all waiting direct requests). */
   delayMs(ahead = this.#waiting.length, isDirect = false): number {
     const now = this.#timing.now();
     const expiryTimes = this.#slotExpiryTimes();
@@ -66,8 +66,9 @@ export class Limiter {
   }
 
   /**
-   * Runs `send` as soon as a request may be sent. `isDirect`: a call waits for it; otherwise it is the prefetch's.
-   * Throws Failure `rate_limited` if that is after `untilAt`, the signal's reason, or what `send` throws.
+   * Runs `send` as soon as a request may be sent. `isDirect`: a call waits for the response; otherwise the request belongs to the
+   * prefetch. Throws Failure `rate_limited` if the request would have to wait beyond `untilAt`. Also throws the signal's reason
+   * and the errors of `send`.
    */
   async run<T>(send: () => Promise<T>, signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<T> {
     await this.#waitForSlot(signal, untilAt, isDirect);
@@ -84,7 +85,7 @@ export class Limiter {
     }
   }
 
-  /** Counts a request that has ended, or that another process sent. */
+  /** Counts a request that ended at this instant, or that another process sent at this instant. */
   record(at: number): void {
     this.#endedAt.push(at);
   }
@@ -107,7 +108,10 @@ export class Limiter {
     }
   }
 
-  /** The API answered 429: nothing is sent for `ms`, then half as much as usual. Resolves when other processes can know it. */
+  /**
+   * Starts a cooldown after a 429: nothing is sent for `ms`, then half as much as usual. Resolves when other processes can read
+   * it.
+   */
   async #startCooldown(ms: number): Promise<void> {
     const askedAt = this.#timing.now();
     const untilAt = askedAt + Math.ceil(ms);
@@ -116,7 +120,7 @@ export class Limiter {
     await this.#store.write(this.#cooldownName, this.#cooldown);
   }
 
-  /** Learns of a cooldown that another process was asked for. */
+  /** Loads a cooldown that another process recorded. */
   async #loadCooldown(): Promise<void> {
     const storedCooldown = (await this.#store.read([this.#cooldownName], Cooldown)).get(this.#cooldownName);
     if (storedCooldown !== undefined && storedCooldown.untilAt > this.#cooldownUntilAt())
@@ -127,7 +131,7 @@ export class Limiter {
     return `cooldown ${this.#store.budget}`;
   }
 
-  /** A cooldown that began in the future is void: the clock has been set back. */
+  /** A cooldown that began in the future is void, because the clock has been set back. */
   #cooldownUntilAt(): number {
     const { askedAt, untilAt } = this.#cooldown;
     return askedAt > this.#timing.now() ? Number.NEGATIVE_INFINITY : untilAt;
@@ -140,7 +144,10 @@ export class Limiter {
     return isDirect ? max + direct - prefetch : max;
   }
 
-  /** When each request that counts ceases to, earliest first; for one that is running the earliest possible instant. */
+  /**
+   * Instants at which the counted requests leave the window, earliest first. For a running request, this is the earliest possible
+   * instant.
+   */
   #slotExpiryTimes(): readonly number[] {
     const now = this.#timing.now();
     this.#endedAt = this.#endedAt.filter((at) => at > now - WINDOW_MS && at <= now).sort((a, b) => a - b);
@@ -148,7 +155,7 @@ export class Limiter {
     return [...this.#endedAt, ...running].map((at) => at + WINDOW_MS);
   }
 
-  /** The failure of a call that cannot wait as long as it would have to. */
+  /** Creates the failure of a call that would have to wait beyond its deadline. */
   #rateLimitFailure(): Failure {
     const retryAfterSeconds = Math.max(1, Math.ceil(this.delayMs(0, true) / 1000));
     const why = this.isCoolingDown

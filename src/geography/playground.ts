@@ -1,4 +1,5 @@
-// The playground's three endpoints: each request within the rate limit and sent once, the lists from the cache if they are fresh.
+// Reads the playground's three endpoints within the rate limit. Concurrent callers share one request, and fresh lists come from
+// the cache.
 import type * as z from "zod/v4";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
@@ -17,9 +18,9 @@ import type { Limiter } from "./limiter.ts";
 import { MAX_NAME_LENGTH } from "./names/name-forms.ts";
 import type { GeographyStore } from "./store.ts";
 
-/** A request is not worth starting with less time left. */
+/** With less time left than this, a request is not worth starting. */
 const MIN_REQUEST_MS = 250;
-/** How often a call looks for a list that another process is reading. */
+/** Interval at which a call looks for a list that another process is reading. */
 const PEER_POLL_INTERVAL_MS = 150;
 
 export interface PlaygroundDependencies {
@@ -30,7 +31,7 @@ export interface PlaygroundDependencies {
   readonly timing: Timing;
 }
 
-/** One list: how it is found in the cache, and how it is read. */
+/** How one list is found in the cache, and how it is read from the API. */
 interface ListSource<T> {
   readonly endpoint: JsonEndpoint;
   readonly name: string;
@@ -39,7 +40,7 @@ interface ListSource<T> {
   readonly read: (signal: AbortSignal) => Promise<DatedResponse<T>>;
 }
 
-/** The contract sets no maximum length for names (docs/contract.md, 2.1). */
+/** The contract sets no maximum length for names (docs/contract.md, 2.1), so long names are truncated. */
 const truncateName = <T extends { readonly name: string }>(item: T): T => ({
   ...item,
   name: excerpt(item.name, MAX_NAME_LENGTH),
@@ -71,7 +72,7 @@ export class PlaygroundReader {
     });
   }
 
-  /** `isDirect`: a call waits for it; otherwise it is the prefetch's. */
+  /** Returns a state's districts. `isDirect`: a call waits for the list; otherwise the request belongs to the prefetch. */
   districts(code: string, context: CallContext, isDirect = true): Promise<DatedResponse<DistrictsResponse>> {
     const { cache } = this.#dependencies;
     const state = code.toUpperCase();
@@ -101,7 +102,7 @@ export class PlaygroundReader {
     );
   }
 
-  /** Reads a list that is not fresh, unless another process is reading it: then its result is used. */
+  /** Reads a list that is not fresh. If another process is reading it, waits for its result instead. */
   #readList<T>(
     context: CallContext,
     { endpoint, name, requests, load, read }: ListSource<T>,
@@ -114,7 +115,7 @@ export class PlaygroundReader {
         if (found !== undefined) return found;
       }
       try {
-        // Another process may have read it between the first look and the lease.
+        // Another process may have read the list before this one acquired the lease.
         return (await load()) ?? (await read(signal));
       } finally {
         await store.release(name);
@@ -150,7 +151,7 @@ interface SharedRequest<T> {
   waiterCount: number;
 }
 
-/** One request for each key, shared by all callers that ask for it meanwhile; aborted when the last of them stops waiting. */
+/** Shares one request among all concurrent callers that need the same key, and aborts it when the last of them stops waiting. */
 class SharedRequests<T> {
   readonly #requests = new Map<string, SharedRequest<T>>();
 

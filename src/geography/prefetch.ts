@@ -1,21 +1,25 @@
-// Reads many states' districts in the background of the calls that wait for them: largest state first, each again after a transient
-// failure, until the API denies a request. One process at a time does so for all that share a store; the others wait for its lists.
+// Reads many states' districts in the background while calls wait for them, the state with the most mandals first. Transient
+// failures are retried; a denied request ends the prefetch. Only one of the processes that share a store prefetches at a time;
+// the others wait for its lists.
 import { PLAYGROUND_STATUS, type State } from "../contract/playground.ts";
 import { errorMessage, Failure } from "../core/failure.ts";
 import { escapeText, excerpt, formatToken } from "../core/untrusted-text.ts";
 import { CONCURRENCY } from "./limiter.ts";
 import type { PlaygroundDependencies, PlaygroundReader } from "./playground.ts";
 
-/** Of each list. After as many 429 for one list, each obeyed, the prefetch stops until the next call. */
+/**
+ * Attempts for each list. The prefetch observes each Retry-After; if the last attempt gets a 429, it stops until the next call.
+ */
 const MAX_ATTEMPTS = 2;
-/** How often the lease is renewed, and how often the lists of the process that holds it are looked for. */
+/** Interval at which the lease is renewed. */
 const RENEW_INTERVAL_MS = 1_000;
+/** Interval at which this process looks for the lists of the process that holds the lease. */
 const PEER_POLL_INTERVAL_MS = 250;
 const MAX_REASON_LENGTH = 200;
 
-/** Why a state's districts are not known. */
+/** Describes why a state's districts are missing. */
 export interface MissingState {
-  /** The state's code. */
+  /** State code. */
   readonly state: string;
   readonly reason: string;
   readonly retryAfterSeconds?: number;
@@ -29,7 +33,7 @@ function describeError(error: unknown): string {
   if (!(error instanceof Failure)) return excerpt(escapeText(errorMessage(error)), MAX_REASON_LENGTH);
   const { status, code, message } = error.facts;
   if (status === undefined) return excerpt(message, MAX_REASON_LENGTH);
-  // The contract has one value for each of its statuses: it says no more than the number.
+  // The contract defines one code for each of its statuses, so this code adds nothing to the number.
   const isContractCode = code === undefined || CONTRACT_CODES.get(status) === code;
   return `HTTP ${status}${isContractCode ? "" : ` ${formatToken(code, MAX_REASON_LENGTH)}`}`;
 }
@@ -44,7 +48,7 @@ export class Prefetch {
   #isRunning = false;
   #change = new AbortController();
 
-  /** `closing` ends everything that is in flight. */
+  /** Aborting `closing` stops the prefetch and aborts its requests in flight. */
   constructor(playground: PlaygroundReader, dependencies: PlaygroundDependencies, closing: AbortSignal) {
     this.#playground = playground;
     this.#dependencies = dependencies;
@@ -52,7 +56,7 @@ export class Prefetch {
     closing.addEventListener("abort", () => this.#notifyChange(), { once: true });
   }
 
-  /** Queues states whose lists are missing. What failed before is tried again. */
+  /** Queues states whose lists are missing. States that failed before are tried again. */
   enqueue(states: readonly State[]): void {
     const newStates = states.filter(({ code }) => !this.isPending(code));
     for (const { code } of newStates) this.#failures.delete(code);
@@ -75,7 +79,7 @@ export class Prefetch {
     return this.#failures.get(code);
   }
 
-  /** Aborted as soon as a list is read or given up. */
+  /** Aborted as soon as a list is read or has failed, or when the prefetch is closed. */
   get change(): AbortSignal {
     return this.#change.signal;
   }
@@ -86,7 +90,7 @@ export class Prefetch {
     previous.abort();
   }
 
-  /** Reads what is queued while this process holds the lease, else waits for the lists of the one that does. */
+  /** Reads the queued lists while this process holds the lease; otherwise waits for the lists of the process that holds it. */
   async #run(): Promise<void> {
     const { limiter, store, timing } = this.#dependencies;
     const lease = `prefetch ${store.budget}`;
@@ -107,7 +111,7 @@ export class Prefetch {
     await store.release(lease);
   }
 
-  /** Drops from the queue what other processes have read. */
+  /** Removes from the queue the states whose lists other processes have read. */
   async #dropListsOfPeers(): Promise<void> {
     const { cache } = this.#dependencies;
     await cache.loadDistricts(this.#queue.map(({ code }) => code));

@@ -1,5 +1,5 @@
-// Ranks states or districts, exactly: the lists that an answer needs, its rows, totals over all rows that fit, and the sentences that
-// describe them.
+// Ranks states or districts exactly. It selects the lists that an answer needs, computes the rows and the totals over all
+// matching rows, and describes them in sentences.
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../contract/playground.ts";
 import { type Country, type Coverage, countMissing, type RequiredLists } from "./country.ts";
@@ -28,15 +28,15 @@ export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
 export interface RankingQuery {
   readonly by: Figure | "name";
   readonly order: "asc" | "desc";
-  /** Rows of one page (default: all). */
+  /** Maximum number of rows on the page (default: all). */
   readonly limit?: number | undefined;
-  /** Rows before the page (default 0). */
+  /** Number of rows before the page (default 0). */
   readonly offset?: number | undefined;
-  /** Most districts of each state. */
+  /** Maximum number of districts of each state (default: all). */
   readonly perState?: number | undefined;
-  /** Beginning of the names, whatever their case and accents. */
+  /** Prefix of the names; case and accents are ignored. */
   readonly startsWith?: string | undefined;
-  /** Bounds on the figure ranked by. */
+  /** Inclusive bounds on the figure that the ranking is by (mandalCount if by name). */
   readonly min?: number | undefined;
   readonly max?: number | undefined;
 }
@@ -44,7 +44,7 @@ export interface RankingQuery {
 export interface Totals {
   readonly districts: number;
   readonly mandals: number;
-  /** Of the figure ranked by (mandalCount when by name); each absent if it is not known. */
+  /** Statistics of the figure that the ranking is by (mandalCount if by name); each is absent if it is not known. */
   readonly min?: number;
   readonly median?: number;
   readonly mean?: number;
@@ -53,14 +53,17 @@ export interface Totals {
 
 export interface Ranking<R> {
   readonly rows: readonly R[];
-  /** Rows that fit (with perState the first of each state), on all pages. */
+  /** Number of matching rows on all pages; with `perState`, only the first rows of each state count. */
   readonly totalRows: number;
   readonly totals: Totals;
-  /** No list that was left missing could change rows or totalRows. */
+  /** Whether no missing list could change `rows` or `totalRows`. */
   readonly exact: boolean;
-  /** Rows behind the page that have its last row's figure; with `perState` the states in which the cut separates such rows. */
+  /**
+   * Number of rows after the page with the same figure as its last row. With `perState`, the states in which the cut separates
+   * such rows.
+   */
   readonly tied: { readonly rows: number; readonly states: readonly string[] };
-  /** Names that several districts have, if districts are ranked by name, whatever it begins with. */
+  /** Names that several districts share; present only if districts are ranked by name without `startsWith`. */
   readonly shared?: readonly { readonly name: string; readonly stateCodes: readonly string[] }[];
 }
 
@@ -74,31 +77,31 @@ export interface StateRow {
 
 export type DivisionRow = StateRow | DistrictRow;
 
-/** A name as it is compared. */
+/** The forms in which a name is compared. */
 interface NameKeys {
   readonly folded: string;
   readonly sortKey: string;
 }
 
-/** A row with what it is selected and sorted by. */
+/** A row with the values that it is selected and sorted by. */
 interface SortableRow<R> extends NameKeys {
   readonly row: R;
   readonly code: string;
   readonly figure: number;
 }
 
-/** In the sort key, initials are apart, as people write them: "Y.S.R. Kadapa" comes before "Yadgir". */
+/** The sort key separates initials, as people do: "Y.S.R. Kadapa" comes before "Yadgir". */
 const toNameKeys = (name: string): NameKeys => ({
   folded: fold(name),
   sortKey: fold(name.replace(/(?<=(?:^|[\s.])\p{L})\.(?=\p{L})/gu, ". ")),
 });
 
-/** For each reading of a list, in its order. */
+/** Caches the keys of each list's names, in the order of the list. */
 const nameKeysByList = new WeakMap<DistrictsResponse, readonly NameKeys[]>();
 
 /**
- * The districts of these states; one that stands in several lists (code and name) only once, with its largest mandalCount. The keys
- * of each list are made once, in a turn of the event loop of its own.
+ * Returns the districts of these states. A district that several lists contain (same code and name) is returned once, with its
+ * largest mandalCount. The keys of each list are computed once, in a separate turn of the event loop.
  */
 async function toSortableDistricts(
   states: readonly State[],
@@ -122,7 +125,7 @@ async function toSortableDistricts(
   return [...same.values()].map((each) => each.reduce((most, other) => (other.figure > most.figure ? other : most)));
 }
 
-/** Two decimals: what is shown is what is compared. */
+/** Rounds to two decimals, so that the compared figures are the displayed ones. */
 const round = (value: number): number => Math.round(value * 100) / 100;
 
 const sum = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
@@ -136,10 +139,10 @@ function computeSpread(rows: readonly SortableRow<unknown>[]): Pick<Totals, "min
   return { min, median: round(sum(middle) / middle.length), mean: round(sum(sorted) / sorted.length), max };
 }
 
-/** Where the page ends. */
+/** Index after the last row of the page. */
 const pageEnd = ({ offset = 0, limit = Number.POSITIVE_INFINITY }: RankingQuery): number => offset + limit;
 
-/** The rows that meet the bounds and begin as asked, in order. */
+/** Selects and sorts the rows within the bounds that have the prefix. */
 function selectRows<R>(rows: readonly SortableRow<R>[], query: RankingQuery): readonly SortableRow<R>[] {
   const { by, order, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, startsWith = "" } = query;
   const beginning = fold(startsWith);
@@ -154,7 +157,10 @@ function selectRows<R>(rows: readonly SortableRow<R>[], query: RankingQuery): re
 const slicePage = <R>(rows: readonly SortableRow<R>[], query: RankingQuery): readonly R[] =>
   rows.slice(query.offset ?? 0, pageEnd(query)).map(({ row }) => row);
 
-/** Number of rows behind the page with the figure of its last row. By name there are no ties worth reporting. */
+/**
+ * Number of rows after the page with the same figure as its last row. It is 0 for a ranking by name, because such ties are not
+ * useful.
+ */
 function countTiedAfterPage(rows: readonly SortableRow<unknown>[], query: RankingQuery): number {
   const last = rows[pageEnd(query) - 1];
   if (last === undefined || query.by === "name") return 0;
@@ -187,7 +193,10 @@ export function rankStates(states: readonly State[], query: RankingQuery): Ranki
 const hasBounds = ({ min, max, startsWith }: RankingQuery): boolean =>
   min !== undefined || max !== undefined || startsWith !== undefined;
 
-/** The first of each state, states in their own order; and the states where the last of them is one of several with its figure. */
+/**
+ * Selects the first rows of each state, in the order of `states`. `tied`: states in which the cut separates rows with the same
+ * figure.
+ */
 function selectFirstPerState(
   states: readonly State[],
   rows: readonly SortableRow<DistrictRow>[],
@@ -203,7 +212,9 @@ function selectFirstPerState(
   };
 }
 
-/** `last`: figure of the page's last row. A state whose total is below it has no larger district: its list need not be read. */
+/**
+ * `last`: figure of the page's last row. A state with a lower total cannot contain a larger district, so its list is not needed.
+ */
 function selectRequiredLists(
   states: readonly State[],
   country: Country,
@@ -214,7 +225,7 @@ function selectRequiredLists(
   if (query.by === "name" || !areTotalsConsistent(states, country)) return { rows: missing, all: missing };
   const { min = 0 } = query;
   const all = missing.filter(({ mandalCount }) => mandalCount >= min);
-  // With bounds, the number of rows that fit is a part of the answer, and any list may hold some.
+  // With bounds, the answer includes the number of matching rows, and any list may contain some.
   if (query.order === "asc" || hasBounds(query) || query.perState !== undefined || last === undefined)
     return { rows: all, all };
   return { rows: all.filter(({ mandalCount }) => mandalCount >= last), all };
@@ -225,7 +236,7 @@ export function requiredListsForRanking(
   country: Country,
   query: RankingQuery,
 ): RequiredLists {
-  // Rows of one code may be one district. Their names are compared only for the answer, which takes time.
+  // Rows with the same code may be one district. Comparing names takes time, so only the answer compares them.
   const byCode = groupByKey(toDistrictRows(states, country).map((row) => [row.districtCode, row.mandalCount]));
   const figures = Array.from(byCode.values(), (same) => Math.max(...same)).sort((a, b) => b - a);
   return selectRequiredLists(states, country, query, figures[pageEnd(query) - 1]);
@@ -260,7 +271,8 @@ export async function rankDistricts(
   const own = { districts: selectedRows.length, mandals: sumMandals(selectedRows.map(({ row }) => row)) };
   if (requiredLists.all.length === 0 || hasBounds(query))
     return { ...page, totalRows: rows.length, totals: { ...own, ...computeSpread(selectedRows) } };
-  // Unread lists are counted as the states list has them; of their spread nothing is known but what the order shows.
+  // Missing lists count with the figures of the states list. Their statistics are unknown, except the mean, and the maximum if
+  // the first row is certain.
   const districts = own.districts + sumDistricts(requiredLists.all);
   const mandals = own.mandals + sumMandals(requiredLists.all);
   const missingRowCounts = requiredLists.all.map(({ districtCount }) =>
@@ -296,10 +308,10 @@ function formatFigure(row: DivisionRow, by: RankingQuery["by"]): string {
 
 export const formatMissingReasons = ({ missing }: Coverage): string => missing.map(formatMissing).join("; ");
 
-/** Number of names and codes in a sentence. */
+/** Maximum number of names or codes in a sentence. */
 const MAX_LISTED = 12;
 
-/** Rows that a page leaves out although they equal its last row; not said of rows that may change. */
+/** Describes the rows that the page omits although they equal its last row; empty if the rows may still change. */
 function describeTies({ tied, exact }: Ranking<DivisionRow>): string {
   if (!exact) return "";
   if (tied.rows > 0) return ` Tied with the last row: ${formatNumber(tied.rows)} more.`;
@@ -312,7 +324,7 @@ function describeSharedNames({ shared }: Ranking<DivisionRow>): string {
   return names.length === 0 ? " No name is borne twice." : ` Borne by several: ${joinFirst(names, 0, MAX_LISTED)}.`;
 }
 
-/** What missing lists mean for the rows. */
+/** Describes how missing lists affect the rows. */
 function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
   const count = countMissing(coverage);
   if (count === 0) return "";
@@ -320,7 +332,7 @@ function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage):
   return ` Not exact: ${count} of ${pluralize(coverage.statesTotal, "list")} missing${formatRetryHint(coverage)}.`;
 }
 
-/** `states`: the codes of those that were asked for by name; undefined if all were meant. */
+/** Describes a ranking in sentences. `states`: codes of the requested states; undefined if all states are meant. */
 export function describeRanking(
   level: "state" | "district",
   ranking: Ranking<DivisionRow>,
@@ -339,7 +351,7 @@ export function describeRanking(
     first === undefined
       ? `No row${offset > 0 ? ` after ${offset}` : ""} of ${which}`
       : `${"stateCode" in first ? formatDistrict(first) : formatState(first)}${formatFigure(first, by)}: the first of ${place}`;
-  // Said of the first row already, if that has none.
+  // If the first row has a count of 0, its sentence already mentions that.
   const zeroCountsText = first?.mandalCount === 0 && by === "mandalCount" ? "" : describeZeroCounts(rows);
   return `${answer}.${describeTies(ranking)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;
 }

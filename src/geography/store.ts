@@ -1,35 +1,37 @@
-// What processes share in one database: entries by name, and leases. SQLite on one machine, PostgreSQL between machines. While the
-// database cannot be used, each process works alone: that never costs an answer.
+// Stores entries by name, and leases, in a database that processes share: SQLite on one machine, PostgreSQL across machines.
+// While the database is unavailable, each process works without it, and no answer fails for that reason.
 import { randomUUID } from "node:crypto";
 import * as z from "zod/v4";
 
 type Value = string | number | null;
 type Query = (sql: string, values?: readonly Value[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
-/** One SQL text with $1, $2 … runs on SQLite and PostgreSQL. */
+/** A database that accepts the same SQL text, with $1, $2 …, whether it is SQLite or PostgreSQL. */
 export interface SharedDatabase {
   query: Query;
-  /** Runs `work` all or nothing, with no other process in between. */
+  /** Runs `work` in a transaction that excludes all other processes. */
   withExclusiveTransaction(work: (query: Query) => Promise<void>): Promise<void>;
-  /** SQL for the instant by the database's clock, in milliseconds since 1970; undefined if all processes have one clock. */
+  /**
+   * SQL for the current time of the database's clock, in milliseconds since 1970; undefined if all processes have the same clock.
+   */
   readonly clock?: string | undefined;
   close(): Promise<void>;
 }
 
-/** The database that processes share, and the API that they ask. */
+/** The shared database, and the API that its entries come from. */
 export interface SharedStoreOptions {
   /** Rejects if the database cannot be used. */
   readonly open: () => Promise<SharedDatabase>;
   /** Base URL of the API. Throws Failure if none is configured. */
   readonly baseUrl: () => Promise<string>;
-  /** Names the address that requests leave by (default: all processes that share the database leave by one). */
+  /** Identifies the address that requests are sent from (default: all processes that share the database use the same address). */
   readonly budget?: string | undefined;
 }
 
 /** Entries and leases of one API. No method rejects. */
 export type GeographyStore = ReturnType<typeof createGeographyStore>;
 
-/** Instants are milliseconds since 1970. */
+/** Columns of each table. Instants are in milliseconds since 1970. */
 export const GEOGRAPHY_TABLES = {
   geography_entries:
     "service TEXT NOT NULL, name TEXT NOT NULL, kept_at BIGINT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (service, name)",
@@ -37,13 +39,13 @@ export const GEOGRAPHY_TABLES = {
     "service TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, until_at BIGINT NOT NULL, PRIMARY KEY (service, name)",
 };
 
-/** A process that dies blocks others for so long. A list whose request takes longer may be read twice. */
+/** A dead process blocks the others for this long. A list whose request takes longer may be read twice. */
 export const LEASE_MS = 5_000;
-/** Longer than any list is fresh (cache.ts). */
+/** Maximum age of an entry; longer than any list is fresh (cache.ts). */
 const ENTRY_MAX_AGE_MS = 24 * 3_600_000;
-/** After an error the database is not used for this long. */
+/** After an error, the database is not used for this long. */
 const DATABASE_RETRY_MS = 30_000;
-/** Longest text of an entry: 256 districts with long names need less. */
+/** Maximum length of an entry's text, in characters; 256 districts with long names need less. */
 const MAX_TEXT_LENGTH = 1024 * 1024;
 
 const Row = z.object({ name: z.string(), text: z.string() });
@@ -56,7 +58,7 @@ function parseEntry<T>(text: string, schema: z.ZodType<T>): T | undefined {
   }
 }
 
-/** The tables are created only if one is missing: the right to create tables is needed once. */
+/** Creates the tables only if one is missing, so that the right to create tables is needed only once. */
 async function createTables({ query, withExclusiveTransaction }: SharedDatabase): Promise<void> {
   const tables = Object.entries(GEOGRAPHY_TABLES);
   const probes = await Promise.allSettled(tables.map(([name]) => query(`SELECT 1 FROM ${name} WHERE 1 = 0`)));
@@ -68,12 +70,12 @@ async function createTables({ query, withExclusiveTransaction }: SharedDatabase)
 
 interface Session {
   readonly query: Query;
-  /** SQL for the current instant; its parameter $1 is this process's clock. */
+  /** SQL for the current instant; its parameter $1 is the time of this process's clock. */
   readonly instant: string;
   readonly service: string;
 }
 
-/** Without `shared` the process works alone. */
+/** Creates the store. Without `shared`, it contains no entries and grants every lease. */
 export function createGeographyStore(shared: SharedStoreOptions | undefined, now: () => number) {
   const owner = randomUUID();
   const pending = new Set<Promise<unknown>>();
@@ -104,7 +106,7 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
     await previous?.then((database) => database.close()).catch(() => undefined);
   }
 
-  /** Runs `work`, or resolves with `alone` if the database cannot be used. */
+  /** Runs `work`, or resolves with `fallback` if the database is unavailable. */
   async function withDatabase<T>(fallback: T, work: (session: Session) => Promise<T>): Promise<T> {
     if (shared === undefined || now() < retryDatabaseAt) return fallback;
     const running = (async () => {
@@ -127,9 +129,9 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
   }
 
   return {
-    /** Names the address that requests leave by. */
+    /** Identifies the address that requests are sent from. */
     budget: shared?.budget ?? "",
-    /** The entries that exist and match the schema, by name. */
+    /** Returns the entries that exist and match the schema, by name. */
     read: <T>(names: readonly string[], schema: z.ZodType<T>) =>
       withDatabase(new Map<string, T>(), async ({ query, service }) => {
         if (names.length === 0) return new Map();
@@ -154,10 +156,10 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
           [now(), service, name, JSON.stringify(value)],
         );
       }),
-    /** Takes or renews a lease for LEASE_MS. False while another process holds it. */
+    /** Acquires or renews a lease for LEASE_MS. Resolves with false while another process holds it. */
     acquire: (lease: string) =>
       withDatabase(true, async ({ query, instant, service }) => {
-        // A lease that ends later than one taken now was taken by a wrong clock.
+        // A lease that ends later than a new one was acquired with a wrong clock.
         const rows = await query(
           `INSERT INTO geography_leases (service, name, owner, until_at) VALUES ($2, $3, $4, ${instant} + ${LEASE_MS})
            ON CONFLICT (service, name) DO UPDATE SET owner = excluded.owner, until_at = excluded.until_at
@@ -173,7 +175,7 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
         const values = [service, lease, owner];
         await query("DELETE FROM geography_leases WHERE service = $1 AND name = $2 AND owner = $3", values);
       }),
-    /** Gives up all leases. Resolves when pending writes are done. */
+    /** Waits for pending writes, then releases all leases of this process. */
     async close() {
       retryDatabaseAt = Number.POSITIVE_INFINITY;
       await Promise.allSettled(pending);

@@ -1,4 +1,5 @@
-// How old an answer is and where its figures come from, in the API's own words: compared, repeated, never interpreted.
+// Describes how old an answer is and where its figures come from. The API's own texts are compared and repeated, never
+// interpreted.
 import type { StatesResponse } from "../contract/playground.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
 import type { Country } from "./country.ts";
@@ -8,7 +9,7 @@ export interface Vintage {
   readonly mixed: boolean;
   readonly fallbackUsed: "none" | "some" | "all" | "not stated";
   readonly readAt: { readonly oldest: string; readonly newest: string };
-  /** Who is to be named as the source, as the states list has it: its first words. list_states has it whole. */
+  /** The source that an answer must name: the beginning of the text in the states list. list_states has the full text. */
   readonly source?: string;
   readonly sourceRef?: string;
 }
@@ -17,7 +18,7 @@ const MAX_SOURCE_LENGTH = 60;
 
 const excerptSource = (source: string): string => excerpt(source.split(/[,;]\s/)[0] ?? source, MAX_SOURCE_LENGTH);
 
-/** To the second: nobody asks for more, and it is read again and again. */
+/** Formats an instant to the second: no reader needs more, and the text is part of every answer. */
 const formatInstant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
 function summarizeFallback(flags: readonly (boolean | undefined)[]): Vintage["fallbackUsed"] {
@@ -26,17 +27,17 @@ function summarizeFallback(flags: readonly (boolean | undefined)[]): Vintage["fa
   return flags.includes(true) ? "some" : "none";
 }
 
-/** Of the states list and of these states' districts lists. */
+/** Summarizes the vintage of the states list and of these states' districts lists. */
 export function summarizeVintage({ states, lists }: Country, codes: readonly string[]): Vintage {
   const responses = [states, ...codes.flatMap((code) => lists.get(code) ?? [])];
   const statedVintages = new Set(responses.map(({ value }) => value.sourceUpdatedAt));
   const { source, sourceRef } = states.value;
-  // Where no list is known that was asked for, there is nothing to name a source of.
+  // If none of the requested lists is known, the answer has no figures whose source must be named.
   const hasFigures = codes.length === 0 || responses.length > 1;
   const readAts = responses.map(({ readAt }) => readAt);
   return {
     sourceUpdatedAt: [...statedVintages].filter((text) => text !== undefined).sort(),
-    // One that states a vintage beside one that states none is a mixture too.
+    // A list with a stated vintage and one without are also a mixture.
     mixed: statedVintages.size > 1,
     fallbackUsed: summarizeFallback(responses.map(({ value }) => value.fallbackUsed)),
     readAt: { oldest: formatInstant(Math.min(...readAts)), newest: formatInstant(Math.max(...readAts)) },
@@ -45,7 +46,7 @@ export function summarizeVintage({ states, lists }: Country, codes: readonly str
   };
 }
 
-/** The same of one list, as a sentence. */
+/** Describes the vintage and source of one list in a sentence. */
 export function describeCatalog({
   source,
   sourceRef,

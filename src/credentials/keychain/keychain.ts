@@ -1,10 +1,10 @@
-// The OS keychain: get, set and delete one secret, answered within a time limit whatever the keychain does.
+// Gets, sets and deletes secrets in the OS keychain, within a time limit even if the keychain does not answer.
 import { type ChildProcess, fork } from "node:child_process";
 import { lstatSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/v4";
 
-// What the server and the keychain's process (worker.ts) send each other.
+// Messages between the server and the keychain's process (worker.ts).
 
 export const KeychainRequest = z.object({
   id: z.int(),
@@ -14,7 +14,7 @@ export const KeychainRequest = z.object({
 });
 export type KeychainRequest = z.infer<typeof KeychainRequest>;
 
-/** Why a keychain gave no answer that can be used. */
+/** Why a keychain returned no usable result. */
 export const KeychainErrorKind = z.enum(["absent", "unusable", "locked", "silent", "failed"]);
 export type KeychainErrorKind = z.infer<typeof KeychainErrorKind>;
 
@@ -24,7 +24,7 @@ export const KeychainReply = z.object({
   existed: z.boolean().optional(),
   accounts: z.array(z.string()).optional(),
   kind: KeychainErrorKind.optional(),
-  /** In the words of the addon or of D-Bus: not for users. */
+  /** Original message of the addon or of D-Bus; not shown to users. */
   message: z.string().optional(),
 });
 export type KeychainReply = z.infer<typeof KeychainReply>;
@@ -32,40 +32,40 @@ export type KeychainReply = z.infer<typeof KeychainReply>;
 export class KeychainError extends Error {
   override readonly name = "KeychainError";
   readonly kind: KeychainErrorKind;
-  /** What the keychain itself said, for debugging: a user can do nothing with it. */
+  /** Original message of the keychain, for debugging; users cannot act on it. */
   readonly detail: string | undefined;
 
-  /** `message`: for users. */
+  /** `message` is shown to users. */
   constructor(kind: KeychainErrorKind, message: string, detail?: string) {
     super(message);
     this.kind = kind;
     this.detail = detail;
   }
 
-  /** What to do about it. */
+  /** Instructions for fixing the problem. */
   get fix(): string {
     return FIXES[this.kind];
   }
 }
 
-/** Throws KeychainError. */
+/** Accesses the keychain entries of this program. Every method except `close` throws KeychainError. */
 export interface Keychain {
   getPassword(account: string): Promise<string | undefined>;
   setPassword(account: string, password: string): Promise<void>;
-  /** False when there was none. */
+  /** Returns false if the entry did not exist. */
   deletePassword(account: string): Promise<boolean>;
-  /** The accounts of every entry of ours. */
+  /** Returns the accounts of all entries of this program. */
   listAccounts(): Promise<readonly string[]>;
   /** Ends the keychain's process. */
   close(): void;
 }
 
-/** A server's calls wait no longer than this for the keychain. */
+/** Longest time that a call to a server waits for the keychain. */
 export const SERVER_LIMIT_MS = 4_500;
-/** In a command, a person may have to type the keychain's own password. */
+/** Longest time that a command waits, because the user may have to type the keychain's own password. */
 export const COMMAND_LIMIT_MS = 60_000;
 
-// Windows' Credential Manager takes no more; elsewhere there is room for the largest token.
+// Windows' Credential Manager accepts at most 2560 bytes; other keychains have space for the largest token.
 const maxBytes = (platform: NodeJS.Platform): number => (platform === "win32" ? 2_560 : 65_536);
 
 export const fitsKeychain = (password: string, platform: NodeJS.Platform = process.platform): boolean =>
@@ -79,7 +79,7 @@ const ERROR_MESSAGES: Readonly<Record<KeychainErrorKind, string>> = {
   failed: "the OS keychain did not do what it was asked",
 };
 
-/** Of what the addon and D-Bus say, what a user can do something with, in our words. */
+/** Explanations for those messages of the addon and of D-Bus that users can act on. */
 const REASONS: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/native binding|cannot find (?:module|package)/i, "the package @napi-rs/keyring is not installed"],
   [/DBUS_SESSION_BUS_ADDRESS|autolaunch/i, "DBUS_SESSION_BUS_ADDRESS names no session bus"],
@@ -102,7 +102,7 @@ const FIXES: Readonly<Record<KeychainErrorKind, string>> = {
     "Try again. If it stays so, restart it (on Linux: systemctl --user restart gnome-keyring-daemon), or do without: MIC_KEYCHAIN=off and credentials in the environment.",
 };
 
-/** MCP clients strip the environment: without the bus address the Secret Service cannot be found. */
+/** MCP clients strip the environment, and without the bus address the Secret Service cannot be found. */
 function findBusAddress(environment: NodeJS.ProcessEnv): string | undefined {
   const given = environment["DBUS_SESSION_BUS_ADDRESS"];
   const uid = process.getuid?.();
@@ -112,7 +112,10 @@ function findBusAddress(environment: NodeJS.ProcessEnv): string | undefined {
   return socket?.isSocket() && socket.uid === uid ? `unix:path=${path}` : undefined;
 }
 
-/** What the desktop needs. Ours stays out: one of our variables may hold the secret. */
+/**
+ * Returns the environment that the desktop needs. Variables of this program are removed, because one of them may contain the
+ * secret.
+ */
 function workerEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(environment).filter(([name]) => !name.startsWith("MIC_"));
   const address = findBusAddress(environment);
@@ -134,7 +137,7 @@ const IDLE_MS = 10_000;
 
 interface KeychainOptions {
   readonly idleMs?: number;
-  /** Where the session's bus is named; default this process's. */
+  /** Environment that names the session bus (default: this process's environment). */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
@@ -145,7 +148,7 @@ export function openKeychain(limitMs: number, options: KeychainOptions = {}): Ke
   let lastId = 0;
   const pending = new Map<number, (reply: KeychainReply | KeychainError) => void>();
 
-  /** Ends the worker; the calls it owes an answer fail. */
+  /** Ends the worker; all pending calls fail. */
   function stop(kind: KeychainErrorKind, reason: string): void {
     clearTimeout(idleTimer);
     const stopped = worker;

@@ -1,5 +1,6 @@
-// Finds the districts that a name may mean, in the lists that are known at one moment: by the name itself, by another name of the
-// place, by its headquarters, by likeness. What is ambiguous is decided here; test/geography/names.test.ts covers it.
+// Finds the districts that a name may mean, in the lists that are known at one moment. It matches the name itself, another name
+// of the place, its headquarters, or a similar name. It also decides which results are ambiguous; test/geography/names.test.ts
+// covers this.
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
@@ -23,47 +24,50 @@ export type NameMatch = "exact" | "alias" | "headquarters" | "similar";
 
 export interface FoundDistrict extends DistrictRow {
   readonly match: NameMatch;
-  /** Of an alias; "city" of a place in the district that is not its headquarters. */
+  /** Kind of an alias; "city" for a place in the district that is not its headquarters. */
   readonly kind?: NameKind;
-  /** The year in which a former name was replaced by today's. */
+  /** Year in which the current name replaced a former name. */
   readonly since?: number;
-  /** Of a similar name: the district's other name that the query is like. */
+  /** For a similar match: the district's other name that resembles the query. */
   readonly via?: string;
-  /** 0 to 1. */
+  /** Quality of the match, from 0 to 1. */
   readonly score: number;
 }
 
 export interface SearchResult {
-  /** Best first. */
+  /** The matches, best first. */
   readonly found: readonly FoundDistrict[];
-  /** More than one of them may be meant. */
+  /** Whether several districts may be meant, or the only match is a guess. */
   readonly ambiguous: boolean;
 }
 
-/** What the record has of a name that the list does not have: a change of districts, or the district that it is the headquarters of. */
+/**
+ * Entry of the public record for a name that the list does not contain: a change of districts, or the district whose headquarters
+ * it is.
+ */
 export type UnlistedPlace = { readonly state: State } & (
   | { readonly change: NewDistrict; readonly headquartersOf?: undefined }
   | { readonly headquartersOf: string; readonly change?: undefined }
 );
 
-/** A state's districts by all their names. */
+/** A state's districts, indexed by all their names. */
 interface NameIndex {
   readonly state: State;
-  /** The state's name in the record. */
+  /** The state's name in the public record; undefined if it has none. */
   readonly recorded: string | undefined;
   readonly names: readonly KnownName[];
   readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
-  /** By pair of letters. */
+  /** Names by pair of letters. */
   readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
 }
 
-/** Weaker matches are left out. */
+/** Minimum similarity to a name in the list; weaker matches are omitted. */
 const MIN_SCORE = 0.7;
-/** The same for a likeness to another name than the list's: there are many. */
+/** Minimum similarity to any other name; higher, because there are many of them. */
 const MIN_OTHER_SCORE = 0.78;
-/** The same if a district bears the name: only the list's own names count then. */
+/** Minimum similarity if another district has the name; only the list's own names count then. */
 const MIN_SCORE_WITH_NAMED = 0.75;
-/** So like a name of the list that an alias of another district may not be meant. */
+/** Similarity to a name in the list at which an alias of another district may not be meant. */
 const RIVAL_SCORE = 0.9;
 const OTHER_WEIGHT = 0.99;
 const MAX_COMPARED = 90;
@@ -89,7 +93,7 @@ function createIndex(state: State, country: Country): NameIndex {
   };
 }
 
-/** One for each reading of a list. */
+/** Caches the index of each list. */
 const indexes = new WeakMap<DistrictsResponse, NameIndex>();
 
 function getCachedIndex({ code, name }: State, { lists }: Country): NameIndex | undefined {
@@ -98,7 +102,7 @@ function getCachedIndex({ code, name }: State, { lists }: Country): NameIndex | 
   return index?.state.name === name && index.state.code === code ? index : undefined;
 }
 
-/** Undefined while the state's list is missing. */
+/** Returns the state's index, or undefined while its list is missing. */
 function getIndex(state: State, country: Country): NameIndex | undefined {
   const list = country.lists.get(state.code)?.value;
   if (list === undefined) return undefined;
@@ -107,7 +111,7 @@ function getIndex(state: State, country: Country): NameIndex | undefined {
   return index;
 }
 
-/** Whether the list has this district, under any name. */
+/** Whether the list contains this district, under any name. */
 const isListed = ({ forms: district }: NameWithForms, { names }: NameIndex): boolean =>
   names.some(
     ({ match, forms }) => match !== "headquarters" && (isSameName(district, forms) || hasSameSound(district, forms)),
@@ -118,7 +122,7 @@ interface ScoredName {
   readonly score: number;
 }
 
-/** The best match of each district. */
+/** Selects the best match of each district. */
 function selectBestPerDistrict(matches: readonly ScoredName[]): readonly ScoredName[] {
   const best = new Map<DistrictRow, ScoredName>();
   for (const match of matches)
@@ -146,11 +150,11 @@ const compareByScore = (a: FoundDistrict, b: FoundDistrict): number => b.score -
 export class DistrictSearch {
   readonly states: readonly State[];
   readonly missing: readonly State[];
-  /** The states of the whole country, whichever ones are asked about. */
+  /** All states of the country, even if the search is limited to some of them. */
   readonly allStates: readonly State[];
   readonly #country: Country;
 
-  /** Indexes the known lists first, each in a turn of the event loop. */
+  /** Creates a search after indexing the known lists, each in a separate turn of the event loop. */
   static async create(states: readonly State[], country: Country): Promise<DistrictSearch> {
     for (const state of states) {
       if (!country.lists.has(state.code) || getCachedIndex(state, country) !== undefined) continue;
@@ -167,11 +171,11 @@ export class DistrictSearch {
     this.#country = country;
   }
 
-  /** In all of the states, or in one. */
+  /** Searches all states of this search, or only `state`. */
   search(text: string, state?: State): SearchResult {
     const queryForms = toQueryForms(text);
     const namesakes = this.#findByName(queryForms, state);
-    // Initials that this program made count only if no district of the list bears the asked name itself.
+    // Generated short forms count only if no district in the list has the queried name itself.
     const isExact = namesakes.some(({ name }) => name.match === "exact");
     const named = namesakes.filter(({ name }) => !isExact || name.isGenerated !== true);
     const rows = new Set(namesakes.map(({ name }) => name.row));
@@ -186,31 +190,32 @@ export class DistrictSearch {
       ...named.map(toNamedDistrict).toSorted(compareByScore),
       ...similar.map(toSimilarDistrict).toSorted(compareByScore),
     ];
-    // A likeness is a guess, even if it is the only one; so is that a city's name means its district.
+    // A similar name is only a guess, even if it is the only match. It is also a guess that the name of a city means its
+    // district.
     const isCity = named.some(({ name }) => name.match === "headquarters" && name.kind === "city");
     const ambiguous = named.length === 0 ? found.length > 0 : named.length > 1 || isCity || similar.some(isRival);
     return { found, ambiguous };
   }
 
-  /** Whether a district bears the name: more than a likeness. */
+  /** Whether a district has this name; a similar name is not enough. */
   hasName(text: string, state?: State): boolean {
     return this.#findByName(toQueryForms(text), state).length > 0;
   }
 
-  /** Whether two names are of one district. */
+  /** Whether both names refer to the same district. */
   isSameDistrict(text: string, other: string): boolean {
     const rows = new Set(this.#findByName(toQueryForms(other)).map(({ name }) => name.row));
     return this.#findByName(toQueryForms(text)).filter(({ name }) => rows.has(name.row)).length === 1;
   }
 
-  /** Number of names that contain every word of this one, and others. */
+  /** Number of names in the lists that contain every word of this text, and more words. */
   countPartialMatches(text: string): number {
     const queryForms = toNameForms(text);
     const names = this.#getIndexes().flatMap(({ names }) => names);
     return names.filter(({ match, forms }) => match === "exact" && isPartOf(queryForms, forms)).length;
   }
 
-  /** What the record has of any of these names, if the list of its state is known and does not have it. */
+  /** Finds an entry of the public record for one of these names, if its state's list is known and does not contain it. */
   findUnlisted(texts: readonly string[], states: readonly State[]): UnlistedPlace | undefined {
     const queryForms = texts.map(toNameForms);
     const isQueried = ({ forms }: NameWithForms): boolean =>
@@ -238,7 +243,7 @@ export class DistrictSearch {
     return (state === undefined ? this.states : [state]).flatMap((each) => getIndex(each, this.#country) ?? []);
   }
 
-  /** The districts that bear the name, each by its best one. */
+  /** Finds the districts that have the name, each with its best match. */
   #findByName(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
     const keysOf = ({ keys, soundKeys, isIndianScript }: NameForms) => [...keys, ...(isIndianScript ? soundKeys : [])];
     const keys = [...new Set(queryForms.flatMap(keysOf))];
@@ -246,7 +251,7 @@ export class DistrictSearch {
     return selectBestPerDistrict(names.map((name) => ({ name, score: SCORES[name.match] })));
   }
 
-  /** The names that share most pairs of letters with it. */
+  /** Finds the names that share the most letter pairs with the query, at most MAX_COMPARED. */
   #findCandidates(queryForms: NameForms, state?: State): readonly KnownName[] {
     const pairs = toLetterPairs(queryForms);
     const counts = new Map<KnownName, number>();
@@ -262,7 +267,7 @@ export class DistrictSearch {
       .map(([name]) => name);
   }
 
-  /** The districts whose names are like it, each by the name that is most like it. */
+  /** Finds the districts with a similar name, each with its most similar name. */
   #findSimilar(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
     const similar = queryForms.flatMap((forms) =>
       this.#findCandidates(forms, state).flatMap((name): readonly ScoredName[] => {

@@ -1,5 +1,5 @@
-// Every name that a state's districts are known by: the list's own, and those of the public record for the districts that stand in
-// the list. They are found there by sound and likeness, never letter by letter: lists spell one name in several ways.
+// Collects every known name of a state's districts: the list's own names, and those of the public record for districts in the
+// list. Recorded districts are matched to the list by sound and similarity, because lists spell the same name in several ways.
 import type { DistrictRow } from "../districts.ts";
 import {
   hasSameSound,
@@ -14,32 +14,35 @@ import type { NameWithForms, OtherName, OtherNameKind, RecordedDistrict } from "
 
 export type NameKind =
   | OtherNameKind
-  /** The district's name of today, where the list has its former name. */
+  /** The district's current name, if the list has its former name. */
   | "later"
-  /** A great city that the district is not governed from. */
+  /** A large city in the district that is not its headquarters. */
   | "city";
 
 export interface KnownName extends NameWithForms {
   readonly row: DistrictRow;
   readonly match: "exact" | "alias" | "headquarters";
   readonly kind?: NameKind | undefined;
-  /** The year in which a former name was replaced by today's. */
+  /** Year in which the current name replaced a former name. */
   readonly since?: number | undefined;
-  /** Made from another name by this program: never compared by likeness, and second to a name that stands in the list. */
+  /** Generated from another name. It is never compared by similarity, and a name in the list has priority over it. */
   readonly isGenerated?: true;
 }
 
-/** A district of the list, and the name of the record by which it was found: the district's own, or one that the list has instead. */
+/** A district in the list, and the recorded name that matches it: the district's own name, or another name that the list uses. */
 interface RecordMatch {
   readonly listed: KnownName;
   readonly matchedBy: RecordedDistrict | OtherName;
 }
 
-/** Likeness of two spellings of one name, within one state. */
+/** Minimum similarity of two spellings of one name, within one state. */
 const MIN_SPELLING_SIMILARITY = 0.84;
 const MIN_INITIALS = 3;
 
-/** Finds each recorded district in the list. The surest ways come first, and each finds a district of the list only once. */
+/**
+ * Finds each recorded district in the list. The most certain strategies come first, and each district in the list is matched only
+ * once.
+ */
 function matchRecordedDistricts(recorded: readonly RecordedDistrict[], list: readonly KnownName[]) {
   const matchesByDistrict = new Map<RecordedDistrict, RecordMatch>();
   const all = recorded.flatMap(({ names }) => names.map(({ name }) => name));
@@ -76,7 +79,7 @@ function matchRecordedDistricts(recorded: readonly RecordedDistrict[], list: rea
   return matchesByDistrict;
 }
 
-/** Names of the record for one district of the list. */
+/** Returns the recorded names of one district in the list. */
 function namesFromRecord(district: RecordedDistrict, { listed, matchedBy }: RecordMatch): readonly KnownName[] {
   const { row } = listed;
   const { name, forms, names, towns } = district;
@@ -110,13 +113,15 @@ function abbreviateModifier({ ownWords }: NameForms): readonly string[] {
   return modifierInitials(ownWords[at] ?? "").map((letter) => ownWords.with(at, letter).join(" "));
 }
 
-/** The short forms that a name leads to. */
+/** Generates the short forms of a name. */
 const createShortForms = ({ row, forms, kind = "short" }: KnownName): readonly KnownName[] =>
   [...toInitials(forms), ...abbreviateModifier(forms)].map((name) => {
     return { row, name, forms: toNameForms(name), match: "alias", kind, isGenerated: true };
   });
 
-/** The beginning of a compound name is a name as well: "Balrampur" of "Balrampur-Ramanujganj", "Khandwa" of "Khandwa (East Nimar)". */
+/**
+ * The first part of a compound name is also a name: "Balrampur" of "Balrampur-Ramanujganj", "Khandwa" of "Khandwa (East Nimar)".
+ */
 function createFirstPartName({ row, name }: KnownName): readonly KnownName[] {
   const parts = name.split(/\s*[-()]\s*|\s+and\s+/i).filter((part) => part !== "");
   if (parts.length < 2) return [];
@@ -125,7 +130,7 @@ function createFirstPartName({ row, name }: KnownName): readonly KnownName[] {
   return first && [first, ...others].every(isName) ? [{ row, ...first, match: "alias", kind: "short" }] : [];
 }
 
-/** The list's own names in its order, then the others. */
+/** Returns the list's own names in the order of the list, then the others. */
 export function collectKnownNames(
   rows: readonly DistrictRow[],
   recorded: readonly RecordedDistrict[],

@@ -1,23 +1,29 @@
-// Names as people write them, brought to one form (Latin letters without case, accents and punctuation), how they sound, and how
-// alike two of them are. The weights are what `npm run bench:names` shows to be good.
+// Normalizes names as people write them (Latin letters without case, accents and punctuation), and compares them by sound and
+// similarity. The weights are chosen by the results of `npm run bench:names`.
 import { distance } from "fastest-levenshtein";
 import { isIndianScript, toLatin } from "./transliteration.ts";
 
 /**
- * Longest name, in characters. The contract sets no maximum length; the longest name of a state or district has 40 characters.
- * Longer names are cut when a list is read, so that comparing names takes a bounded time.
+ * Maximum length of a name, in characters. The contract sets no maximum; the longest name of a state or district has 40
+ * characters. Longer names are cut when a list is read, so that the time for a comparison is bounded.
  */
 export const MAX_NAME_LENGTH = 120;
-/** Words of a name that are compared, and letters of a word: comparing two names takes time by the product of both. */
+/**
+ * Maximum number of words that are compared, and of letters in a word. The time to compare two names grows with the product of
+ * their lengths.
+ */
 const MAX_WORDS = 16;
 const MAX_LETTERS = 40;
 
-/** "Dr. B.R. Ambedkar  Konasīma" -> "dr br ambedkar konasima". Dots between initials join them; other punctuation separates words. */
+/**
+ * "Dr. B.R. Ambedkar  Konasīma" -> "dr br ambedkar konasima". Apostrophes and the dots between initials are removed; other
+ * punctuation separates words.
+ */
 export const fold = (name: string): string =>
   toLatin(name.slice(0, MAX_NAME_LENGTH))
     .toLowerCase()
     .normalize("NFKD")
-    // One character may become eighteen.
+    // NFKD may turn one character into eighteen.
     .slice(0, 2 * MAX_NAME_LENGTH)
     .replace(/\p{M}+/gu, "")
     .toLowerCase()
@@ -27,10 +33,10 @@ export const fold = (name: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/** Words that the directory itself adds to some names and leaves out of others. */
+/** Words that the Local Government Directory adds to some names and omits from others. */
 const GENERIC_WORDS = new Set(["district", "districts", "the"]);
 
-/** Words that lists write in either language, in short, or as a number. */
+/** Words that lists write in one language or another, abbreviated, or as a number. */
 const WORD_SYNONYMS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     east: "purba purbi purbo purv purvi purva poorv poorba poorbi poorva poorvi turpu",
@@ -49,7 +55,7 @@ const WORD_SYNONYMS: ReadonlyMap<string, string> = new Map(
 
 const translateWord = (word: string): string => WORD_SYNONYMS.get(word) ?? word;
 
-/** The words of a folded name; the generic ones only if the name has no other. */
+/** Splits a folded name into words; generic words are kept only if the name has no other words. */
 function splitSignificantWords(folded: string): readonly string[] {
   const words = folded.replace(/\btwenty four\b/, "24").split(" ");
   const significant = words.filter((word) => !GENERIC_WORDS.has(word));
@@ -75,11 +81,14 @@ const MODIFIERS = new Set([...DIRECTIONS, "urban", "rural", "metro"]);
 
 export const isDirection = (word: string): boolean => DIRECTIONS.has(translateWord(word));
 
-/** First letters, in both languages, of a word that tells districts of one name apart: "uttar" -> "u", "n"; empty for other words. */
+/**
+ * Initials, in both languages, of a word that distinguishes districts with the same name: "uttar" -> "u", "n". Empty for other
+ * words.
+ */
 export const modifierInitials = (word: string): readonly string[] =>
   MODIFIERS.has(translateWord(word)) ? [...new Set([word.charAt(0), translateWord(word).charAt(0)])] : [];
 
-// Romanization varies between these; the order matters: longer ones first.
+// Romanizations vary between these spellings. The order matters: longer patterns come first.
 const SOUND_RULES: readonly (readonly [RegExp, string])[] = [
   [/(?<=.{2})(?:ore|aur|or)$/g, "ur"],
   [/(?<=.{2}[lr])u$/g, ""],
@@ -99,7 +108,7 @@ const SOUND_RULES: readonly (readonly [RegExp, string])[] = [
   [/(.)\1+/g, "$1"],
 ];
 
-/** How a folded word sounds, roughly: most spellings of one Indian name have one sound. */
+/** Approximates the sound of a folded word. Most spellings of one Indian name have the same sound. */
 export const toSound = (word: string): string =>
   SOUND_RULES.reduce((sound, [pattern, replacement]) => sound.replace(pattern, replacement), word);
 
@@ -111,15 +120,15 @@ interface WordForm {
 }
 
 export interface NameForms {
-  /** Two names that share one are the same name, written differently. */
+  /** Two names that share a key are the same name in different notations. */
   readonly keys: readonly string[];
-  /** The same by sound, for names that have no spelling in Latin letters. */
+  /** Keys by sound, for names without an established spelling in Latin letters. */
   readonly soundKeys: readonly string[];
-  /** As they were written. */
+  /** The significant words, not translated. */
   readonly ownWords: readonly string[];
-  /** In one language. */
+  /** The words after synonyms are translated into one language. */
   readonly words: readonly WordForm[];
-  /** Without blanks, since people separate words as they like: "Banas Kantha", "Banaskantha". */
+  /** All words without blanks, because people separate words differently: "Banas Kantha", "Banaskantha". */
   readonly joined: WordForm;
   readonly isIndianScript: boolean;
 }
@@ -149,7 +158,10 @@ export function toNameForms(name: string): NameForms {
   };
 }
 
-/** The forms of a query; also with directions written out if it has their letters: "E Champaran" -> "east champaran". */
+/**
+ * Returns the forms of a query. If it contains letters for directions, they are also written out: "E Champaran" -> "east
+ * champaran".
+ */
 export function toQueryForms(name: string): readonly NameForms[] {
   const forms = toNameForms(name);
   const { ownWords } = forms;
@@ -157,18 +169,18 @@ export function toQueryForms(name: string): readonly NameForms[] {
   return ownWords.length < 2 || expandedName === ownWords.join(" ") ? [forms] : [forms, toNameForms(expandedName)];
 }
 
-/** One name, except for case, accents, punctuation, blanks, the order of words and the language of directions. */
+/** Whether two names are equal except for case, accents, punctuation, blanks, word order and the language of directions. */
 export const isSameName = (a: NameForms, b: NameForms): boolean => a.keys.some((key) => b.keys.includes(key));
 
-/** Another spelling of one name. */
+/** Whether two names are spellings of the same sound. */
 export const hasSameSound = (a: NameForms, b: NameForms): boolean => a.joined.sound === b.joined.sound;
 
-/** All words of the first are words of the second, which has others. */
+/** Whether `name` contains all words of `part`, and more words. */
 export const isPartOf = (part: NameForms, name: NameForms): boolean =>
   part.words.length < name.words.length &&
   part.words.every(({ text }) => name.words.some((word) => word.text === text));
 
-/** Pairs of letters, by which names that may be alike are found. */
+/** Returns the letter pairs of a name's sound, which are used to find similar names. */
 export function toLetterPairs({ words, joined }: NameForms): ReadonlySet<string> {
   const pairs = new Set<string>();
   for (const { sound } of [joined, ...words]) {
@@ -180,14 +192,17 @@ export function toLetterPairs({ words, joined }: NameForms): ReadonlySet<string>
 
 const MAX_SIMILARITY = 0.99;
 const MIN_WORD_SCORE = 0.5;
-/** Words of the same sound are almost as good as equal ones; short words sound alike too often. */
+/**
+ * Words with the same sound score slightly lower than equal words. Short words score lower still, because many of them sound
+ * alike.
+ */
 const SOUND_WEIGHT = 0.97;
 const SHORT_SOUND_WEIGHT = 0.9;
 const SHORT_WORD_LETTERS = 6;
-/** Score of a part of a name, given in full: this much, and up to 1. */
+/** Minimum score of a complete part of a name; the maximum is 1. */
 const PART_SCORE = 0.8;
 
-/** Two neighboring letters are exchanged: the most common typing error. */
+/** Whether two words differ only by two exchanged neighboring letters, the most common typing error. */
 function isTransposition(a: string, b: string): boolean {
   if (a.length !== b.length) return false;
   const at = [...a].findIndex((letter, index) => letter !== b[index]);
@@ -195,13 +210,13 @@ function isTransposition(a: string, b: string): boolean {
 }
 
 function similarity(a: string, b: string): number {
-  // The difference in length alone makes it less than half: it would not count (MIN_WORD_SCORE).
+  // Such a difference in length makes the similarity less than half, which does not count (MIN_WORD_SCORE).
   if (2 * Math.min(a.length, b.length) < Math.max(a.length, b.length)) return 0;
   const edits = distance(a, b);
   return 1 - (edits === 2 && isTransposition(a, b) ? 0.5 : edits) / Math.max(a.length, b.length, 1);
 }
 
-/** Likeness of two words, as written or as they sound. A beginning of three letters or more counts as well. */
+/** Similarity of two words, as written or by sound. A prefix of three letters or more also counts. */
 function wordSimilarity(query: WordForm, word: WordForm, isTransliterated: boolean): number {
   if (query.text === word.text) return 1;
   const limit = Math.min(query.text.length, word.text.length) < SHORT_WORD_LETTERS ? SHORT_SOUND_WEIGHT : SOUND_WEIGHT;
@@ -219,14 +234,17 @@ function wordSimilarity(query: WordForm, word: WordForm, isTransliterated: boole
 
 const totalLength = (words: readonly WordForm[]): number => words.reduce((sum, { text }) => sum + text.length, 0);
 
-/** Compares each asked word with the word that fits it best. Words that were not asked for reduce the score by their length. */
+/**
+ * Compares each word of the query with the word that fits best. Remaining words of the name reduce the score by their share of
+ * its length.
+ */
 function wordListSimilarity(query: readonly WordForm[], words: readonly WordForm[], isTransliterated: boolean): number {
   const remaining = [...words];
   let matchedLength = 0;
   for (const word of query) {
     const scores = remaining.map((each) => wordSimilarity(word, each, isTransliterated));
     const best = Math.max(0, ...scores);
-    // Any two short words are half alike: that does not count.
+    // Any two short words are about half similar, so such a score does not count.
     if (best < MIN_WORD_SCORE) continue;
     matchedLength += best * word.text.length;
     remaining.splice(scores.indexOf(best), 1);
@@ -236,7 +254,7 @@ function wordListSimilarity(query: readonly WordForm[], words: readonly WordForm
   return matched * (1 - (1 - PART_SCORE) * unmatchedShare);
 }
 
-/** How alike a name is to the one asked for: 0 to 0.99. */
+/** Similarity of a name to the query, from 0 to 0.99. */
 export function nameSimilarity(query: NameForms, name: NameForms): number {
   const joined = wordSimilarity(query.joined, name.joined, query.isIndianScript);
   return Math.min(Math.max(joined, wordListSimilarity(query.words, name.words, query.isIndianScript)), MAX_SIMILARITY);

@@ -1,10 +1,10 @@
-// Reads a query as people type it, before it is matched: words for district, the country, and the state that it names, in any
-// form and place.
+// Parses a query as people type it, before it is matched. It removes words for district and the country, and finds the state that
+// the query names, in any form and position.
 import type { State } from "../../contract/playground.ts";
 import { DIRECTION_LETTERS, fold, isDirection, toSound } from "./name-forms.ts";
 import { exactState, fuzzyState, prefixState } from "./resolve-state.ts";
 
-/** A name, and the state given with it. */
+/** A name and the state that is given with it. */
 export interface NameInState {
   readonly name: string;
   readonly state: State;
@@ -13,26 +13,26 @@ export interface NameInState {
 export interface ParsedQuery {
   /** The query without words for district and the country; the query itself if it has no such word. */
   readonly name: string;
-  /** The state that bears this name. */
+  /** The state that has this name, if there is one. */
   readonly state?: State;
-  /** Readings of the query as a name and a state, the likeliest first. */
+  /** Interpretations of the query as a name and a state, the most likely first. */
   readonly nameStatePairs: readonly NameInState[];
-  /** Readings of the query as two names of one district: "Barwani (Badwani)". */
+  /** Interpretations of the query as two names of one district: "Barwani (Badwani)". */
   readonly namePairs: readonly (readonly [string, string])[];
 }
 
 interface Token {
   readonly text: string;
   readonly folded: string;
-  /** What stands between the token before and this one: words that were taken out, blanks, punctuation. */
+  /** Text between the previous token and this one: removed words, blanks, punctuation. */
   readonly separator: string;
-  /** A comma, a bracket or a dash stands before it. */
+  /** Whether punctuation such as a comma, a bracket or a dash precedes the token. */
   readonly isDelimited: boolean;
 }
 
 const toWordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** "District" in the languages of India, in Latin letters, by sound. */
+/** Words for "district" in the languages of India, in Latin letters, by sound. */
 const DISTRICT_WORDS = new Set(
   [
     ...toWordSet("district districts districte dist distt dt zila zilla zillah zela jila jilla jilha jillo jille jela"),
@@ -40,7 +40,7 @@ const DISTRICT_WORDS = new Set(
   ].map(toSound),
 );
 const COUNTRY_WORDS = toWordSet("india bharat");
-/** A district's offices: not a part of a name that has a word for district. */
+/** Words for a district's offices. They are not part of the name if the query contains a word for district. */
 const OFFICE_WORDS = toWordSet("parishad panchayat revenue administration collectorate headquarters hq");
 const JOINING_WORDS = toWordSet("of in the state city town");
 const ALIAS_WORDS = toWordSet("alias aka or formerly erstwhile urf now previously");
@@ -62,21 +62,21 @@ function tokenize(text: string): readonly Token[] {
   });
 }
 
-/** As it was typed, except for what was taken out. */
+/** Joins tokens as they were typed, without the removed words. */
 const joinTokens = (tokens: readonly Token[]): string =>
   tokens
     .map(({ text, separator }, index) => `${index === 0 ? "" : separator}${text}`)
     .join("")
     .replace(/^[\s.]+|\s+$/g, "");
 
-/** Without the words at both ends that only join a name to its state. */
+/** Removes words at both ends that only join a name to its state. */
 function trimJoiningWords(tokens: readonly Token[]): readonly Token[] {
   const isName = ({ folded }: Token): boolean => !JOINING_WORDS.has(folded);
   const first = tokens.findIndex(isName);
   return first < 0 ? [] : tokens.slice(first, tokens.findLastIndex(isName) + 1);
 }
 
-/** Without the words for district and the country; all tokens if there are no others. */
+/** Removes the words for district and the country, and postal codes. Returns all tokens if no others remain. */
 function removeNoise(all: readonly Token[]): readonly Token[] {
   const isDistrictWord = ({ folded }: Token): boolean => DISTRICT_WORDS.has(toSound(folded));
   const isDistrict = all.some(isDistrictWord);
@@ -85,21 +85,21 @@ function removeNoise(all: readonly Token[]): readonly Token[] {
     COUNTRY_WORDS.has(token.folded) ||
     POSTAL_CODE.test(token.folded) ||
     (isDistrict && OFFICE_WORDS.has(token.folded));
-  // A blank remains in the place of words that are taken out.
+  // A blank replaces the removed words.
   const kept = all
     .map((token, index) => (all.slice(index - 1, index).some(isNoise) ? { ...token, separator: " " } : token))
     .filter((token) => !isNoise(token));
   return kept.length === 0 ? all : trimJoiningWords(kept);
 }
 
-/** The state that a run of words means. */
+/** Finds the state that a sequence of words names. */
 function matchState(name: string, states: readonly State[], isDelimited: boolean): State | undefined {
   if (isDelimited) return prefixState(name, states);
   const isLong = name.length >= MIN_FUZZY_LETTERS && !isDirection(fold(name));
   return isLong ? fuzzyState(name, states) : exactState(name, states);
 }
 
-/** `only`: the state that was named already. */
+/** Splits a query into a name and a state in all possible ways. `requiredState`: the state that the query has already named. */
 function splitNameAndState(
   tokens: readonly Token[],
   states: readonly State[],
@@ -117,10 +117,11 @@ function splitNameAndState(
       if (nameWords.length === 0 || words.length === 0 || words.length < stateWords.length - 2) return [];
       const state = matchState(joinTokens(words), states, boundaryToken?.isDelimited === true);
       if (state === undefined || (requiredState !== undefined && state !== requiredState)) return [];
-      // "South Delhi, Delhi": named twice. Not looked for a third time: each repetition would double the work.
+      // "South Delhi, Delhi" names its state twice. A third occurrence is not searched for, because each repetition would double
+      // the work.
       const repeatedSplits = requiredState === undefined ? splitNameAndState(nameWords, states, state) : [];
       const name = joinTokens(nameWords);
-      // "S Delhi": beside its state a letter is a direction.
+      // "S Delhi": next to a state, a single letter is a direction.
       return [{ name: DIRECTION_LETTERS.get(fold(name)) ?? name, state }, ...repeatedSplits];
     })
     .filter(({ name }) => name.length > 1);

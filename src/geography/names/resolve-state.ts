@@ -1,5 +1,5 @@
-// Resolves codes and names of states: a state's own code and name are those of the live list; former codes and other names come
-// from the public record. Every argument, name and resource that means a state is resolved here.
+// Resolves codes and names of states. A state's own code and name come from the live list; former codes and other names come from
+// the public record. Every argument, name and resource that refers to a state is resolved here.
 import type { State } from "../../contract/playground.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
@@ -7,7 +7,7 @@ import { groupByKey } from "../group-by-key.ts";
 import { fold, isPartOf, isSameName, type NameForms, nameSimilarity, toNameForms } from "./name-forms.ts";
 import { loadRecordedStates, type RecordedState } from "./record/tables.ts";
 
-/** A likeness that may be followed without asking. */
+/** Minimum similarity at which a state is accepted without a question. */
 const MIN_SIMILARITY = 0.85;
 const MIN_PREFIX_LENGTH = 3;
 const MAX_DISPLAY_LENGTH = 80;
@@ -22,14 +22,14 @@ function toCodeKey(text: string): string | undefined {
   return code.length <= MAX_CODE_LENGTH && /^[A-Z]+$/.test(code) ? `code ${code}` : undefined;
 }
 
-/** Without the words that people write around a state's name. */
+/** Removes the words that people write around a state's name. */
 const stripStateWords = (text: string): string =>
   fold(text)
     .replace(/(?<=\S) india$/, "")
     .replace(/^(the )?((state|ut|union territory)( of)? )?(?=\S)/, "")
     .replace(/(?<=\S) (state|ut|union territory|rajya)$/, "");
 
-/** The state of the record that this one of the list is, whatever the list calls it. */
+/** Finds the entry of the public record for a state, whichever of its names the list uses. */
 export function findRecordedState({ name }: State): RecordedState | undefined {
   const forms = toNameForms(name);
   return (
@@ -41,9 +41,9 @@ export function findRecordedState({ name }: State): RecordedState | undefined {
   );
 }
 
-/** A list of states by everything that they are called. */
+/** A list of states, indexed by all their codes and names. */
 interface StateIndex {
-  /** By keys of codes and names, the surest ways first: own codes, other codes, own names, other names. */
+  /** States by code and name, the most certain lookup first: own codes, other codes, own names, other names. */
   readonly lookups: readonly ReadonlyMap<string | undefined, readonly State[]>[];
   readonly names: readonly {
     readonly state: State;
@@ -56,7 +56,7 @@ interface StateIndex {
 function createIndex(states: readonly State[]): StateIndex {
   const otherNames = states.flatMap((state) => {
     const recorded = findRecordedState(state);
-    // A list may have a state by a former name.
+    // The list may contain a state under a former name.
     return recorded === undefined
       ? []
       : [{ name: recorded.name, isCode: false }, ...recorded.otherNames].map((each) => ({ ...each, state }));
@@ -79,7 +79,7 @@ function createIndex(states: readonly State[]): StateIndex {
   return { lookups: lookups.map(groupByKey), names };
 }
 
-/** One for each reading of the list. */
+/** Caches the index of each list. */
 const indexes = new WeakMap<readonly State[], StateIndex>();
 
 function getIndex(states: readonly State[]): StateIndex {
@@ -88,7 +88,7 @@ function getIndex(states: readonly State[]): StateIndex {
   return index;
 }
 
-/** The states that bear this code or name. */
+/** Finds the states that have this code or name. */
 function findExactStates(text: string, states: readonly State[]): readonly State[] {
   const keys = [toCodeKey(text) ?? `code ${text.trim().toUpperCase()}`, ...toNameForms(stripStateWords(text)).keys];
   for (const lookup of getIndex(states).lookups) {
@@ -98,12 +98,12 @@ function findExactStates(text: string, states: readonly State[]): readonly State
   return [];
 }
 
-/** The states that bear it; else those with a name that is very like it. */
+/** Finds the states that have this code or name; otherwise those with a very similar name. */
 function findSimilarStates(text: string, states: readonly State[]): readonly State[] {
   const found = findExactStates(text, states);
   if (found.length > 0) return found;
   const queryForms = toNameForms(stripStateWords(text));
-  // "Himachal" begins a state's name; "Nagar" or "Pradesh" within one says nothing.
+  // "Himachal" is the beginning of a state's name, so it counts; "Nagar" or "Pradesh" in another position does not.
   const beginsName = ({ words: [first] }: NameForms): boolean => first?.text === queryForms.words[0]?.text;
   const isComparable = (forms: NameForms): boolean => !isPartOf(queryForms, forms) || beginsName(forms);
   const similar = getIndex(states).names.filter(
@@ -113,7 +113,7 @@ function findSimilarStates(text: string, states: readonly State[]): readonly Sta
   return [...new Set((ownMatches.length > 0 ? ownMatches : similar).map(({ state }) => state))];
 }
 
-/** The states whose name begins so: "Guj". */
+/** Finds the states whose name begins with this text, for example "Guj". */
 function findStatesByPrefix(text: string, states: readonly State[]): readonly State[] {
   const prefix = fold(text);
   if (prefix.length < MIN_PREFIX_LENGTH) return [];
@@ -122,19 +122,19 @@ function findStatesByPrefix(text: string, states: readonly State[]): readonly St
 
 const getOnly = ([state, ...others]: readonly State[]): State | undefined => (others.length === 0 ? state : undefined);
 
-/** The one state that bears this code or name; undefined if none does, or several do. */
+/** Returns the only state that has this code or name; undefined if none or several have it. */
 export const exactState = (text: string, states: readonly State[]): State | undefined =>
   getOnly(findExactStates(text, states));
 
-/** The one state that is meant, a typing error allowed. */
+/** Returns the only state that matches, typing errors allowed; undefined if none or several match. */
 export const fuzzyState = (text: string, states: readonly State[]): State | undefined =>
   getOnly(findSimilarStates(text, states));
 
-/** The one state that is meant, a typing error or its beginning allowed. */
+/** Returns the only state that matches, typing errors or a prefix allowed; undefined if none or several match. */
 export const prefixState = (text: string, states: readonly State[]): State | undefined =>
   fuzzyState(text, states) ?? getOnly(findStatesByPrefix(text, states));
 
-/** Everything that a state is called, in one text. */
+/** Joins all names of a state, and its codes in the public record, in one text. */
 export function joinAllNames(state: State): string {
   const recorded = findRecordedState(state);
   return [...new Set([state.name, ...(recorded?.otherNames ?? []).flatMap(({ name }) => [recorded?.name, name])])].join(
@@ -145,7 +145,10 @@ export function joinAllNames(state: State): string {
 const formatStateList = (states: readonly State[]): string =>
   states.map(({ code, name }) => `${code} ${formatToken(name, MAX_DISPLAY_LENGTH)}`).join(", ");
 
-/** Throws Failure if the text means no state, or one of several. */
+/**
+ * Resolves a code or name to one state. Throws Failure: `not_found` if it matches no state, `invalid_arguments` if it matches
+ * several.
+ */
 export function resolveState(text: string, states: readonly State[]): State {
   const similar = findSimilarStates(text, states);
   const prefixMatch = getOnly(findStatesByPrefix(text, states));
@@ -169,7 +172,9 @@ export function resolveState(text: string, states: readonly State[]): State {
   return state;
 }
 
-/** Each once, in the order asked for; all of them if none was asked for. */
+/**
+ * Resolves each text like `resolveState`, without duplicates and in the requested order. Returns all states if no text is given.
+ */
 export function resolveStates(texts: readonly string[] | undefined, states: readonly State[]): readonly State[] {
   if (texts === undefined || texts.length === 0) return states;
   return [...new Set(texts.map((text) => resolveState(text, states)))];

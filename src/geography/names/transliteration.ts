@@ -1,18 +1,18 @@
-// Names in nine Indian scripts, written in Latin letters. The Unicode blocks run parallel: a letter has the same place in each,
-// so that every script is first brought to Devanagari.
+// Transliterates names in nine Indian scripts to Latin letters. The Unicode blocks are parallel: a letter has the same position
+// in each, so every script is first converted to Devanagari.
 
-/** How the writers of a script differ from a letter-by-letter reading; scripts without an entry do not. */
+/** How the pronunciation of a script differs from a letter-by-letter reading; an empty entry means no difference. */
 interface ScriptRules {
   /** The inherent vowel is silent at the end of a word and between two spoken syllables. */
   readonly dropsInherent?: true;
-  /** Letters that stand for a voiced stop as well as for an unvoiced one. */
+  /** Letters that represent both an unvoiced and a voiced stop, with the letter of the voiced one. */
   readonly voiced?: ReadonlyMap<string, string>;
 }
 
 const FIRST_CODE_POINT = 0x900;
 const BLOCK_SIZE = 0x80;
 
-/** By block: Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada, Malayalam. */
+/** Rules by Unicode block: Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada, Malayalam. */
 const SCRIPT_RULES: readonly ScriptRules[] = [
   { dropsInherent: true },
   { dropsInherent: true },
@@ -25,9 +25,9 @@ const SCRIPT_RULES: readonly ScriptRules[] = [
   { voiced: new Map(Object.entries({ ट: "ड", त: "द" })) },
 ];
 
-/** In the east "ya" is said "ja", unless it has a dot. */
+/** In the eastern scripts, "ya" is pronounced "ja" unless it has a dot. */
 const EASTERN_YA = /[\u09af\u0b2f][\u09bc\u0b3c]/gu;
-/** Letters that are not at the place of their sound. Lists of today write Odia letters without their dot. */
+/** Letters whose position does not match their sound. Current lists write Odia letters without their dot. */
 const LETTER_EXCEPTIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "\u09af": "ज",
@@ -48,7 +48,7 @@ const LETTER_EXCEPTIONS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Letters that a dot below changes, and what they become. */
+/** Letters that a dot below changes, with the letters that they become. */
 const NUKTA_LETTERS: ReadonlyMap<string, string> = new Map(
   Object.entries({ ज: "\u095b", ड: "\u095c", द: "\u095c", ढ: "\u095d", ध: "\u095d", फ: "\u095e", स: "श" }),
 );
@@ -56,7 +56,7 @@ const NUKTA_LETTERS: ReadonlyMap<string, string> = new Map(
 const letterRange = (first: number, letters: string): readonly (readonly [string, string])[] =>
   letters.split(" ").map((latin, index) => [String.fromCodePoint(first + index), latin]);
 
-/** The inherent vowel of a consonant, written out. */
+/** The inherent vowel of a consonant, made explicit. */
 const INHERENT = "ə";
 const LATIN: ReadonlyMap<string, string> = new Map([
   [INHERENT, "a"],
@@ -73,16 +73,16 @@ const VOWEL = `[${INHERENT}\u0905-\u0914\u093e-\u094c]`;
 
 const BARE_CONSONANT = /([\u0915-\u0939\u0958-\u095f])(?![\u093e-\u094d])/gu;
 const LAST_INHERENT = new RegExp(`(?<=..)${INHERENT}$`, "u");
-/** Read backwards, so that of two silent vowels in succession the latter goes. */
+/** Applied to the reversed word, so that the second of two consecutive silent vowels is removed. */
 const MIDDLE_INHERENT = new RegExp(`(${VOWEL}${CONSONANT})${INHERENT}(?=${CONSONANT}${VOWEL})`, "gu");
-/** Between vowels, or after a nasal. */
+/** Stops that follow a vowel or a nasal and do not precede a consonant. */
 const VOICEABLE = new RegExp(`(?<=${VOWEL}|[ँंङञणनऩम])[कचटतप](?!${CONSONANT})`, "gu");
-/** "nagar" is a word of its own wherever it ends a name: its vowels are spoken. */
+/** "nagar" at the end of a name is a separate word, so its vowels are pronounced. */
 const NAGAR = new RegExp(`(?<=.)(?=न[${INHERENT}ा]ग[${INHERENT}ा]र[${INHERENT}ा]$)`, "u");
 
 const reverse = (text: string): string => [...text].reverse().join("");
 
-/** "jabalapura" is said "jabalpur". */
+/** "jabalapura" is pronounced "jabalpur". */
 const dropSilentVowels = (word: string): string =>
   reverse(reverse(word.replace(LAST_INHERENT, "")).replace(MIDDLE_INHERENT, "$1"));
 
@@ -117,10 +117,10 @@ const JOINERS = /\u200c|\u200d/gu;
 
 export const isIndianScript = (text: string): boolean => INDIAN.test(text);
 
-/** Returns the text with its words in Indian scripts in Latin letters, and the rest unchanged. */
+/** Transliterates words in Indian scripts to Latin letters and leaves the rest of the text unchanged. */
 export const toLatin = (text: string): string =>
   INDIAN.test(text) ? text.replace(INDIAN_WORDS, (word) => transliterateWord(word.replace(JOINERS, ""))) : text;
 
-/** Whether the text has letters, and none of them is Latin or of the nine scripts. */
+/** Whether the text contains letters, none of which is Latin or from the nine scripts. */
 export const isUnsupportedScript = (text: string): boolean =>
   /\p{L}/u.test(text) && !/[\p{Script=Latin}\u0900-\u0d7f]/u.test(text);

@@ -1,12 +1,12 @@
-// The tables of the public record (README.md beside them describes them), each read at its first use and prepared for comparing
-// names. In the bundle they lie beside the program: the URL is the same.
+// Reads the tables of the public record, which README.md in this folder describes. Each table is read at its first use and
+// prepared for comparing names. In the bundle, the tables are in the program's folder, so the relative URL is the same.
 import { readFileSync } from "node:fs";
 import { groupByKey } from "../../group-by-key.ts";
 import { type NameForms, toNameForms } from "../name-forms.ts";
 
 export type OtherNameKind = "former" | "spelling" | "short";
 
-/** A name with the forms by which it is compared. */
+/** A name with the forms that are used to compare it. */
 export interface NameWithForms {
   readonly name: string;
   readonly forms: NameForms;
@@ -14,16 +14,16 @@ export interface NameWithForms {
 
 export interface OtherName extends NameWithForms {
   readonly kind: OtherNameKind;
-  /** Of a former name: the year since which the district has its name of today. */
+  /** For a former name: the year since which the district has its current name. */
   readonly since?: number;
 }
 
-/** A town that a district is governed from, or a great city in it, whose name is not the district's. */
+/** The headquarters of a district, or a large city in it, whose name differs from the district's. */
 export interface RecordedTown extends NameWithForms {
   readonly isHeadquarters: boolean;
 }
 
-/** What the record has of a district of today. */
+/** The public record's entry for a current district. */
 export interface RecordedDistrict extends NameWithForms {
   readonly names: readonly OtherName[];
   readonly towns: readonly RecordedTown[];
@@ -33,11 +33,11 @@ export interface NewDistrict extends NameWithForms {
   readonly state: string;
   readonly status: "made" | "announced" | "abolished";
   readonly year: number;
-  /** The districts that it was, or is again, a part of. */
+  /** The districts that it was part of, or is part of again. */
   readonly partOf: readonly string[];
 }
 
-/** A state of today. */
+/** The public record's entry for a current state. */
 export interface RecordedState extends NameWithForms {
   readonly otherNames: readonly (NameWithForms & { readonly isCode: boolean })[];
 }
@@ -50,7 +50,7 @@ function once<T>(create: () => T): () => T {
   };
 }
 
-/** A table's cells, row by row, without its header line. */
+/** Reads a table's cells, row by row, without its header line. */
 function readTable(file: string): readonly (readonly string[])[] {
   const lines = readFileSync(new URL(`./${file}.tsv`, import.meta.url), "utf8").split("\n");
   return lines.slice(1).flatMap((line) => (line === "" ? [] : [line.split("\t")]));
@@ -60,7 +60,7 @@ const toNameWithForms = (name: string): NameWithForms => ({ name, forms: toNameF
 
 const toNameKind = (text: string): OtherNameKind => (text === "former" || text === "short" ? text : "spelling");
 
-/** By the state of today. */
+/** Returns the recorded districts by the current name of their state. */
 export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly RecordedDistrict[]> => {
   const districts = new Map<string, RecordedDistrict & { names: OtherName[]; towns: RecordedTown[]; state: string }>();
   const getOrCreateDistrict = (name = "", state = "") => {
