@@ -1,9 +1,9 @@
-// A test that cites the contract's rules it covers. requirements.test.ts reads the ids from the source text: write them
-// as literals.
+// Defines tests that cite the contract rules they cover. requirements.test.ts reads the rule ids from the source text, so write
+// them as literals.
 import { type TestFunction, test } from "vitest";
 import type { RequirementId } from "./requirements.ts";
 
-/** `run`: a test function, such as one with fixtures (support/fixtures.ts). */
+/** `run`: a test function, for example one with fixtures (support/fixtures.ts). The title gets the ids appended in brackets. */
 export const coversWith =
   <Context>(run: (title: string, fn: TestFunction<Context>, timeoutMs?: number) => void) =>
   (ids: RequirementId | readonly RequirementId[], title: string, fn: TestFunction<Context>, timeoutMs?: number): void =>

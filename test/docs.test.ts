@@ -1,4 +1,4 @@
-// The papers are in the house: what code, tests and papers cite is there, and what the papers say of names is so.
+// Checks that every document, section and rule that code, tests and documents cite exists, and that documented names are correct.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -22,14 +22,14 @@ const read = (path: string): string => readFileSync(path, "utf8");
 const codeOf = (text: string): string[] => [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
 const headings = (page: string): string[] => [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
 
-/** As GitHub makes it of a heading. */
+/** Returns the anchor that GitHub generates for a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, "")
     .replace(/\s/g, "-");
 
-/** A number is a section of the contract; any other section is named by its heading. */
+/** A number names a section of the contract. Any other section is named by its heading. */
 const hasSection = (page: string, section: string): boolean =>
   headings(page).some(
     (heading) => heading === section || heading.startsWith(`${section}. `) || heading.startsWith(`${section} `),
@@ -40,7 +40,10 @@ interface Citation {
   readonly sections: readonly string[];
 }
 
-/** `docs/x.md`, and the sections behind it: `docs/x.md, 2.2 (of this) and 3`, `docs/x.md, "Heading"`, `docs/x.md ("Heading")`. */
+/**
+ * Finds `docs/x.md` and the sections after it: `docs/x.md, 2.2 (of this) and 3`, `docs/x.md, "Heading"`, `docs/x.md
+ * ("Heading")`.
+ */
 function citationsIn(text: string): Citation[] {
   const section = String.raw`(?:\d(?:\.\d)?(?![\w.]*\d)|"[^"\n]+")(?: \(\w+\))?`;
   const cited = new RegExp(String.raw`\bdocs/([\w/-]+\.md)(?:(?:, | \()(${section}(?:(?:, | and )${section})*))?`, "g");
@@ -55,13 +58,13 @@ const findMissing = ({ document, sections }: Citation): string[] =>
     ? sections.filter((section) => !hasSection(read(document), section)).map((each) => `${document}, ${each}`)
     : [document];
 
-/** Papers that are named without their place. */
+/** Finds documents that are cited without their folder. */
 const findBareNames = (text: string): string[] =>
   [...text.matchAll(/(?<![\w/.-])(?:service|interface|design|contract|architecture|operations|testing)\.md\b/g)].map(
     ([name]) => name,
   );
 
-/** Links to other files, as they stand in a page. */
+/** Targets of the links to other files, as written in the page. */
 const linksIn = (page: string): string[] =>
   [...page.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target).filter((target) => !/^[a-z]+:/.test(target));
 
@@ -77,28 +80,28 @@ const sources = files.filter((path) => !path.endsWith(".md") && path !== HERE);
 const pages = files.filter((path) => path.endsWith(".md"));
 
 describe("citations", () => {
-  test("every paper and section that is cited is there", () => {
+  test("every cited document and section exists", () => {
     const cited = sources.flatMap((path) => citationsIn(read(path)));
     expect(cited.length).toBeGreaterThan(50);
     expect(cited.flatMap(findMissing)).toEqual([]);
   });
 
-  test("no paper is cited that is not in the house", () => {
+  test("no document is cited without its folder", () => {
     expect(sources.flatMap((path) => findBareNames(read(path)).map((name) => `${path}: ${name}`))).toEqual([]);
   });
 
-  test("every doubt that is cited is there", () => {
+  test("every cited open question exists", () => {
     const numbers = new Set(
       [...read("src/contract/open-questions.md").matchAll(/^(\d+)\. /gm)].map(([, number]) => number),
     );
     const cited = sources.flatMap((path) =>
-      [...read(path).matchAll(/\bdoubts?(?:\.md)?,? (\d+)/g)].map(([, number]) => number),
+      [...read(path).matchAll(/\bopen questions?(?:\.md)?,? (\d+)/gi)].map(([, number]) => number),
     );
     expect(cited.length).toBeGreaterThan(5);
     expect(cited.filter((number) => !numbers.has(number))).toEqual([]);
   });
 
-  test("the check itself sees what is not there", () => {
+  test("the check finds citations of missing documents and sections", () => {
     expect(citationsIn('docs/contract.md, 2.2 (Job) and 4.2: x; docs/interface.md ("Tools")')).toEqual([
       { document: "docs/contract.md", sections: ["2.2", "4.2"] },
       { document: "docs/interface.md", sections: ["Tools"] },
@@ -119,11 +122,11 @@ describe("the contract", () => {
   const contract = read("docs/contract.md");
   const idsIn = (text: string): string[] => codeOf(text).filter((code) => /^\d(\.\d)?\/[a-z0-9-]+$/.test(code));
 
-  test("every rule that tests cite stands there, and no other", () => {
+  test("the contract has every rule that tests cite, and no other", () => {
     expect([...new Set(idsIn(contract))].sort()).toEqual(Object.keys(requirements).sort());
   });
 
-  test("each rule stands in the section that its id names", () => {
+  test("each contract rule is in the section that its id names", () => {
     const parts = contract
       .split(/^#{2,3} (?=\d)/m)
       .map((part) => ({ number: /^\d(\.\d)?/.exec(part)?.[0], ids: new Set(idsIn(part)) }));
@@ -137,10 +140,10 @@ describe("the contract", () => {
   });
 });
 
-describe("the interface", () => {
+describe("the interface document", () => {
   const interfacePage = read("docs/interface.md");
 
-  test("it has every tool with its operation, every resource, prompt, kind of failure and variable", () => {
+  test("the interface document lists every tool with its operation, every resource, prompt, kind of failure and variable", () => {
     const [, table = ""] = interfacePage.split(/^## Tools$/m);
     const rows = [...table.matchAll(/^\| (\(?\w[^|]*?) \| `(\w+)` \|/gm)].map(([, operation = "", tool = ""]) => [
       tool,
@@ -162,14 +165,14 @@ describe("the interface", () => {
   });
 });
 
-test("relative links in pages lead somewhere", () => {
+test("relative links in documents have existing targets", () => {
   const links = pages.flatMap((from) => linksIn(read(from)).map((target) => ({ from, target })));
   expect(links.length).toBeGreaterThan(50);
   expect(links.filter(({ from, target }) => brokenLink(from, target))).toEqual([]);
 });
 
-test("the README is read in a few minutes", () => {
-  // Each new tool adds a row to the generated table.
+test("the README has at most 1,400 words", () => {
+  // Each new tool adds a row to the generated table, so its words do not count.
   const written = read("README.md").replace(/(<!-- tools: .*-->\n)[\s\S]*?(<!-- \/tools -->)/, "$1$2");
   expect(written.split(/\s+/).length).toBeLessThanOrEqual(1_400);
 });

@@ -1,4 +1,5 @@
-// A field of an operation: which rules of docs/contract.md it has, and the values with which a test tries them (operations.ts).
+// Describes a field of an operation: the rules of docs/contract.md that apply to it, and the values that tests try
+// (operations.ts).
 import { isDeepStrictEqual } from "node:util";
 import * as rule from "./contract/field-rules.ts";
 import type { OperationRow } from "./operations.ts";
@@ -10,7 +11,7 @@ export interface Field {
   readonly rules: readonly RequirementId[];
   readonly values: rule.FieldRule;
   readonly isOptional?: true;
-  /** Nothing else depends on it: a request with any good value succeeds. */
+  /** No other field depends on it: a request with any valid value succeeds. */
   readonly isIndependent?: true;
 }
 export type Fields = Readonly<Record<string, Field>>;
@@ -23,18 +24,18 @@ export const optionalField = (rules: RequirementId | readonly RequirementId[], v
   ({ ...requiredField(rules, values), isOptional: true }) as const;
 export const independentField = <F extends Field>(one: F) => ({ ...one, isIndependent: true }) as const;
 
-/** Where a field stands in a request. */
+/** Part of a request that contains a field. */
 export type FieldLocation = "path" | "query" | "header" | "body";
 export interface LocatedField extends Field {
   readonly location: FieldLocation;
-  /** Dotted where it lies deeper. */
+  /** Dotted path if the field is nested. */
   readonly name: string;
 }
 
 const locateFields = (location: FieldLocation, fields: Fields = {}): readonly LocatedField[] =>
   Object.entries(fields).map(([name, field]) => ({ ...field, location, name }));
 
-/** Of path, query and body, in this order. */
+/** Returns the fields of path, query and body, in this order. */
 export const fieldsOf = ({ pathFields, queryFields, bodyFields }: OperationRow): readonly LocatedField[] => [
   ...locateFields("path", pathFields),
   ...locateFields("query", queryFields),
@@ -55,7 +56,7 @@ export const headersOf = ({ key, ifMatch }: OperationRow): readonly LocatedField
     ...(ifMatch && { "If-Match": requiredField("4.2/if-match-form", rule.eTag) }),
   });
 
-/** A valid value of each field, the deeper ones within theirs: the first that it takes. */
+/** Builds a valid request part: each field has its first accepted value, which includes values for nested fields. */
 export const sampleOf = (fields: Fields = {}): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, { values }]) => (name.includes(".") ? [] : [[name, values.accepts[0]]])),
@@ -69,7 +70,7 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** As many of a field's values are sent; the schemas try all of them. */
+/** Maximum number of values of one kind that are sent per field. The schema tests try all of them. */
 const MAX_SENT_VALUES = runCount(10, 40);
 
 const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
@@ -81,7 +82,7 @@ const CHARACTER_CLASSES = [
   [/[A-Z]/g, "A"],
 ] as const;
 
-/** Letters alike but for their case, control characters alike, and blanks. */
+/** Maps values that differ only in letters of the same case, in control characters or in blanks to the same shape. */
 const shapeOf = (value: unknown): string =>
   CHARACTER_CLASSES.reduce((json, [kind, one]) => json.replace(kind, one), JSON.stringify(value));
 
@@ -89,13 +90,14 @@ const pickOneOfEach = (values: readonly unknown[], kind: (value: unknown) => str
   ...new Map(values.map((value) => [kind(value), value])).values(),
 ];
 
-/** Every nth, and the last. */
+/** Every nth value, and the last. */
 const sampleEvenly = (values: readonly unknown[], count: number): readonly unknown[] =>
   values.filter((_, at) => at % Math.ceil(values.length / count) === 0 || at === values.length - 1);
 
 /**
- * What of a rule's values a caller can send. The schemas try each letter of long lists, and several values of each wrong type;
- * here one of each stands for them, since what lies between a caller and the schema does not tell them apart.
+ * Selects the values of a rule that a caller can send. The schema tests try each letter of long lists and several values of each
+ * wrong type. Here one value of each shape or type represents them, because the layers between a caller and the schema do not
+ * distinguish them.
  */
 function selectSendable({ accepts }: rule.FieldRule, values: readonly unknown[]): readonly unknown[] {
   const own = new Set(accepts.map(typeOf));

@@ -1,4 +1,5 @@
-// The list of mutants is true to the code, and the README's table to the list. That they are seen, `npm run test:mutants` shows.
+// Checks that each mutant matches the code and that the README table matches the mutants. `npm run test:mutants` shows that tests
+// detect them.
 import { existsSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { expect, test } from "vitest";
@@ -8,14 +9,14 @@ import { README, readTable } from "./faults/mutants/table.ts";
 
 const sources = readSources(".");
 
-test.each(mutants)("$what: its code stands in one place, and its test is there", (mutant) => {
+test.each(mutants)("$what: this mutant's code occurs once in src/, and its test file exists", (mutant) => {
   const { code, replacement, killedBy } = mutant;
   expect(findPath(mutant, sources)).toMatch(/^src\//);
   expect(replacement).not.toBe(code);
   expect(existsSync(killedBy.file), killedBy.file).toBe(true);
 });
 
-test("the README lists exactly the mutants, with the tests that see them", () => {
+test("the README lists exactly the mutants, with the test files that detect them", () => {
   const rows = readTable(readFileSync(README, "utf8"));
   const listed = rows.map(({ what, where, fails }) => ({ what, where, file: fails.split(":")[0] }));
   expect(listed).toEqual(
@@ -28,7 +29,7 @@ test("the README lists exactly the mutants, with the tests that see them", () =>
   for (const [at, { fails }] of rows.entries()) expect(fails).toContain(mutants[at]?.killedBy.name);
 });
 
-test("each mutant is one of its own", () => {
+test("each mutant has its own description, and there are at least 25", () => {
   expect(new Set(mutants.map(({ what }) => what)).size).toBe(mutants.length);
   expect(mutants.length).toBeGreaterThanOrEqual(25);
 });

@@ -26,7 +26,7 @@ const stateCodeOrName = {
   accepts: ["TG", "tg", "Telangana"],
   refuses: ["", "T", "T1", "T ", "TG\n", "x".repeat(81), 36, true, null, ["TG"], {}],
 };
-/** No name is accepted here, because the first call creates the file and the same name is refused afterwards. */
+/** No name is accepted here, because the first call creates the file, and the same name is refused after that. */
 const newFileName = {
   accepts: [],
   refuses: ["", "../a.csv", "a/b.csv", "/tmp/a.csv", ".hidden", "a\n.csv", "con.csv", 5, null, ["a.csv"]],

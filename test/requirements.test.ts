@@ -1,4 +1,4 @@
-// Holds the manifest and the tests together: every rule of the contract is cited by a test, and only rules are.
+// Checks the manifest against the tests: tests cite every rule of the contract, and cite only rules.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { requirements } from "./requirements.ts";
 
 const sections = ["1", "2.1", "2.2", "3", "4.1", "4.2", "5", "6", "7.1", "7.2", "8", "9"];
 
-// Comments, strings, templates and regular expressions are whole tokens, so that what stands inside them is no call.
+// Comments, strings, templates and regular expressions are single tokens, so that text in them does not count as a call.
 const tokenPattern = new RegExp(
   [
     String.raw`\/\/[^\n]*`,
@@ -24,7 +24,7 @@ const tokenPattern = new RegExp(
   "g",
 );
 
-/** The ids in the first argument of each `covers(...)` and `covers.skipIf(...)(...)` of a source text, in its order. */
+/** Finds the ids in the first argument of each `covers(...)` and `covers.skipIf(...)(...)` of a source text, in order. */
 function citedIds(source: string): string[] {
   const tokens = [...source.matchAll(tokenPattern)].map(([text]) => text).filter((text) => !/^\/[/*]/.test(text));
   return tokens.flatMap((token, at) => {
@@ -45,7 +45,7 @@ function afterParentheses(tokens: readonly string[], open: number): number {
   return tokens.length;
 }
 
-// Anything but literals (a variable, a sum, a spread) yields nothing: an id must be readable where it is cited.
+// Everything except literals (a variable, a sum, a spread) returns nothing: an id must be readable at the place of its citation.
 function literalsFrom(tokens: readonly string[], start: number): string[] {
   const inArray = tokens[start] === "[";
   const end = inArray ? tokens.indexOf("]", start) : start + 1;
@@ -89,11 +89,11 @@ test.each([
   expect(citedIds(source)).toEqual(ids);
 });
 
-test("the scanner takes no citation from its own samples", () => {
+test("the scanner takes no citations from its own samples", () => {
   expect(citations.filter(({ file }) => file === "requirements.test.ts")).toEqual([]);
 });
 
-// The tests of the operations' fields are made from their rows: a field's rules are cited there.
+// The field tests are generated from the operation rows, which cite the rules of each field.
 const citedByFields = rows.flatMap((row) => [...fieldsOf(row), ...headersOf(row)].flatMap(({ rules }) => rules));
 
 test("every requirement is cited by a test", () => {
@@ -109,7 +109,7 @@ test("every cited id is a requirement", () => {
   expect([...new Set(unknown)].sort().join("\n")).toBe("");
 });
 
-test("every requirement's id is a section of the contract and a kebab-case slug", () => {
+test("every requirement id consists of a section of the contract, a slash and a kebab-case slug", () => {
   const misnamed = Object.keys(requirements).filter((id) => {
     const [section = "", slug = "", ...rest] = id.split("/");
     return !sections.includes(section) || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug) || rest.length > 0;

@@ -1,5 +1,5 @@
-// The testable rules of the API contract, by section and in its order. Every one must be cited by a test (proves.ts).
-// A rule "assumes-no-…" is a gap: the contract says "not shown", and its test has a service that chose otherwise than ours.
+// Lists the testable rules of the API contract, by section and in its order. A test must cite every rule (covers.ts).
+// A rule "assumes-no-…" is a gap: the contract says "not shown". Its test uses an API that behaves differently from the emulator.
 
 export const requirements = {
   // 1 What the service does, and the paragraph above it

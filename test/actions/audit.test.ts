@@ -1,4 +1,5 @@
-// The audit of a deployment for teams: a row for each end of an action, with it or not at all; who it was, and never what was in it.
+// Tests the audit of a team deployment: one row for each end of an action, in the same transaction. It has the caller, but no
+// content.
 import { expect, onTestFinished, test } from "vitest";
 import { buildAuditedResolution } from "../../src/actions/audit.ts";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";
@@ -40,7 +41,7 @@ describeWithPostgres("the audit", (postgres) => {
       upstreamKey: "mic-wire",
     });
 
-  test("has each end of an action, and who brought it about; nothing of what was sent or answered", async () => {
+  test("the audit has each end of an action, and who brought it about; nothing of what was sent or answered", async () => {
     const { as, rows, database } = await createBench();
     const journal = await as("one");
     const action = await journal.insert(createAction("a-key-of-ann"));
@@ -65,7 +66,7 @@ describeWithPostgres("the audit", (postgres) => {
     expect(JSON.stringify(await database.query("SELECT * FROM audit"))).not.toMatch(`${SECRET}|mic-wire`);
   });
 
-  test("has no row where there was no end, and no end where there can be no row", async () => {
+  test("the audit has no row if the action was not resolved; an action cannot be resolved if its row cannot be written", async () => {
     const { as, rows, database } = await createBench();
     const [one, two] = [await as("one"), await as("two")];
     const action = await one.insert(createAction("a-key-of-ann"));
@@ -77,7 +78,7 @@ describeWithPostgres("the audit", (postgres) => {
     expect(await one.find("service", action.key)).toMatchObject({ state: "in_progress" });
   });
 
-  test("has what is no action, too, and one person alone has none", async () => {
+  test("the audit has rows for refusals and downloads too, and none for a single user", async () => {
     const { as, rows } = await createBench();
     const journal = await as("one");
     const { traceId, ...bob } = ann;
@@ -107,7 +108,7 @@ describeWithPostgres("the audit", (postgres) => {
     ]);
   });
 
-  test("forgets what is older than it is kept, a thousand rows at a time", async () => {
+  test("audit rows older than the retention are deleted, 1,000 rows at a time", async () => {
     const { as, database } = await createBench();
     const journal = await as("one");
     await database.query(
@@ -121,7 +122,7 @@ describeWithPostgres("the audit", (postgres) => {
     expect(await database.query("SELECT COUNT(*) AS count FROM audit")).toEqual([{ count: 100 }]);
   });
 
-  test("writes nobody's text as SQL", () => {
+  test("the audit passes the caller as a parameter, not as SQL text", () => {
     const { sql } = buildAuditedResolution("UPDATE", 3, { ...ann, caller: "'; DROP TABLE audit; --" });
     expect(sql).not.toContain("DROP");
     expect(sql).toContain("$8");

@@ -1,4 +1,4 @@
-// What a test of actions starts from: a stub of the service, an empty folder for the journal, and the variables that name both.
+// Creates the fixture of an action test: a stub of the API, an empty journal folder, and the variables that name both.
 import { join } from "node:path";
 import { stubEnv } from "../api-client/client.ts";
 import { type Stub, stubForTest } from "../support/stub.ts";
@@ -6,12 +6,12 @@ import { folderForTest } from "../support/temporary-folder.ts";
 
 export interface Bench {
   readonly stub: Stub;
-  /** Its parent is the test's own, too. */
+  /** Its parent folder also belongs only to this test. */
   readonly stateDir: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** For the running test alone. */
+/** Creates the fixture for the running test only. */
 export async function benchForTest(changes: Readonly<Record<string, string>> = {}): Promise<Bench> {
   const stub = await stubForTest();
   const stateDir = join(await folderForTest(), "state");

@@ -1,4 +1,4 @@
-// Whose an action is: callers who share client credentials share no key, no outcome, and no list.
+// Tests that callers who share client credentials share no key, no outcome and no list.
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { openCallerFixture, SECRET } from "./callers.ts";
 
 const KEY = "monday-report";
 
-test("one key of two callers is two actions, each under a key of its own at the service", async () => {
+test("the same key of two callers makes two actions, each with its own upstream idempotency key", async () => {
   const fixture = await openCallerFixture();
   const [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
   expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: false });
@@ -24,7 +24,7 @@ test("one key of two callers is two actions, each under a key of its own at the 
     expect(grammar.safeParse(upstreamKeyOf("ann")).success).toBe(true);
 });
 
-test("the same call of two callers without a key is two actions", async () => {
+test("the same call of two callers without a key makes two actions", async () => {
   const fixture = await openCallerFixture();
   const [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
   const first = await ann.submit("recipe-1");
@@ -37,7 +37,7 @@ test("the same call of two callers without a key is two actions", async () => {
   expect(await bob.submit("recipe-1"), "each caller has an action of their own").toEqual({ ...second, replayed: true });
 });
 
-test("a caller is told of nobody else's actions", async () => {
+test("a caller sees no actions of other callers", async () => {
   const fixture = await openCallerFixture();
   const [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
   const { key: made } = Object(await ann.submit("recipe-1"));
@@ -59,7 +59,7 @@ test("a caller is told of nobody else's actions", async () => {
   expect(fixture.executed.size).toBe(2);
 });
 
-test("a caller who cannot be named lists nothing, where one person alone would see the whole journal", async () => {
+test("a caller whose identity cannot be determined lists nothing, not the whole journal of a single user", async () => {
   const fixture = await openCallerFixture();
   await fixture.createCaller("ann").submit("recipe-1");
   const { actions } = fixture.createCaller("bob", async () => {
@@ -68,7 +68,7 @@ test("a caller who cannot be named lists nothing, where one person alone would s
   await expect(actions.list({ state: undefined, limit: 20 })).rejects.toThrow("cannot be opened");
 });
 
-test("a lost answer is found out under the same key on the wire, and only the caller's own is spoken of", async () => {
+test("a lost answer is resolved with the same upstream key, and texts contain only the caller's own key", async () => {
   const fixture = await openCallerFixture();
   const ann = fixture.createCaller("ann");
   fixture.loseAnswer();
@@ -80,7 +80,7 @@ test("a lost answer is found out under the same key on the wire, and only the ca
   expect(fixture.executed.size).toBe(1);
 });
 
-test("what the service says of the key on the wire is said of the caller's own", async () => {
+test("a problem that names the upstream key is reported with the caller's own key", async () => {
   const [fixture, other] = [await openCallerFixture(), await openCallerFixture()];
   await other.createCaller("ann").submit("recipe-2", KEY);
   const [[upstreamKey, made] = []] = other.executed;
@@ -96,7 +96,7 @@ test("what the service says of the key on the wire is said of the caller's own",
   expect(await fixture.createCaller("ann").submit("recipe-1", KEY), "as the journal keeps it").toEqual(refused);
 });
 
-test("one person alone sends the key that the agent names", async () => {
+test("a single user's key is sent upstream unchanged", async () => {
   const fixture = await openCallerFixture();
   await fixture.createCaller(undefined).submit("recipe-1", KEY);
   expect([...fixture.executed.keys()]).toEqual([KEY]);
@@ -105,7 +105,7 @@ test("one person alone sends the key that the agent names", async () => {
   });
 });
 
-test("whoever calls with whatever keys, each action is executed once and told to its caller alone", async () => {
+test("each action runs once and is returned only to its caller, whatever keys the callers use", async () => {
   const step = fc.record({
     name: fc.constantFrom("ann", "bob", "cleo"),
     recipe: fc.constantFrom("recipe-1", "recipe-2"),

@@ -1,5 +1,5 @@
-// Callers who share client credentials, each on actions of his own: one journal, one action machine, and a service that knows them as
-// one client and executes a key once.
+// Creates callers who share client credentials, each with their own actions. They have one journal, one action machine, and a
+// stub API that sees them as one client and executes a key once.
 import { onTestFinished } from "vitest";
 import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
@@ -26,17 +26,17 @@ export interface TestCaller {
 
 export interface CallerFixture {
   readonly journal: Journal;
-  /** By the key on the wire. */
+  /** By upstream idempotency key. */
   readonly executed: ReadonlyMap<string, Execution>;
-  /** The next request is lost on its way back. */
+  /** Loses the answer to the next request. */
   loseAnswer(): void;
-  /** As somebody else has had it executed before. */
+  /** Records an execution as if another client had requested it before. */
   execute(upstreamKey: string, execution: Execution): void;
-  /** `undefined`: one person alone. `service`: the client that all of them share. */
+  /** `name` undefined: a single user. `service`: the client that all callers share. */
   createCaller(name: string | undefined, service?: () => Promise<string>): TestCaller;
 }
 
-/** For the running test alone. */
+/** Opens the fixture for the running test only. */
 export async function openCallerFixture(): Promise<CallerFixture> {
   const database = await openSqlite(await folderForTest());
   onTestFinished(() => database.close());

@@ -1,11 +1,11 @@
-// Which calls mean the same: arguments typed again in another order are, anything else is not.
+// Tests which calls are identical: the order of keys does not matter, every other difference does.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalArguments, differingArguments, sha256Hex } from "../../src/actions/canonical-json.ts";
 
 type Args = Readonly<Record<string, unknown>>;
 
-// "__proto__" and number-like names are where objects behave oddly.
+// JavaScript objects treat "__proto__" and number-like names specially.
 const name = fc.oneof(fc.constantFrom("__proto__", "constructor", "pairs", "0", "10", "2", "", "é"), fc.string());
 const json = fc.letrec<{ value: unknown; object: unknown }>((tie) => ({
   value: fc.oneof(
@@ -19,7 +19,7 @@ const json = fc.letrec<{ value: unknown; object: unknown }>((tie) => ({
 }));
 const args = fc.array(fc.tuple(name, json.value), { maxLength: 5 }).map((pairs): Args => Object.fromEntries(pairs));
 
-/** The same value, its keys in another order at every depth. */
+/** The same value with its keys in reverse order at every depth. */
 function reverseKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reverseKeys);
   if (typeof value !== "object" || value === null) return value;
@@ -31,7 +31,7 @@ function reverseKeys(value: unknown): unknown {
 }
 const isObject = (value: unknown): value is Args => typeof value === "object" && value !== null;
 
-/** A second opinion on "the same": each side's JSON, read back and compared member by member. */
+/** An independent definition of equality: parses the JSON of both sides and compares the members. */
 function isSame(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) || Array.isArray(b))
     return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((part, at) => isSame(part, b[at]));
@@ -42,7 +42,7 @@ function isSame(a: unknown, b: unknown): boolean {
   );
 }
 
-test("the order of keys, at any depth, does not matter", () => {
+test("the order of keys does not matter at any depth", () => {
   fc.assert(
     fc.property(args, (given) => {
       const again = reverseKeys(given);
@@ -51,11 +51,11 @@ test("the order of keys, at any depth, does not matter", () => {
   );
 });
 
-test("what JSON leaves out does not count", () => {
+test("members that JSON leaves out do not matter", () => {
   expect(canonicalArguments({ a: 1, b: undefined })).toBe(canonicalArguments({ a: 1 }));
 });
 
-test("anything else does", () => {
+test("any difference except the order of keys matters", () => {
   fc.assert(
     fc.property(args, args, (one, other) => {
       expect(canonicalArguments(one) === canonicalArguments(other)).toBe(isSame(one, other));
@@ -73,14 +73,14 @@ test("anything else does", () => {
   expect(new Set(differ.map((given) => sha256Hex(canonicalArguments(given)))).size).toBe(differ.length);
 });
 
-test("a key named __proto__ counts like any other", () => {
+test("a key named __proto__ matters like any other key", () => {
   const evil: Args = JSON.parse('{"parameterValues":{"__proto__":{"a":1}}}');
   const other: Args = JSON.parse('{"parameterValues":{"__proto__":{"a":2}}}');
   expect(canonicalArguments(evil)).not.toBe(canonicalArguments({ parameterValues: {} }));
   expect(canonicalArguments(evil)).not.toBe(canonicalArguments(other));
 });
 
-test("what differs is named, and nothing that does not", () => {
+test("the differing arguments are named, and no others", () => {
   fc.assert(
     fc.property(args, args, (one, other) => {
       const names = [...new Set([...Object.keys(one), ...Object.keys(other)])];

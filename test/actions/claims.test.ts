@@ -1,4 +1,4 @@
-// Claims: whether a lease still moves on this process's own time, and what this process works on, for all its action machines.
+// Tests claims: lease expiry measured by this process's clock, and the actions in flight in all action machines of the process.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createLeaseMonitor, LEASE_MS } from "../../src/actions/claims.ts";
 import type { Journal, StoredAction } from "../../src/actions/journal.ts";
@@ -6,14 +6,14 @@ import { createLatch } from "../support/latch.ts";
 import { storedAction } from "./samples.ts";
 import { type CallOutcome, openWorkerFixture } from "./workers.ts";
 
-// Long past, or far ahead: the clock of its machine may be wrong by years.
+// Long past or far ahead: the clock of the other machine may be wrong by years.
 const stored = storedAction({ owner: "another", lease_until: 1 });
 
 function createLeaseWatch() {
   const time = { nowMs: 0 };
   const { isExpired } = createLeaseMonitor(() => time.nowMs);
   return {
-    /** Looked at so many milliseconds after the last look. */
+    /** Looks `ms` milliseconds after the previous look. */
     isExpiredAfter(ms: number, facts: Partial<StoredAction> = {}): boolean {
       time.nowMs += ms;
       return isExpired({ ...stored, ...facts });
@@ -21,7 +21,7 @@ function createLeaseWatch() {
   };
 }
 
-test("a lease stands still when it has not moved for 30 seconds, and never at the first look", () => {
+test("a lease is expired after 30 s without renewal, and never at the first look", () => {
   for (const lease_until of [0, Number.MAX_SAFE_INTEGER]) {
     const { isExpiredAfter } = createLeaseWatch();
     expect(isExpiredAfter(1_000_000, { lease_until })).toBe(false);
@@ -30,7 +30,7 @@ test("a lease stands still when it has not moved for 30 seconds, and never at th
   }
 });
 
-test("a lease that moves does not stand still, nor does that of another owner or action", () => {
+test("a renewed lease is not expired, and neither is the lease of another owner or action", () => {
   const { isExpiredAfter } = createLeaseWatch();
   isExpiredAfter(0);
   expect(isExpiredAfter(30_000, { lease_until: 2 })).toBe(false);
@@ -40,7 +40,7 @@ test("a lease that moves does not stand still, nor does that of another owner or
   expect(isExpiredAfter(30_000, { lease_until: 2, owner: "a third" })).toBe(true);
 });
 
-test("of any number of actions no more than a thousand are kept in mind, the latest", () => {
+test("the watch keeps the latest 1,000 leases", () => {
   const { isExpiredAfter } = createLeaseWatch();
   for (let n = 0; n < 1_001; n++) isExpiredAfter(0, { key: `key-${n}` });
   expect(isExpiredAfter(30_000, { key: "key-1" })).toBe(true);
@@ -61,7 +61,7 @@ async function createTwoWorkers() {
 const keyOf = (outcome: CallOutcome): string =>
   "result" in outcome ? outcome.result.idempotencyKey : JSON.stringify(outcome.facts);
 
-test("an action that one of them works on is not taken up by another, and one heartbeat keeps all", async () => {
+test("an action in flight in one action machine is not taken over by another, and one heartbeat renews all leases", async () => {
   const { office, first, second } = await createTwoWorkers();
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());

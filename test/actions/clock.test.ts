@@ -1,4 +1,4 @@
-// The instances of a deployment have clocks of their own, and may be hours apart: what is counted, is counted by the database's.
+// Tests instances whose clocks are hours apart: all ages are measured by the database's clock.
 import { expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../src/actions/journal.ts";
 import { listActions } from "../../src/actions/listing.ts";
@@ -9,7 +9,7 @@ import { newAction, SUCCEEDED } from "./samples.ts";
 const HOUR_MS = 3_600_000;
 
 describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
-  /** Further apart than the deduplication window is long. */
+  /** The clocks differ by more than the deduplication window. */
   async function createInstances() {
     const url = await postgres().createDatabase();
     const openJournalWithClock = async (owner: string, aheadMs: number) => {
@@ -35,7 +35,7 @@ describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
     expect(await fast.insert(newAction({ key: "another" }))).toBeUndefined();
   });
 
-  test("an action that the slow one works on is under way to the fast one, and the other way round", async () => {
+  test("an action of the slow instance is in progress to the fast one, and vice versa", async () => {
     const { slow, fast } = await createInstances();
     await slow.insert(newAction({ key: "of-slow", fingerprint: "a" }));
     await fast.insert(newAction({ key: "of-fast", fingerprint: "b" }));
@@ -46,7 +46,7 @@ describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
     }
   });
 
-  test("nothing is old to the fast one that is young", async () => {
+  test("the fast instance prunes no recent action", async () => {
     const { slow, fast } = await createInstances();
     const action = await slow.insert(newAction());
     if (action) await slow.resolve(action, SUCCEEDED);

@@ -1,4 +1,4 @@
-// An outcome that is found by reading is kept like one that was returned to the request: without secrets.
+// Tests that an outcome found by reading is stored like one that the request returned: without secrets.
 import { expect, test } from "vitest";
 import { createActions } from "../../src/actions/actions.ts";
 import { systemTiming } from "../../src/api-client/attempts.ts";

@@ -1,4 +1,4 @@
-// Deduplication as an agent sees it (docs/interface.md, "Deduplication"): repeated, reworded, respelled and mistyped calls.
+// Tests deduplication as an agent sees it (docs/interface.md, "Deduplication"): repeated, similar, respelled and mistyped calls.
 import { expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { credentials } from "../api-client/client.ts";
@@ -29,7 +29,7 @@ async function createBench() {
 const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
 const read = (id: string, state = job.state) => answer(200, enveloped({ ...job, id, state }));
 const unknown = answer(503, undefined, { "retry-after": "60" });
-/** As if every action had happened so many hours earlier. */
+/** Makes every action older by this number of hours. */
 async function ageActions(stateDir: string, hours: number): Promise<void> {
   const database = await openSqlite(stateDir);
   const columns = ["created_at", "first_sent_at", "updated_at", "resolved_at"].map((name) => `${name} = ${name} - $1`);
@@ -41,7 +41,7 @@ const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "P
 const keysOf = (stub: Stub) => new Set(posts(stub).map(({ headers }) => headers["idempotency-key"]));
 const dataOf = ({ structured }: Awaited<ReturnType<RawClient["call"]>>) => Object(structured).data;
 
-test("an identical call is a replay with the current state, in a new session too", async () => {
+test("an identical call is a replay with the current state, even in a new session", async () => {
   const { stub, server, env } = await createBench();
   stub.expect(createdJob("job-1"), read("job-1"), read("job-1", "SUCCEEDED"));
   const first = await server.call("submit_job", createJob);
@@ -65,7 +65,7 @@ test("an identical call is a replay with the current state, in a new session too
   expect(posts(stub)).toHaveLength(1);
 });
 
-test("the offered key runs the call once more, and only once", async () => {
+test("the offered key runs the call again, and only once", async () => {
   const { stub, server } = await createBench();
   stub.expect(createdJob("job-1"), read("job-1"), createdJob("job-2"), read("job-2"));
   await server.call("submit_job", createJob);
@@ -120,7 +120,7 @@ test("a replay whose resource cannot be read says so and shows the first answer"
   expect(dataOf(again)).toMatchObject({ id: "job-1" });
 });
 
-test("a success from before the window leads to a new action that names it", async () => {
+test("a call after the deduplication window makes a new action that names the earlier one", async () => {
   const { stub, server, stateDir } = await createBench();
   stub.expect(createdJob("job-1"), createdJob("job-2"));
   await server.call("submit_job", createJob);
@@ -131,7 +131,7 @@ test("a success from before the window leads to a new action that names it", asy
   expect(keysOf(stub).size).toBe(2);
 });
 
-test("a call that is stalled before its action is recorded is the same action as one that was made meanwhile", async () => {
+test("a call that stalls before its action is recorded is the same action as an identical call made meanwhile", async () => {
   const { stub, server, env } = await createBench();
   const other = await inProcessServerForTest(env);
   const { released, release } = createLatch();
@@ -208,7 +208,7 @@ test.each<[string, string, object, object, ReturnType<typeof answer>]>([
   expect(posts(stub)).toHaveLength(1);
 });
 
-test("a replay names the mode and the notes of the first call where this one differs", async () => {
+test("a replay names the mode and the notes of the first call if this call differs", async () => {
   const { stub, server } = await createBench();
   stub.respond(({ method }) => (method === "POST" ? createdJob("job-2") : read("job-2")));
   await server.call("retry_job", { jobId: "job-0", retryMode: "SAFE_RESUME", reason: "was busy" });
@@ -234,7 +234,7 @@ test.each([
   expect(keysOf(stub).size).toBe(2);
 });
 
-test("a job of another input of the same file is the same action", async () => {
+test("a job for another input of the same file is the same action", async () => {
   const { stub, server } = await createBench();
   const inputs = ["micinput_00000000000000000000000000000001", "micinput_00000000000000000000000000000002"];
   const [first, second] = inputs.map((id) => answer(201, micEnveloped({ ...input, id })));
@@ -252,7 +252,7 @@ test("a job of another input of the same file is the same action", async () => {
   expect(posts(stub)).toHaveLength(3);
 });
 
-test("another note while the outcome is unknown resolves the first action with the same bytes", async () => {
+test("a call with another note resolves the unknown first action with the same bytes", async () => {
   const { stub, server } = await createBench();
   stub.expect(unknown, createdJob("job-1"), read("job-1"));
   const first = await server.call("submit_job", { ...createJob, clientReference: "Normalize districts for Asha" });
@@ -278,7 +278,7 @@ test.each([
   expect(stub.requests).toHaveLength(1);
 });
 
-test("a call with nothing but the key takes the other arguments from the journal", async () => {
+test("a call with only the key takes the other arguments from the journal", async () => {
   const { stub, server, env } = await createBench();
   stub.expect(unknown, createdJob("job-1"), read("job-1"));
   const { error } = await server.call("submit_job", createJob);
@@ -293,7 +293,7 @@ test("a call with nothing but the key takes the other arguments from the journal
   expect(own.error).toMatchObject({ kind: "invalid_arguments" });
 });
 
-test("list_actions shows what was done without its secrets, unresolved actions first", async () => {
+test("list_actions lists unresolved actions first and shows no secrets", async () => {
   const { stub, server, env } = await createBench();
   const problem = {
     type: "t",
@@ -331,10 +331,10 @@ test("list_actions shows what was done without its secrets, unresolved actions f
   expect(JSON.stringify(structured) + text).not.toContain(credentials.clientSecret);
 });
 
-test("of two identical calls at the same moment one runs, and the other says that it did not", async () => {
+test("one of two simultaneous identical calls runs, and the other reports that it did not", async () => {
   const { stub, server } = await createBench();
   stub.expect(createdJob("job-1"), read("job-1"));
-  // Different notes: two agents that were given the same work (R9).
+  // Different notes, as from two agents that were given the same work (R9).
   const both = await Promise.all(
     ["one", "two"].map((clientReference) => server.call("submit_job", { ...createJob, clientReference })),
   );
@@ -344,19 +344,22 @@ test("of two identical calls at the same moment one runs, and the other says tha
   expect(posts(stub)).toHaveLength(1);
 });
 
-test.each(["stdio", "HTTP"])("a call canceled just behind its answer, over %s", async (transport) => {
-  const { stub, env, server } = await createBench();
-  stub.expect(createdJob(job.id), read(job.id));
-  if (transport === "stdio") {
-    await server.call("submit_job", createJob, 7);
-    server.cancel(7);
-    expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
-  } else {
-    const session = await connectLegacyClient(await serveHttpInProcess(env));
-    await session.call(7, "submit_job", createJob).answer;
-    await session.notify("notifications/cancelled", { requestId: 7 });
-    const again = readResult(await resultOf(session.call(8, "submit_job", createJob), 8));
-    expect(again.action).toMatchObject({ replayed: true });
-  }
-  expect(posts(stub)).toHaveLength(1);
-});
+test.each(["stdio", "HTTP"])(
+  "a call canceled right after its answer over %s is replayed when repeated",
+  async (transport) => {
+    const { stub, env, server } = await createBench();
+    stub.expect(createdJob(job.id), read(job.id));
+    if (transport === "stdio") {
+      await server.call("submit_job", createJob, 7);
+      server.cancel(7);
+      expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
+    } else {
+      const session = await connectLegacyClient(await serveHttpInProcess(env));
+      await session.call(7, "submit_job", createJob).answer;
+      await session.notify("notifications/cancelled", { requestId: 7 });
+      const again = readResult(await resultOf(session.call(8, "submit_job", createJob), 8));
+      expect(again.action).toMatchObject({ replayed: true });
+    }
+    expect(posts(stub)).toHaveLength(1);
+  },
+);

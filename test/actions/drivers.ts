@@ -1,4 +1,4 @@
-// The journal's two databases: what is tested of one is tested of the other. PostgreSQL is skipped, saying so, where there is none.
+// Runs the same tests on both databases of the journal. PostgreSQL tests are reported as skipped if there is no PostgreSQL.
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, onTestFinished } from "vitest";
@@ -8,11 +8,11 @@ import { describeWithPostgres } from "../teams/services.ts";
 import { type JournalLocation, openDatabaseAt } from "./journal-location.ts";
 
 export interface Driver {
-  /** It plans by what its tables hold. */
+  /** The query planner uses statistics of the table contents. */
   readonly hasStatistics: boolean;
-  /** A new, empty place for a journal. */
+  /** Creates a new, empty location for a journal. */
   createLocation(): Promise<JournalLocation>;
-  /** For the running test alone; on the test's own clock. */
+  /** Opens the database for the running test only, with the test's own clock. */
   openDatabase(location: JournalLocation): Promise<Database>;
 }
 
@@ -22,7 +22,7 @@ async function openDatabase(location: JournalLocation): Promise<Database> {
   return { ...database, clock: undefined };
 }
 
-/** What is synced here need not reach a disk: sqlite.test.ts is about that. */
+/** A synchronous write need not reach a disk here: sqlite.test.ts covers that. */
 const SHARED_MEMORY = "/dev/shm";
 
 const createFolder = () => folderForTest(existsSync(SHARED_MEMORY) ? SHARED_MEMORY : tmpdir());

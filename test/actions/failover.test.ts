@@ -1,5 +1,5 @@
-// The journal of a deployment whose PostgreSQL has a replica, when the primary dies: what was confirmed is there, what was not is done once,
-// and a primary that comes back is left alone.
+// Tests the journal of a deployment whose PostgreSQL primary dies: confirmed writes are kept, unconfirmed writes run once, and a
+// former primary that returns receives no statements.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
@@ -38,7 +38,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
   }, 60_000);
   afterAll(() => pair?.stop());
 
-  test("what was confirmed is there, and writes go on at the one that was promoted", async () => {
+  test("confirmed writes survive a failover, and writes continue at the promoted server", async () => {
     const journal = await openTestJournal(await getPair().createDatabase());
     const confirmed: string[] = [];
     const unsure: string[] = [];
@@ -72,7 +72,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     await getPair().rejoinReplicas();
   });
 
-  test("with the replica cut off, what is written hangs and is not confirmed, and after the failover it is done once", async () => {
+  test("a write that hangs because the replica is cut off is not confirmed, and runs once after the failover", async () => {
     const journal = await openTestJournal(await getPair().createDatabase());
     await journal.insert(createAction("before"));
     await getPair().cutReplicas();
@@ -80,7 +80,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     await Promise.race([hanging, sleep(500)]);
     await getPair().killPrimary();
     await getPair().promote();
-    // Lost with the primary, or there: either way it is this process's, once.
+    // Whether the row was lost with the primary or not, this process owns it, once.
     expect(await hanging).toMatchObject({ key: "hanging", owner: "one", state: "in_progress", attempts: 0 });
     expect(await journal.find("service", "before")).toMatchObject({ key: "before" });
     const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 0 });
@@ -88,7 +88,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     await getPair().rejoinReplicas();
   });
 
-  test("a primary that was left behind and comes back gets nothing, from whoever has seen the other and from whoever has not", async () => {
+  test("a former primary that returns receives no statements, neither from processes that used the new primary nor from others", async () => {
     const urls = await getPair().createDatabase();
     const seen = await openTestJournal(urls);
     await seen.insert(createAction("before"));
@@ -104,7 +104,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       expect(await journal.insert(createAction(`late ${name}`))).toBeDefined();
       expect(await journal.find("service", "after")).toMatchObject({ key: "after" });
     }
-    // Nor when it is the only one that answers, from whoever has seen the other.
+    // A process that has seen the new primary does not use the former one even if it is the only server that responds.
     await getPair().run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'");
     getPair().signal("SIGSTOP");
     onTestFinished(() => getPair().signal("SIGCONT"));
@@ -116,17 +116,17 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     await getPair().rejoinReplicas();
   });
 
-  test("a primary that became a standby refuses a write, which is done at the other one", async () => {
+  test("a primary that became a standby rejects a write, which then runs at the new primary", async () => {
     const urls = await getPair().createDatabase();
     const database = await openForTest(urls);
     await database.query("CREATE TABLE t (a INTEGER)");
-    // As a server does that is a standby by now: to the first connection alone.
+    // Simulates a server that has become a standby, for the first connection only.
     await database.query("SET default_transaction_read_only = on");
     await database.query("INSERT INTO t VALUES ($1)", [1]);
     expect(await database.query("SELECT a FROM t")).toEqual([{ a: 1 }]);
   });
 
-  test("without a primary a call hears so within its time, and all is well when there is one", async () => {
+  test("a call without a primary fails within its time limit, and succeeds once there is a primary", async () => {
     const database = await openForTest(await getPair().createDatabase());
     await database.query("SELECT 1");
     await getPair().killPrimary();
@@ -149,7 +149,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       expect(await checkDurability("synchronous")).toEqual({ isDurable: true });
     });
 
-    test("replicas that no commit waits for are refused, whatever was meant", async () => {
+    test("replicas that no commit waits for are refused with any durability setting", async () => {
       await getPair().setSynchronous(false);
       expect(await checkDurability("synchronous")).toMatchObject({
         isDurable: false,
@@ -162,7 +162,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       });
     });
 
-    test("one server without replicas is durable where that is meant, and not where nobody said so", async () => {
+    test("a server without replicas is durable with the setting local, and not with the setting synchronous", async () => {
       await getPair().setSynchronous(false);
       await getPair().cutReplicas();
       expect(await checkDurability("local")).toEqual({ isDurable: true });
@@ -173,7 +173,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       await getPair().rejoinReplicas();
     });
 
-    test("replicas that commits wait for, and that are not there, are told of: every write hangs", async () => {
+    test("an error reports missing replicas that commits wait for: every write hangs", async () => {
       const urls = (await getPair().createDatabase()).split(",");
       await getPair().cutReplicas();
       const deployment = connectToPrimary({ urls, durability: "synchronous" });
@@ -185,7 +185,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       await getPair().rejoinReplicas();
     });
 
-    test("a database that is not there is not durable, and that is no rejection", async () => {
+    test("an unreachable database is not durable, but is not a rejection", async () => {
       const deployment = connectToPrimary({ urls: ["postgres://mic@127.0.0.1:1/none"], durability: "local" });
       onTestFinished(() => deployment.close());
       expect(await deployment.durability()).toMatchObject({
@@ -220,7 +220,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       );
     }
 
-    test("are heard by all, in order, on their own channel, until they are left", async () => {
+    test("notices reach all listeners in order, on their own channel, until the listener is removed", async () => {
       const [one, two] = await createListeners(2);
       if (!one || !two) throw new Error("two were asked for");
       await one.notices.send("mic_moves", "elsewhere");
@@ -234,13 +234,13 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       expect(one.state.received).toHaveLength(2);
     });
 
-    test("that are too long are refused before they are sent, by what they weigh", async () => {
+    test("notices with too many bytes are refused before sending", async () => {
       const [one] = await createListeners(1);
       await expect(one?.notices.send("mic_teams", "é".repeat(MAX_NOTICE_BYTES / 2 + 1))).rejects.toThrow(NoticeTooLong);
       expect(() => one?.notices.on("mic; DROP TABLE actions", () => undefined)).toThrow(TypeError);
     });
 
-    test("after a broken connection and after a failover they are heard again, and whoever listens is told of the gap", async () => {
+    test("notices reach listeners again after a broken connection and after a failover, and listeners are notified of the gap", async () => {
       const [one, two] = await createListeners(2);
       if (!one || !two) throw new Error("two were asked for");
       await getPair().run(

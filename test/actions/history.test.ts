@@ -1,4 +1,5 @@
-// A resource's history in the journal, on both databases: what was done about it, what made it, each by an index.
+// Tests a resource's history in the journal, on both databases: the actions about it and the action that created it, each found
+// by an index.
 import { expect, test } from "vitest";
 import { parseCanonicalArguments } from "../../src/actions/canonical-json.ts";
 import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";
@@ -18,7 +19,7 @@ interface RecordedQuery {
   readonly values: readonly SqlValue[];
 }
 
-/** The journal at a place, with a clock that goes on by a second each time it is looked at, and what it asked its database. */
+/** Opens the journal with a clock that advances by 1 s on each read, and records the queries to its database. */
 async function openRecordedJournal(driver: Driver, location: JournalLocation) {
   const database = await driver.openDatabase(location);
   const queries: RecordedQuery[] = [];
@@ -57,7 +58,7 @@ async function insertAction(
   if (resolution) await journal.resolve(inserted, resolution);
 }
 
-/** As many other actions as a busy journal has, each newer than what is asked about. */
+/** Inserts as many other actions as a busy journal has, all newer than the queried ones. */
 const insertManyActions = (database: Database, count: number) =>
   database.query(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
@@ -68,7 +69,7 @@ const insertManyActions = (database: Database, count: number) =>
   );
 
 describeEachDriver((driver) => {
-  test("what was done about a job: what is unsettled, then what succeeded, then what was refused; the latest first", async () => {
+  test("the actions about a job are listed as unresolved, succeeded, then rejected, each latest first", async () => {
     const { journal } = await openRecordedJournal(driver, await driver.createLocation());
     const about = { path: pathOf("job-1"), arguments: args("job-1"), tool: "retry_job" };
     await insertAction(journal, { ...about, key: "unknown" }, createResolution("unknown", undefined, "conflict"));
@@ -100,7 +101,7 @@ describeEachDriver((driver) => {
     expect(await createServiceActionsFor(journal).listByResource("job-2")).toEqual([]);
   });
 
-  test("a job is found by its id, whatever is in it", async () => {
+  test("a job is found by its id, whatever characters the id has", async () => {
     const { journal } = await openRecordedJournal(driver, await driver.createLocation());
     for (const jobId of ["a:b", "job/1 %25", "é🍨", "%", "retries"]) {
       await insertAction(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
@@ -110,7 +111,7 @@ describeEachDriver((driver) => {
     }
   });
 
-  test("what made a job is known, however much was done since", async () => {
+  test("the action that created a job is found after any number of later actions", async () => {
     const { database, journal } = await openRecordedJournal(driver, await driver.createLocation());
     const restart = JSON.stringify({ retryMode: "RESTART" });
     await insertAction(
@@ -162,15 +163,15 @@ describeEachDriver((driver) => {
       (journal) => createServiceActionsFor(journal).listUnresolved(),
     ],
     ["the unresolved ones of all", ["actions_unresolved"], countUnresolved],
-  ])("%s is found by an index, not among all actions of the service", async (_what, indexes, runQuery) => {
+  ])("%s is found by an index, not by a scan of all actions of the service", async (_what, indexes, runQuery) => {
     const { database, journal, asked } = await openRecordedJournal(driver, await driver.createLocation());
     await insertManyActions(database, LATER);
-    // SQLite is never told what its tables hold; PostgreSQL finds it out.
+    // SQLite has no statistics of the table contents here; PostgreSQL collects them.
     if (driver.hasStatistics) await database.query("ANALYZE");
     asked.length = 0;
     await runQuery(journal);
     const explain = driver.hasStatistics ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
-    // Counting reads all of them.
+    // Counting reads all rows.
     const found = asked.filter(({ sql }) => !sql.includes("COUNT(*)"));
     const plans = await Promise.all(found.map(({ sql, values }) => database.query(`${explain} ${sql}`, values)));
     const text = JSON.stringify(plans);

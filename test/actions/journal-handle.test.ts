@@ -1,4 +1,4 @@
-// Opening the journal: what is old is forgotten in batches, and tables are brought forward only where that is meant.
+// Tests opening the journal: old actions are deleted in batches, and tables are migrated only if the options allow it.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -31,7 +31,7 @@ async function createBench(changes: Partial<JournalOptions> = {}) {
   return { opened: handle, options, stateDir, look: openRawDatabase };
 }
 
-/** Settled ones, so many days old. */
+/** Inserts resolved actions that are `days` days old. */
 async function insertOldActions(database: Database, count: number, days: number): Promise<void> {
   await database.query(
     `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state, indeterminate,
@@ -46,7 +46,7 @@ async function insertOldActions(database: Database, count: number, days: number)
 const countActions = async (database: Database) =>
   Number((await database.query("SELECT COUNT(*) AS n FROM actions"))[0]?.["n"]);
 
-test("of many old actions a thousand are forgotten at once, the others soon, the young ones not", async () => {
+test("1,000 old actions are deleted at once and the others soon after, but no recent ones", async () => {
   const first = await createBench();
   await (await first.opened.open()).insert(newAction());
   const database = await first.look();
@@ -59,7 +59,7 @@ test("of many old actions a thousand are forgotten at once, the others soon, the
   await expect.poll(() => countActions(database)).toBe(11);
 });
 
-test("what has become old since the start is forgotten within an hour", async () => {
+test("actions that become old after the start are deleted within an hour", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const { options, look } = await createBench();
@@ -74,7 +74,7 @@ test("what has become old since the start is forgotten within an hour", async ()
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("tables that are to be brought forward by somebody else are left as they are, and that is said", async () => {
+test("tables are not migrated if another command must migrate them, and the error names the command", async () => {
   const { opened, stateDir } = await createBench({ migrates: false });
   await expect(opened.open()).rejects.toMatchObject({
     facts: { kind: "internal", next: expect.stringContaining("mic-mcp migrate") },
@@ -90,7 +90,7 @@ test("tables that are to be brought forward by somebody else are left as they ar
   expect(await countActions(await look())).toBe(0);
 });
 
-test("a database that is not the journal's alone stays open when the journal closes", async () => {
+test("a database that the journal shares stays open when the journal closes", async () => {
   const { stateDir } = await createBench();
   const database = await openSqlite(stateDir);
   onTestFinished(() => database.close());

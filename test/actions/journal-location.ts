@@ -1,4 +1,4 @@
-// Where a journal is: a folder for SQLite, or a PostgreSQL URL.
+// Describes the location of a journal: a folder for SQLite, or a PostgreSQL URL.
 import type { Database } from "../../src/actions/store/database.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";

@@ -1,4 +1,5 @@
-// The journal, the same on both databases: which action a call is, who may take it over, what a dead process leaves behind.
+// Tests the journal identically on both databases: which calls are the same action, which process may take over an action, and
+// what remains of a dead process.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,7 +30,7 @@ const HOUR_MS = 3_600_000;
 interface Bench {
   readonly clock: { nowMs: number };
   readonly location: JournalLocation;
-  /** Another process's view of the same journal. */
+  /** Opens the same journal as another process would. */
   openJournalAs(owner: string): Promise<Journal>;
 }
 
@@ -47,7 +48,7 @@ async function createBench(driver: Driver): Promise<Bench> {
   };
 }
 
-/** Built once: a loader for each process would cost more than its race. */
+/** Built once: starting a TypeScript loader in each process would take longer than the race. */
 const racer = build({
   entryPoints: [fileURLToPath(new URL("racer.ts", import.meta.url))],
   bundle: true,
@@ -57,7 +58,7 @@ const racer = build({
   packages: "external",
 }).then(({ outputFiles: [file] }) => file?.text);
 
-/** What each of four real processes won, which had all opened the journal when `prepare` was called. */
+/** Returns the wins of each of four real processes, all of which have opened the journal when `prepare` is called. */
 async function race(
   location: JournalLocation,
   races: readonly string[],
@@ -68,7 +69,7 @@ async function race(
   const racers = Array.from({ length: 4 }, () => spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] }));
   const outputs = racers.map(({ stdout }) => createInterface(stdout)[Symbol.asyncIterator]());
   const readLines = async () => (await Promise.all(outputs.map((output) => output.next()))).map(({ value }) => value);
-  // At once, when each is ready: to open the journal, and for each race.
+  // All processes start together when each is ready: first to open the journal, then for each race.
   for (let start = 0; start <= races.length; start++) {
     await readLines();
     if (start === 1) await prepare();
@@ -78,7 +79,7 @@ async function race(
 }
 
 describeEachDriver((driver) => {
-  /** The key of the action that a call without a key is. */
+  /** The key of the live action with this fingerprint, which a call without a key would return. */
   const findLiveKey = async (journal: Journal, fingerprint = "hash"): Promise<string | undefined> => {
     const latest = await journal.findLatest("service", "submit_job", fingerprint);
     return latest?.isLive ? latest.action.key : undefined;
@@ -115,7 +116,7 @@ describeEachDriver((driver) => {
     },
   );
 
-  test("a new action is recorded as it is and found by its key", async () => {
+  test("a new action is recorded unchanged and found by its key", async () => {
     const { clock, openJournalAs } = await createBench(driver);
     const journal = await openJournalAs("one");
     const body = JSON.stringify({ reason: 'é🍨\u0000\ud800"\\', n: 1e21 });
@@ -138,14 +139,14 @@ describeEachDriver((driver) => {
     expect(await journal.find("another service", action.key)).toBeUndefined();
   });
 
-  test("the upstream key is kept beside the action's own key", async () => {
+  test("the upstream idempotency key is stored in addition to the action's own key", async () => {
     const journal = await (await createBench(driver)).openJournalAs("one");
     await journal.insert(newAction({ isExplicit: true, upstreamKey: "mic-upstream" }));
     expect(await journal.find("service", "key-0000")).toMatchObject({ key: "key-0000", upstream_key: "mic-upstream" });
     expect(await journal.find("service", "mic-upstream")).toBeUndefined();
   });
 
-  test("a key exists once for each service, whichever process inserts it first", async () => {
+  test("each key exists once per service, whichever process inserts it first", async () => {
     const { openJournalAs } = await createBench(driver);
     const [one, two] = [await openJournalAs("one"), await openJournalAs("two")];
     expect(await one.insert(newAction({ isExplicit: true }))).toBeDefined();
@@ -159,7 +160,7 @@ describeEachDriver((driver) => {
     ["unknown", UNKNOWN],
     ["succeeded within the window", SUCCEEDED],
   ])(
-    "an action that is %s is the same call without a key, and no second one is inserted",
+    "a call without a key is the same action while that action is %s, and no second one is inserted",
     async (_state, resolution) => {
       const { clock, openJournalAs } = await createBench(driver);
       const [one, two] = [await openJournalAs("one"), await openJournalAs("two")];
@@ -176,13 +177,13 @@ describeEachDriver((driver) => {
     },
   );
 
-  test("a live action under a key of its own bars the insert without a key", async () => {
+  test("a live action with an explicit key prevents an insert without a key", async () => {
     const journal = await (await createBench(driver)).openJournalAs("one");
     await insertAction(journal, "own", { fingerprint: "hash", isExplicit: true });
     expect(await journal.insert(newAction({ key: "second" }))).toBeUndefined();
   });
 
-  test("a success gives up its slot after the window, which replays do not extend", async () => {
+  test("a success releases its slot after the window, and replays do not extend the window", async () => {
     const { clock, openJournalAs } = await createBench(driver);
     const journal = await openJournalAs("one");
     await insertResolved(journal, "first", SUCCEEDED, { fingerprint: "hash" });
@@ -201,7 +202,7 @@ describeEachDriver((driver) => {
     ["back by 5 h", -5 * HOUR_MS, "first"],
     ["forward by 25 h", 25 * HOUR_MS, undefined],
     ["back by a year, from a clock that was ahead", -365 * 24 * HOUR_MS, undefined],
-  ])("a clock that is set %s after a success leaves it live or not: %s ms, %s", async (_how, byMs, live) => {
+  ])("after a success, a clock that is set %s decides whether it is live: %s ms, %s", async (_how, byMs, live) => {
     const { clock, openJournalAs } = await createBench(driver);
     const journal = await openJournalAs("one");
     await insertResolved(journal, "first", SUCCEEDED, { fingerprint: "hash" });
@@ -210,7 +211,7 @@ describeEachDriver((driver) => {
   });
 
   test.each([-5 * HOUR_MS, 25 * HOUR_MS])(
-    "a clock that is set by %s ms never lets a second action in while the first is in progress or unknown",
+    "a clock that is set by %s ms never permits a second action while the first is in progress or unknown",
     async (byMs) => {
       const { clock, openJournalAs } = await createBench(driver);
       const journal = await openJournalAs("one");
@@ -224,7 +225,7 @@ describeEachDriver((driver) => {
     },
   );
 
-  test("a rejected action does not count: the same call is a new action at once", async () => {
+  test("a rejected action does not count: an identical call is a new action immediately", async () => {
     const journal = await (await createBench(driver)).openJournalAs("one");
     await insertResolved(journal, "first", REJECTED, { fingerprint: "hash" });
     expect(await journal.findLatest("service", "submit_job", "hash")).toBeUndefined();
@@ -247,7 +248,7 @@ describeEachDriver((driver) => {
     });
   });
 
-  test("inputs that were registered here are found by their ids, and kept as long as jobs use them", async () => {
+  test("registered inputs are found by their ids, and kept as long as jobs use them", async () => {
     const { clock, openJournalAs } = await createBench(driver);
     const journal = await openJournalAs("one");
     const register = async (n: number) => {
@@ -271,7 +272,7 @@ describeEachDriver((driver) => {
     expect([...(await journal.findReferences("service", ids)).keys()]).toEqual(["input-1"]);
   });
 
-  test("an action is taken over when no process works on it, and by one process only", async () => {
+  test("an action is taken over when no process works on it, and only by one process", async () => {
     const { clock, openJournalAs } = await createBench(driver);
     const [one, two, three] = [await openJournalAs("one"), await openJournalAs("two"), await openJournalAs("three")];
     const action = await insertAction(one, "a");
@@ -291,17 +292,17 @@ describeEachDriver((driver) => {
   test.each([
     ["unknown", UNKNOWN, { state: "in_progress", attempts: 2, indeterminate: 1 }],
     ["rejected", REJECTED, { state: "in_progress", attempts: 2, indeterminate: 0 }],
-  ])("an action that is %s can be taken up again", async (_state, resolution, expected) => {
+  ])("an action that is %s can be claimed again", async (_state, resolution, expected) => {
     const journal = await (await createBench(driver)).openJournalAs("one");
     expect(await journal.claim(await insertResolved(journal, "a", resolution), false)).toMatchObject(expected);
   });
 
-  test("an action that succeeded cannot be taken up again", async () => {
+  test("an action that succeeded cannot be claimed again", async () => {
     const journal = await (await createBench(driver)).openJournalAs("one");
     expect(await journal.claim(await insertResolved(journal, "a", SUCCEEDED), true)).toBeUndefined();
   });
 
-  test("the age of an unknown outcome counts from when the API may have received the key", async () => {
+  test("the age of an unknown outcome counts from the time when the API may first have received the key", async () => {
     const { clock, openJournalAs } = await createBench(driver);
     const journal = await openJournalAs("one");
     const begunAt = clock.nowMs;
@@ -317,7 +318,7 @@ describeEachDriver((driver) => {
     expect(await journal.claim(action, false), "unknown since then").toMatchObject({ first_sent_at: sentAt });
   });
 
-  test("only its owner resolves an action, once", async () => {
+  test("only the owner of an action resolves it, once", async () => {
     const { clock, openJournalAs } = await createBench(driver);
     const [one, two] = [await openJournalAs("one"), await openJournalAs("two")];
     const action = await insertAction(one, "a");
@@ -345,7 +346,7 @@ describeEachDriver((driver) => {
     ["d", REJECTED],
   ] as const;
 
-  test("lists the latest first by service and state, and counts all", async () => {
+  test("actions are listed latest first by service and state, and all are counted", async () => {
     const { clock, openJournalAs } = await createBench(driver);
     const journal = await openJournalAs("one");
     for (const [key, resolution] of FOUR) {
@@ -369,7 +370,7 @@ describeEachDriver((driver) => {
     expect(await countUnresolved(journal)).toEqual({ inProgress: 2, unknown: 1 });
   });
 
-  test("prunes actions in every state that have not changed for so long", async () => {
+  test("actions in every state are pruned when they have not changed for the given time", async () => {
     const { clock, openJournalAs } = await createBench(driver);
     const journal = await openJournalAs("one");
     for (const [key, resolution] of FOUR) {
@@ -383,7 +384,7 @@ describeEachDriver((driver) => {
     expect(actions.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["late"]);
   });
 
-  test("keeps any text that JSON can hold, byte for byte", async () => {
+  test("any text that JSON can represent is stored byte for byte", async () => {
     const { openJournalAs } = await createBench(driver);
     const journal = await openJournalAs("one");
     let n = 0;
@@ -418,7 +419,7 @@ describeEachDriver((driver) => {
     expect(await database.query("SELECT key FROM actions")).toEqual([]);
   });
 
-  test("a journal of a later version that only adds to it is used, and left as it is", async () => {
+  test("a journal of a later version with only additions is used, and not changed", async () => {
     const { location, openJournalAs } = await createBench(driver);
     await openJournalAs("one");
     const database = await driver.openDatabase(location);
@@ -439,7 +440,7 @@ describeEachDriver((driver) => {
     expect(await database.query("SELECT version FROM journal_version"), "and left as it is").toEqual([{ version }]);
   });
 
-  test("the journal is created once, and opened again as it is", async () => {
+  test("the journal is created once, and an existing one is opened unchanged", async () => {
     const { location, openJournalAs } = await createBench(driver);
     await (await openJournalAs("one")).insert(newAction());
     expect(await (await openJournalAs("two")).find("service", "key-0000")).toBeDefined();
@@ -450,7 +451,7 @@ describeEachDriver((driver) => {
   test.each([
     ["with a free slot", false],
     ["with a slot that a success before the window holds", true],
-  ])("of identical calls that are inserted at the same moment %s, one is recorded", async (_slot, isHeld) => {
+  ])("one of several identical calls that are inserted at the same moment %s is recorded", async (_slot, isHeld) => {
     const { clock, location, openJournalAs } = await createBench(driver);
     const real = await driver.openDatabase(location);
     let { query } = real;
@@ -466,13 +467,13 @@ describeEachDriver((driver) => {
       query = inTransaction;
       expect(await one.insert(newAction({ key: "one" }))).toMatchObject({ key: "one" });
       other = two.insert(newAction({ key: "two" }));
-      // An insert that does not wait for the end of the first has long been done.
+      // An insert that does not wait for the end of the first transaction would have finished by now.
       await Promise.race([other, sleep(500)]);
     });
     expect(await other).toBeUndefined();
   });
 
-  test("processes that open the journal at the same moment create it once, and win each race once", async () => {
+  test("processes that open the journal at the same moment create it once, and each race has one winner", async () => {
     const { location, openJournalAs } = await createBench(driver);
     const [races, count] = [["insert", "twins", "expired", "claim"], 60];
     const won = (
@@ -482,7 +483,7 @@ describeEachDriver((driver) => {
         const dead = await openJournalAs(DEAD_OWNER);
         for (let n = 0; n < count; n++) {
           await dead.insert(newAction({ key: `claim-${n}`, fingerprint: `claim-${n}`, isExplicit: true }));
-          // It succeeded before the window, by the clock of this test.
+          // It succeeded before the window, by this test's clock.
           await insertResolved(dead, `old-${n}`, SUCCEEDED, { fingerprint: `expired-${n}` });
         }
         const longAgo = Date.now() - 2 * DEDUPLICATION_WINDOW_MS;

@@ -1,4 +1,5 @@
-// A connection that breaks when a write is done and its answer is not there yet: the write is made once more, and known for what it was.
+// Tests connections that break after a write was made but before its answer arrives: the write is repeated, and the journal
+// detects that it was already made.
 import { expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { type Database, ResponseLost } from "../../src/actions/store/database.ts";
@@ -36,7 +37,7 @@ async function createBench() {
     journal,
     other,
     writes: () => writes,
-    /** Of the next write; `then` happens before it is made once more. */
+    /** Loses the next write or its answer. `then` runs before the retry. */
     loseNext(what: LossPoint, then = async (): Promise<void> => undefined) {
       pendingLoss = what;
       beforeRetry = then;
@@ -45,7 +46,7 @@ async function createBench() {
 }
 
 test.each<LossPoint>(["the write", "its answer"])(
-  "a new action is written and claimed, whatever was lost: %s",
+  "a new action is written and claimed if this is lost: %s",
   async (what) => {
     const { journal, loseNext, writes } = await createBench();
     loseNext(what);
@@ -54,7 +55,7 @@ test.each<LossPoint>(["the write", "its answer"])(
   },
 );
 
-test("a new action that another process has taken over meanwhile is that one's", async () => {
+test("a new action that another process has taken over meanwhile belongs to that process", async () => {
   const { journal, other, loseNext } = await createBench();
   loseNext("its answer", async () => {
     const written = await journal.find("service", "key-0000");
@@ -64,13 +65,13 @@ test("a new action that another process has taken over meanwhile is that one's",
   expect(await journal.find("service", "key-0000")).toMatchObject({ owner: "other" });
 });
 
-test("a new action that another process has made meanwhile is that one's", async () => {
+test("a new action that another process has inserted meanwhile belongs to that process", async () => {
   const { journal, other, loseNext } = await createBench();
   loseNext("the write", async () => void (await other.insert(newAction())));
   expect(await journal.insert(newAction())).toBeUndefined();
 });
 
-test.each<LossPoint>(["the write", "its answer"])("an end is written down, whatever was lost: %s", async (what) => {
+test.each<LossPoint>(["the write", "its answer"])("an action is resolved if this is lost: %s", async (what) => {
   const { journal, loseNext } = await createBench();
   const action = await journal.insert(newAction());
   if (!action) throw new Error("not inserted");
@@ -78,7 +79,7 @@ test.each<LossPoint>(["the write", "its answer"])("an end is written down, whate
   expect(await journal.resolve(action, SUCCEEDED)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
 });
 
-test("an end that another process has written down meanwhile is not this one's", async () => {
+test("a resolution that another process has written meanwhile is not attributed to this process", async () => {
   const { journal, other, loseNext } = await createBench();
   const action = await journal.insert(newAction());
   if (!action) throw new Error("not inserted");
@@ -90,7 +91,7 @@ test("an end that another process has written down meanwhile is not this one's",
   expect(await journal.find("service", "key-0000")).toMatchObject({ owner: "other", state: "succeeded" });
 });
 
-test.each<LossPoint>(["the write", "its answer"])("a claim is made, whatever was lost: %s", async (what) => {
+test.each<LossPoint>(["the write", "its answer"])("an action is claimed if this is lost: %s", async (what) => {
   const { journal, other, loseNext } = await createBench();
   const action = await other.insert(newAction());
   if (!action) throw new Error("not inserted");
@@ -98,7 +99,7 @@ test.each<LossPoint>(["the write", "its answer"])("a claim is made, whatever was
   expect(await journal.claim(action, true)).toMatchObject({ owner: "one", indeterminate: 1, attempts: 1 });
 });
 
-test("what is lost twice is an error", async () => {
+test("a write that is lost twice is an error", async () => {
   const { journal, loseNext } = await createBench();
   loseNext("the write", async () => loseNext("the write"));
   await expect(journal.insert(newAction())).rejects.toThrow(ResponseLost);

@@ -1,4 +1,4 @@
-// The action machine's own rules, where time, death and a journal that fails have to be at hand: processes that share a journal.
+// Tests the action machine with several processes on one journal, and simulated time, process deaths and journal errors.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
 import { createLatch } from "../support/latch.ts";
@@ -17,7 +17,7 @@ const factsOf = (outcome: CallOutcome) => {
 };
 const never = () => new Promise<never>(() => undefined);
 
-test("while its owner lives, another process waits and hears the same", async () => {
+test("another process waits while the owner lives, and returns the same outcome", async () => {
   const fixture = await openWorkerFixture();
   const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
   const { released, release } = createLatch();
@@ -30,7 +30,7 @@ test("while its owner lives, another process waits and hears the same", async ()
   expect(fixture.sent).toHaveLength(1);
 });
 
-test("an identical call that another process inserts between the look-up and the insert is the same action", async () => {
+test("an identical call that another process inserts between the lookup and the insert is the same action", async () => {
   const fixture = await openWorkerFixture();
   const one = await fixture.startWorker("one");
   let first: Promise<CallOutcome> | undefined;
@@ -65,7 +65,7 @@ test("a call that waited for another returns the rejection that the other got, a
   expect(fixture.sent).toHaveLength(2);
 });
 
-test("an owner that is known to be dead is followed at once, with the doubt that it leaves", async () => {
+test("an action is taken over at once from an owner that is dead, and its outcome is indeterminate", async () => {
   const fixture = await openWorkerFixture();
   const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
   one.call({ answer: never });
@@ -81,7 +81,7 @@ test("an owner that is known to be dead is followed at once, with the doubt that
   ]);
 });
 
-test("an owner that gives no sign of life is followed when its lease has stood still, not before", async () => {
+test("an action is taken over from a silent owner when its lease has expired, not before", async () => {
   const fixture = await openWorkerFixture();
   const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
   one.call({ answer: never });
@@ -92,7 +92,7 @@ test("an owner that gives no sign of life is followed when its lease has stood s
   expect(fixture.sent.map(({ by }) => by)).toEqual(["one", "two"]);
 });
 
-test("while an action is under way its lease moves, and not for longer", async () => {
+test("the lease of an action is renewed while the action is in flight, and not longer", async () => {
   const fixture = await openWorkerFixture();
   const one = await fixture.startWorker("one");
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
@@ -112,7 +112,7 @@ test("while an action is under way its lease moves, and not for longer", async (
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("an end that could not be written is told, and found out again at once by the process itself", async () => {
+test("an outcome that could not be written is reported, and the same process resolves the action again at once", async () => {
   const fixture = await openWorkerFixture();
   let isFull = true;
   const one = await fixture.startWorker("one", (journal) => ({
@@ -131,12 +131,12 @@ test("an end that could not be written is told, and found out again at once by t
   expect(fixture.sent.map(({ lost }) => lost)).toEqual([false, true]);
 });
 
-test("two calls at once under one key of their own send one request", async () => {
+test("simultaneous calls with the same explicit key send one request", async () => {
   const fixture = await openWorkerFixture();
   const one = await fixture.startWorker("one");
   const { released, release } = createLatch();
   const calls = [1, 2, 3].map(() => one.call({ key: KEY, answer: () => released.then(() => "made") }));
-  // Two of them wait.
+  // Two of the three calls wait.
   await Promise.race([fixture.waitForSleeps(6), ...calls]);
   release();
   const results = (await Promise.all(calls)).map(resultOf);
@@ -144,7 +144,7 @@ test("two calls at once under one key of their own send one request", async () =
   expect(fixture.sent).toHaveLength(1);
 });
 
-test("an action is in the journal when it is sent, and what is not there is not sent", async () => {
+test("an action is in the journal before it is sent, and is not sent if it cannot be recorded", async () => {
   const fixture = await openWorkerFixture();
   let found: unknown;
   const one = await fixture.startWorker("one");
@@ -161,7 +161,7 @@ test("an action is in the journal when it is sent, and what is not there is not 
   expect(fixture.sent).toHaveLength(1);
 });
 
-test("what may have been written is not said to be nothing", async () => {
+test("an action that may have been recorded is not reported as having no effect", async () => {
   const fixture = await openWorkerFixture();
   const one = await fixture.startWorker("one", (journal) => ({
     ...journal,
@@ -175,7 +175,7 @@ test("what may have been written is not said to be nothing", async () => {
   expect(fixture.sent).toEqual([]);
 });
 
-test("a fault of our own while sending leaves the outcome unknown", async () => {
+test("an internal error while sending leaves the outcome unknown", async () => {
   const fixture = await openWorkerFixture();
   const one = await fixture.startWorker("one");
   const throwTypeError = async () => {
@@ -186,7 +186,7 @@ test("a fault of our own while sending leaves the outcome unknown", async () => 
   expect(await fixture.find(facts.idempotencyKey ?? "")).toMatchObject({ state: "unknown", attempts: 1 });
 });
 
-test("a journal that refuses a new action as one that it has, and shows none, is asked in vain no longer than the call lasts", async () => {
+test("a call ends within its time limit if the journal rejects an insert as a duplicate but returns no such action", async () => {
   const fixture = await openWorkerFixture();
   let insertAttempts = 0;
   const one = await fixture.startWorker("one", (journal) => ({
@@ -209,7 +209,7 @@ test("a journal that refuses a new action as one that it has, and shows none, is
   expect(fixture.sent).toHaveLength(0);
 });
 
-test("one that was refused for the sake of another, which has ended since, is made a little later", async () => {
+test("an insert that was refused because of another action is repeated once that action has ended", async () => {
   const fixture = await openWorkerFixture();
   let isRefused = true;
   const one = await fixture.startWorker("one", (journal) => ({
@@ -227,7 +227,7 @@ test("one that was refused for the sake of another, which has ended since, is ma
 test.each([
   ["a rejection", createRefusal("rejected", { status: 422 })],
   ["a rate limit", createRefusal("rate_limited", { retryable: true })],
-])("under its key, the same bytes are sent again after %s, also a day later", async (_what, failure) => {
+])("the same bytes are sent again under the same key after %s, even a day later", async (_what, failure) => {
   const fixture = await openWorkerFixture();
   const one = await fixture.startWorker("one");
   const answer = () => Promise.reject(failure);
@@ -243,7 +243,7 @@ test.each([
   ]);
 });
 
-test("what took effect, with an answer that cannot be read, is not done again", async () => {
+test("an action that took effect with an unreadable answer does not run again", async () => {
   const fixture = await openWorkerFixture();
   const one = await fixture.startWorker("one");
   const unreadable = () => Promise.reject(createRefusal("contract_violation", { sideEffect: "done" }));
@@ -272,7 +272,7 @@ test("a call without a key returns the rejection that another call got for an un
   expect(fixture.sent).toHaveLength(2);
 });
 
-test("an action has the key that the user agreed to, and the same agreement is about that action at any time", async () => {
+test("an action has the key that the user agreed to, and the same agreement always returns that action", async () => {
   const fixture = await openWorkerFixture();
   const one = await fixture.startWorker("one");
   const agreed = { proposedKey: "mic-agreed" };

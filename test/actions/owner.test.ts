@@ -1,4 +1,4 @@
-// Who is gone for certain: only where process ids mean the same as here, and only a process that no longer lives.
+// Tests which owners count as dead: only processes of the same boot, machine and process namespace that no longer live.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
@@ -21,31 +21,31 @@ async function startProcess(): Promise<{ pid: number; kill(): Promise<void> }> {
   return { pid: child.pid ?? 0, kill };
 }
 
-test("this process is there", () => {
+test("this process is alive", () => {
   expect(pid).toBe(process.pid);
   expect(mark).toMatch(/^[0-9a-f]{16}$/);
   expect(isOwnerDead(processOwner)).toBe(false);
 });
 
-test("a process is gone once it has ended", async () => {
+test("a process is dead once it has ended", async () => {
   const other = await startProcess();
   expect(isOwnerDead(ownerNameFor(here, other.pid))).toBe(false);
   await other.kill();
   expect(isOwnerDead(ownerNameFor(here, other.pid))).toBe(true);
 });
 
-test("a former process with our own id is gone: its id was used again", () => {
+test("a former process with our own id is dead, because its id was reused", () => {
   expect(isOwnerDead(ownerNameFor(here, process.pid))).toBe(true);
 });
 
-test("of another boot, machine or process namespace nothing is known", async () => {
+test("an owner of another boot, machine or process namespace does not count as dead", async () => {
   const other = await startProcess();
   await other.kill();
   for (const host of ["another boot", "", null]) expect(isOwnerDead(ownerNameFor(host, other.pid))).toBe(false);
 });
 
 test.each(["{}", "null", '"text"', "[]", '["x"]', "[1,2,3]", "not JSON", ""])(
-  "a name that is none of ours is left alone: %s",
+  "an unrecognized owner name does not count as dead: %s",
   (name) => {
     expect(isOwnerDead(name)).toBe(false);
   },

@@ -1,4 +1,5 @@
-// The journal of many machines when its database is frozen, stuck, careless, killed, or behind a pooler.
+// Tests the journal on a PostgreSQL server that is frozen, stuck, configured without synchronous commits, killed, or behind a
+// pooler.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { chownSync } from "node:fs";
@@ -38,7 +39,7 @@ async function openForTest(url: string) {
   return database;
 }
 
-/** The stub received one action in two requests; the answer of a resumed action shows the job as it is now. */
+/** Expects that the stub received one action in two requests, and that the resumed action reads the current state of the job. */
 function expectSentAgain({ requests }: Stub, key: string): void {
   const jobs = "/sandbox/v1/mic/jobs";
   expect(requests.map(({ method, target, headers }) => [method, target, headers["idempotency-key"]])).toEqual([
@@ -50,12 +51,12 @@ function expectSentAgain({ requests }: Stub, key: string): void {
 
 describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}`, { timeout: 120_000 }, () => {
   beforeAll(async () => {
-    // What no commit waits for stays in memory for ten seconds.
+    // Commits that do not wait for the disk stay in memory for 10 s.
     postgres = await startPostgres(["wal_writer_delay=10000"]);
   }, 60_000);
   afterAll(() => postgres?.stop());
 
-  test("frozen: what an earlier call did stays open, and the same call works once it thaws", async () => {
+  test("an earlier unknown action stays unknown while PostgreSQL is frozen, and the same call works after it resumes", async () => {
     const { stub, serve } = await createBench();
     const server = await serve();
     const call = { ...createJob, idempotencyKey: "key-of-the-agent" };
@@ -89,7 +90,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expectSentAgain(stub, call.idempotencyKey);
   });
 
-  test("killed together with the server, its role careless of what is on disk: the action is still known", async () => {
+  test("an action is not lost when PostgreSQL, with a role that commits asynchronously, is killed together with the server", async () => {
     await getPostgres().run("ALTER ROLE mic SET synchronous_commit = off");
     onTestFinished(() => getPostgres().run("ALTER ROLE mic RESET synchronous_commit"));
     const { stub, serve } = await createBench();
@@ -100,7 +101,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
         return neverAnswer;
       });
     });
-    // The tables are there, on disk, before the kill.
+    // The tables are on disk before the kill.
     await server.call("list_actions", {});
     await getPostgres().run("CHECKPOINT");
     server.send("submit_job", createJob, 7);
@@ -119,7 +120,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     return Number(row?.["pid"]);
   };
 
-  test("a connection that is stuck is not used again, nor one that got stuck in the middle of a transaction", async () => {
+  test("a stuck connection is not used again, even if it got stuck during a transaction", async () => {
     const freezeProcess = (pid: number): void => {
       process.kill(pid, "SIGSTOP");
       onTestFinished(() => void process.kill(pid, "SIGCONT"));
@@ -136,14 +137,14 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
       freezeProcess(busyPid);
       await query("SELECT 1");
     });
-    // Each waits its time out, both at once.
+    // Both wait at the same time until their timeouts expire.
     const results = await Promise.allSettled([idle.query("SELECT 1"), inTransaction]);
     for (const end of results) expect(end).toMatchObject({ status: "rejected", reason: { message: /timeout/ } });
     expect(await readBackendPid(idle.query)).not.toBe(idlePid);
     expect(await readBackendPid(busy.query)).not.toBe(busyPid);
   });
 
-  test("a table that has a column more by now is read and written as before, by a statement that was prepared for it", async () => {
+  test("prepared statements read and write a table as before after a column was added", async () => {
     const url = await getPostgres().createDatabase();
     const [older, newer] = [await openForTest(url), await openForTest(url)];
     await older.query("CREATE TABLE t (a INTEGER)");
@@ -159,7 +160,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expect(await read()).toHaveLength(4);
   });
 
-  test("transactions under one name go one after the other, and do not wait for those under another", async () => {
+  test("transactions with the same name run one after another, and do not wait for those with another name", async () => {
     const url = await getPostgres().createDatabase();
     const [one, two] = [await openForTest(url), await openForTest(url)];
     const order: string[] = [];
@@ -174,7 +175,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expect(order).toEqual(["another name", "no name", "the end of the first", "the same name"]);
   });
 
-  test("more statements than connections wait for one another, and none for ever", async () => {
+  test("statements in excess of the connections wait for each other, and none waits forever", async () => {
     const database = await openForTest(await getPostgres().createDatabase());
     const many = Array.from({ length: 40 }, (_, n) => database.query("SELECT $1::int AS n, pg_sleep(0.01)", [n]));
     expect((await Promise.all(many)).map(([row]) => row?.["n"])).toEqual(Array.from({ length: 40 }, (_, n) => n));
@@ -185,7 +186,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expect(await database.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  test("values reach the server as they are, whatever their type there", async () => {
+  test("values reach the server unchanged, whatever their type there", async () => {
     const { query } = await openForTest(await getPostgres().createDatabase());
     const sql = "SELECT $1::json->>0 AS json, $2::boolean AS boolean, $3::bigint AS bigint, $4::text AS text";
     const values = ['["a"]', "true", Number.MAX_SAFE_INTEGER, "é🍨"];
@@ -195,7 +196,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
       ]);
   });
 
-  test("what fails in the middle of a transaction is undone", async () => {
+  test("a failed transaction is rolled back", async () => {
     const database = await openForTest(await getPostgres().createDatabase());
     const failed = database.withExclusiveTransaction(async (query) => {
       await query("CREATE TABLE half (a INTEGER)");
@@ -205,11 +206,11 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     await expect(database.query("SELECT * FROM half")).rejects.toThrow("does not exist");
   });
 
-  test("behind a pooler that knows no options at the start of a connection", async () => {
+  test("statements work behind a pooler that accepts no options at the start of a connection", async () => {
     const url = await getPostgres().createDatabase();
     const { port, hostname } = new URL(url);
     const parameterNames: string[] = [];
-    // As pgbouncer: refuses what it does not know, else passes on.
+    // Behaves like pgbouncer: rejects unknown parameters, else forwards the connection.
     const pooler = createServer((client) => {
       client.once("data", (startup) => {
         const parts = startup.toString("latin1", 8).split("\0");

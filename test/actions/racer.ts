@@ -1,5 +1,6 @@
-// A process of its own that races others for the same journal: its task as JSON on the command line, its wins as JSON on stdout.
-// Before it opens the journal and before each race it says on stdout that it is ready, and waits for a line.
+// A separate process that races others on the same journal. It reads its task as JSON from the command line and writes its wins
+// as JSON to stdout.
+// Before it opens the journal and before each race it writes "ready" to stdout and waits for a line.
 import { once } from "node:events";
 import * as z from "zod/v4";
 import { openJournal } from "../../src/actions/journal.ts";
@@ -11,8 +12,8 @@ const Task = z.object({
   stateDir: z.string(),
   url: z.string().optional(),
   /**
-   * insert: the same keys; twins: the same fingerprint without a key; expired: the same, which a success before the window has;
-   * claim: actions whose owner is dead. In this order.
+   * insert: the same keys; twins: the same fingerprint without a key; expired: the same, with a success before the window;
+   * claim: actions whose owner is dead. The races run in this order.
    */
   races: z.array(z.enum(["insert", "twins", "expired", "claim"])),
   count: z.int(),

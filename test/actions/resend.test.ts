@@ -1,4 +1,4 @@
-// An action that is sent again is the first request again, whatever the world and the words have come to meanwhile.
+// Tests that a repeated action sends the first request again, even if the resource and the texts have changed since.
 import { expect } from "vitest";
 import { enveloped, job, operation } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
@@ -8,7 +8,7 @@ import { benchForTest } from "./bench.ts";
 
 covers(
   ["4.2/key-names-one-command", "4.2/if-match-form"],
-  "sent again, an action has the version and the words of the first time, and looks at nothing anew",
+  "a repeated action sends the version and the texts of the first request, and reads nothing again",
   async () => {
     const { stub, env } = await benchForTest();
     const server = await inProcessServerForTest(env);

@@ -1,4 +1,4 @@
-// Actions to put into a journal.
+// Sample actions for a journal.
 import { createActions } from "../../src/actions/actions.ts";
 import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
 import { createServiceActions } from "../../src/actions/service-actions.ts";
@@ -18,7 +18,7 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   ...facts,
 });
 
-/** What a journal shows of one service. */
+/** The actions of one service in a journal. */
 export const createServiceActionsFor = (journal: Journal, service = "service") =>
   createServiceActions({
     actions: createActions({
@@ -33,7 +33,7 @@ export const createServiceActionsFor = (journal: Journal, service = "service") =
     serviceName: async () => service,
   });
 
-/** An owner that is known to be dead. */
+/** An owner that is dead. */
 export const DEAD_OWNER = "a process that has gone";
 
 export const SUCCEEDED: Resolution = {
@@ -50,7 +50,7 @@ export const UNKNOWN: Resolution = {
 };
 export const REJECTED: Resolution = { ...UNKNOWN, state: "rejected" };
 
-/** A row of the journal, in progress. */
+/** A row of the journal in state `in_progress`. */
 export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction => ({
   service: "service",
   key: "key-0000",

@@ -1,5 +1,5 @@
-// The journal's file under a running server: moved, removed or replaced, it stops actions until the server is restarted; and every
-// write is on disk before anything else happens.
+// Tests the journal file under a running server: once moved, removed or replaced, it rejects actions until a restart. Every write
+// is on disk before the next step.
 import { copyFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -42,11 +42,11 @@ const damages: readonly (readonly [string, (files: JournalFiles) => Promise<void
   ["an old copy put over it", ({ parent, stateDir }) => rename(join(parent, "copy"), join(stateDir, FILE))],
 ];
 
-// An open file cannot be moved there.
+// Windows cannot move an open file.
 const isWindows = process.platform === "win32";
 const unlessWindows = isWindows ? " (needs POSIX)" : "";
 test.skipIf(isWindows).each(damages)(
-  `a journal with %s while it is open refuses every statement, and has one that works after a restart${unlessWindows}`,
+  `a journal with %s while it is open refuses every statement, and works again after a restart${unlessWindows}`,
   async (_, damage) => {
     const parent = await folderForTest();
     const stateDir = join(parent, "state");
@@ -58,7 +58,7 @@ test.skipIf(isWindows).each(damages)(
     await journal.resolve(done, SUCCEEDED);
     await former.query("PRAGMA wal_checkpoint(TRUNCATE)");
     await copyFile(join(stateDir, FILE), join(parent, "copy"));
-    // In the WAL only.
+    // This row is only in the WAL.
     await journal.resolve({ service: "service", key: "under way" }, UNKNOWN);
     await damage({ parent, stateDir });
     await expect(insert("next")).rejects.toThrow(RESTART);
@@ -75,7 +75,7 @@ test.skipIf(isWindows).each(damages)(
 );
 
 describe.skipIf(isWindows)(`a journal moved under a running server${unlessWindows}`, () => {
-  test("sends nothing, says that the server has to be restarted, and works when it is put back or restarted", async () => {
+  test("a server sends nothing and requests a restart, and works when the journal is restored or the server is restarted", async () => {
     const { stub, stateDir, env } = await benchForTest();
     const server = await inProcessServerForTest(env);
     const submit = (year: number, at = server) => at.call("submit_job", { ...createJob, parameterValues: { year } });
@@ -101,7 +101,7 @@ describe.skipIf(isWindows)(`a journal moved under a running server${unlessWindow
   });
 });
 
-test("an action takes one write for its claim and one for its end", async () => {
+test("an action takes one write for its claim and one for its resolution", async () => {
   const real = await openForTest(await folderForTest());
   const writes: string[] = [];
   const recordingDatabase: Database = {

@@ -1,4 +1,4 @@
-// A journal that cannot be used: actions are refused with what to do about it, nothing is sent, and reads go on.
+// Tests a journal that cannot be used: actions are refused with advice, nothing is sent, and reads continue.
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,13 +17,16 @@ async function startInProcess(environment: Readonly<Record<string, string>>) {
   return { stub, server: await inProcessServerForTest(env) };
 }
 
-/** As a process under this command. */
+/** Starts the server as a process under the command `under`. */
 async function startProcess(environment: Readonly<Record<string, string>>, under: readonly string[] = []) {
   const { stub, env } = await benchForTest(environment);
   return { stub, server: await startServer({ env, under }) };
 }
 
-/** POSTs are refused before anything is sent, and what an earlier call may have done stays open; reads go on. */
+/**
+ * Expects that POSTs are refused before anything is sent, that the outcome of an earlier call stays unknown, and that reads
+ * continue.
+ */
 async function expectRefused(stub: Stub, server: RawClient, message: RegExp, next: RegExp): Promise<void> {
   const requestsBefore = stub.requests.length;
   for (const key of [undefined, "a-key-of-the-agent"]) {
@@ -52,7 +55,10 @@ async function expectAccepted(stub: Stub, server: RawClient): Promise<void> {
   expect(result.error, result.text).toBeUndefined();
 }
 
-/** Runs what follows with `mount` done in a mount namespace of its own: it goes with the process. Who is not root is so in there. */
+/**
+ * Runs the rest of the command after `mount` in a separate mount namespace, which ends with the process. Other users become root
+ * in it.
+ */
 const mountCommand = (mount: string): readonly string[] => {
   const flags = process.getuid?.() === 0 ? "-m" : "-rm";
   return ["unshare", flags, "sh", "-c", `${mount} && exec "$@"`, "sh"];
@@ -68,7 +74,7 @@ const canMount = ((): boolean => {
 })();
 const unlessMounted = canMount ? "" : " (skipped: no mount namespaces here)";
 
-test("a file where the folder should be", async () => {
+test("actions are refused if the state folder is a file", async () => {
   const stateDir = join(await folderForTest(), "state");
   await writeFile(stateDir, "");
   const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
@@ -77,14 +83,14 @@ test("a file where the folder should be", async () => {
   await expectAccepted(stub, server);
 });
 
-test.skipIf(!canMount)(`a read-only disk${unlessMounted}`, async () => {
+test.skipIf(!canMount)(`actions are refused on a read-only disk${unlessMounted}`, async () => {
   const stateDir = await folderForTest();
   const under = mountCommand(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
   const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
 });
 
-test.skipIf(!canMount)(`a journal that became read-only${unlessMounted}`, async () => {
+test.skipIf(!canMount)(`actions are refused if an existing journal has become read-only${unlessMounted}`, async () => {
   const stateDir = await folderForTest();
   await (await openSqlite(stateDir)).close();
   const under = mountCommand(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
@@ -92,14 +98,14 @@ test.skipIf(!canMount)(`a journal that became read-only${unlessMounted}`, async 
   await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
 });
 
-test.skipIf(!canMount)(`a full disk, from the beginning${unlessMounted}`, async () => {
+test.skipIf(!canMount)(`actions are refused on a disk that is full from the start${unlessMounted}`, async () => {
   const stateDir = await folderForTest();
   const under = mountCommand(`mount -t tmpfs -o size=16k tmpfs ${stateDir}`);
   const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /full|ENOSPC|I\/O/i, /^Ask the user to free space/);
 });
 
-test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
+test.skipIf(!canMount)(`actions are refused on a disk that fills up${unlessMounted}`, async () => {
   const stateDir = await folderForTest();
   const under = mountCommand(`mount -t tmpfs -o size=256k tmpfs ${stateDir}`);
   const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
@@ -117,7 +123,7 @@ test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
   expect(stub.requests, "what was refused was not sent").toHaveLength(accepted);
 });
 
-test("a file that is no journal", async () => {
+test("actions are refused if the journal file is not a database", async () => {
   const stateDir = await folderForTest();
   await writeFile(join(stateDir, FILE), "no database at all\n".repeat(500));
   const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
@@ -127,7 +133,7 @@ test("a file that is no journal", async () => {
   await expectAccepted(stub, server);
 });
 
-test("a damaged journal", async () => {
+test("actions are refused if the journal is damaged", async () => {
   const stateDir = await folderForTest();
   const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
   stub.respond(() => answer(202, enveloped(job)));
@@ -142,7 +148,7 @@ test("a damaged journal", async () => {
   await expectRefused(next.stub, next.server, /malformed|corrupt/, /[Mm]ove the damaged/);
 });
 
-test("a journal of a later version", async () => {
+test("actions are refused if the journal has a later version", async () => {
   const stateDir = await folderForTest();
   const database = await openSqlite(stateDir);
   await database.query("CREATE TABLE journal_version (version INTEGER NOT NULL)");
@@ -152,14 +158,14 @@ test("a journal of a later version", async () => {
   await expectRefused(stub, server, /version 99/, /^Ask the user to run the latest mic-mcp/);
 });
 
-test("a journal that another process holds locked, and then does not", async () => {
+test("actions are refused while another process locks the journal, and accepted once it is unlocked", async () => {
   const stateDir = await folderForTest();
   const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
   const database = await openSqlite(stateDir);
   onTestFinished(() => database.close());
   await database.query("BEGIN EXCLUSIVE");
   const refused = server.call("submit_job", createJob);
-  // While it waits for the lock, everything else goes on.
+  // While it waits for the lock, other calls continue.
   stub.expect(answer(200, enveloped(job)));
   expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
   expect((await refused).error).toMatchObject({ kind: "internal", sideEffect: "unknown", retryable: true });
@@ -170,7 +176,7 @@ test("a journal that another process holds locked, and then does not", async () 
   await expectAccepted(stub, server);
 });
 
-test("a PostgreSQL server that is not there", async () => {
+test("actions are refused if the PostgreSQL server is unreachable", async () => {
   const { port } = new URL(await refusingBaseUrl());
   const { stub, server } = await startProcess({
     MIC_JOURNAL_URL: `postgres://mic:pass-word-123@127.0.0.1:${port}/journal`,
@@ -179,7 +185,7 @@ test("a PostgreSQL server that is not there", async () => {
   expect(server.stderr()).not.toContain("pass-word-123");
 });
 
-test("reading what no action is about touches no journal", async () => {
+test("a read that concerns no action does not create a journal", async () => {
   const stateDir = join(await folderForTest(), "state");
   const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
   stub.expect(answer(200, { data: [], meta: { requestId: "r-1" }, page: { nextCursor: null, hasMore: false } }));
@@ -188,7 +194,7 @@ test("reading what no action is about touches no journal", async () => {
 });
 
 test.skipIf(process.platform === "win32")(
-  "nobody else may read it: the folder is 0700, the files are 0600 (needs POSIX)",
+  "only the owner may read the journal: the folder is 0700, the files are 0600 (needs POSIX)",
   async () => {
     const stateDir = join(await folderForTest(), "deep", "state");
     const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
@@ -199,11 +205,14 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test.skipIf(process.platform === "win32")("a file that others could read is closed to them (needs POSIX)", async () => {
-  const stateDir = await folderForTest();
-  await mkdir(stateDir, { recursive: true });
-  await writeFile(join(stateDir, FILE), "", { mode: 0o644 });
-  await chmod(join(stateDir, FILE), 0o644);
-  await (await openSqlite(stateDir)).close();
-  expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
-});
+test.skipIf(process.platform === "win32")(
+  "a journal file that others could read is restricted to its owner (needs POSIX)",
+  async () => {
+    const stateDir = await folderForTest();
+    await mkdir(stateDir, { recursive: true });
+    await writeFile(join(stateDir, FILE), "", { mode: 0o644 });
+    await chmod(join(stateDir, FILE), 0o644);
+    await (await openSqlite(stateDir)).close();
+    expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
+  },
+);

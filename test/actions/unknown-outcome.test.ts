@@ -1,4 +1,4 @@
-// What an agent is told of an action without an outcome: it can do exactly what the text says, and nothing happens twice.
+// Tests the texts about an action without an outcome: the agent can do exactly what they say, and no action runs twice.
 import { expect, onTestFinished, test } from "vitest";
 import { createJournalHandle } from "../../src/actions/journal-handle.ts";
 import { listActions } from "../../src/actions/listing.ts";
@@ -40,7 +40,7 @@ test("an unknown outcome names the call that resolves it, under the same key and
   expect(second?.body).toEqual(first?.body);
 });
 
-test("a call that was put off is told as such while nothing is in doubt, and stays unknown once something is", async () => {
+test("a postponed call is reported as rate-limited while no outcome is unknown, and as unknown once one is", async () => {
   const { stub, server } = await createBench();
   const limit = answer(429, undefined, { "retry-after": "60" });
   stub.expect(limit, later, limit);
@@ -48,7 +48,7 @@ test("a call that was put off is told as such while nothing is in doubt, and sta
   expect(putOff.error).toMatchObject({ kind: "rate_limited", sideEffect: "none" });
   const call = { ...createJob, idempotencyKey: putOff.error?.idempotencyKey };
   expect((await server.call("submit_job", call)).error).toMatchObject({ kind: "outcome_unknown" });
-  // The limit says nothing of what the attempt before it did.
+  // The rate limit says nothing about the effect of the previous attempt.
   expect((await server.call("submit_job", createJob)).error).toMatchObject({
     kind: "outcome_unknown",
     sideEffect: "unknown",
@@ -57,7 +57,7 @@ test("a call that was put off is told as such while nothing is in doubt, and sta
   expect(new Set(stub.requests.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
 });
 
-test("a refusal of the repeated call tells how else to find out", async () => {
+test("a refusal of the repeated call names another way to find the outcome", async () => {
   const { stub, server } = await createBench();
   stub.expect(later, answer(403));
   await server.call("submit_job", createJob);
@@ -68,7 +68,7 @@ test("a refusal of the repeated call tells how else to find out", async () => {
   );
 });
 
-test("an action that was first sent more than 20 h ago is not sent again, and the error states how to find out", async () => {
+test("an action that was first sent more than 20 h ago is not sent again, and the error states how to find its outcome", async () => {
   const { stub, server, stateDir, env } = await createBench();
   stub.expect(later);
   const { error } = await server.call("submit_job", createJob);
@@ -84,7 +84,7 @@ test("an action that was first sent more than 20 h ago is not sent again, and th
     expect(result.error?.next).toMatch(/^First find out: Look with list_jobs.*a new idempotencyKey/);
   }
   expect(stub.requests).toHaveLength(1);
-  // Having found out that it did not happen, the agent runs it under a key of its own. From then on, that is the latest action.
+  // The agent has verified that the action did not run, and runs it under its own key. Then this is the latest action.
   stub.expect(answer(202, enveloped(job)), answer(200, enveloped(job)));
   const own = await next.call("submit_job", { ...createJob, idempotencyKey: "my-own-key-1" });
   expect(own.action).toEqual({ idempotencyKey: "my-own-key-1", replayed: false, attempts: 1 });
@@ -94,7 +94,7 @@ test("an action that was first sent more than 20 h ago is not sent again, and th
   });
 });
 
-test("the same key for another call is refused here, naming what differs", async () => {
+test("the same key for another call is refused before sending, and the error names the differing arguments", async () => {
   const { stub, server } = await createBench();
   stub.expect(answer(202, enveloped(job)));
   const idempotencyKey = "one-exact-command";
@@ -107,7 +107,7 @@ test("the same key for another call is refused here, naming what differs", async
   expect(stub.requests).toHaveLength(1);
 });
 
-test("list_actions lists unresolved actions, then the latest, after a restart too", async () => {
+test("list_actions lists unresolved actions, then the latest, even after a restart", async () => {
   const { stub, server, env } = await createBench();
   const args = (name: string) => ({ ...createJob, parameterValues: { plan: name } });
   stub.expect(answer(202, enveloped(job)), answer(422, {}), later);

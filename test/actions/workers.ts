@@ -1,5 +1,5 @@
-// Processes that work on one journal, as far as the action machine knows: each with a name, on a clock that waiting moves;
-// what a request brings is written in the test.
+// Simulates processes that share a journal for the action machine: each has a name, and waiting advances their common clock. The
+// test supplies the answer to each request.
 import { EventEmitter, once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 
 const SERVICE = "service";
 
-/** What was sent, and what was said to be known of it. */
+/** A request that was sent, and whether an earlier attempt may have taken effect. */
 export interface SentRequest {
   readonly by: string;
   readonly key: string;
@@ -29,11 +29,11 @@ export interface CallOptions {
   readonly key?: string;
   readonly proposedKey?: string;
   readonly isDerivedKey?: boolean;
-  /** To the request of this call, if it sends one. */
+  /** Answers the request of this call, if it sends one. */
   readonly answer?: SendAnswer;
 }
 
-/** How a call ended. */
+/** Result or failure of a call. */
 export type CallOutcome = { readonly result: PerformedAction } | { readonly facts: FailureFacts };
 
 export interface Worker {
@@ -43,9 +43,9 @@ export interface Worker {
 export interface WorkerFixture {
   readonly clock: { nowMs: number };
   readonly sent: readonly SentRequest[];
-  /** Owners that are known to be dead. */
+  /** Owners that count as dead. */
   readonly deadOwners: Set<string>;
-  /** When somebody has waited so often for somebody else. */
+  /** Resolves after this number of further sleeps. */
   waitForSleeps(times: number): Promise<void>;
   readonly journal: Journal;
   startWorker(owner: string, change?: (journal: Journal) => Journal): Promise<Worker>;
@@ -55,7 +55,7 @@ export interface WorkerFixture {
 export const createRefusal = (kind: FailureFacts["kind"], facts: Partial<FailureFacts> = {}): Failure =>
   new Failure({ kind, message: "Refused.", retryable: false, sideEffect: "none", ...facts });
 
-/** For the running test alone. */
+/** Opens the fixture for the running test only. */
 export async function openWorkerFixture(): Promise<WorkerFixture> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-workers-"));
   const clock = { nowMs: 1_800_000_000_000 };
@@ -92,7 +92,7 @@ export async function openWorkerFixture(): Promise<WorkerFixture> {
           now: () => clock.nowMs,
           random: () => 0.5,
           async sleep(ms) {
-            // What is under way elsewhere gets on.
+            // Let concurrent work of other processes advance.
             for (let n = 0; n < 5; n++) await tick();
             clock.nowMs += ms;
             waited.emit(String(++sleepCount));

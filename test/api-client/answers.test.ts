@@ -1,4 +1,4 @@
-// Success answers held against the contract: every broken one is refused by name, unknown fields are dropped and named.
+// Tests success answers against the contract: every violation is refused with its path, unknown fields are dropped and reported.
 import { describe, expect } from "vitest";
 import {
   getMicExecutableRecipe,
@@ -48,7 +48,7 @@ const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat
 
 const jobText = JSON.stringify(enveloped(job));
 
-describe("a status that the contract does not have", () => {
+describe("a status that is not in the contract", () => {
   test.each([
     [201, ""],
     [202, enveloped(job)],
@@ -56,11 +56,11 @@ describe("a status that the contract does not have", () => {
     [206, enveloped(job)],
     [300, ""],
     [304, undefined],
-  ])("%i is a violation", async (status, body) => {
+  ])("status %i of a success is a contract violation", async (status, body) => {
     expect(await readViolationFrom(answer(status, body))).toContain(`HTTP status ${status}`);
   });
 
-  test.each([301, 302, 303, 307, 308])("%i is not followed", async (status) => {
+  test.each([301, 302, 303, 307, 308])("redirect %i is not followed", async (status) => {
     const target = await stubForTest();
     const message = await readViolationFrom(
       answer(status, undefined, { location: `${target.baseUrl}/v1/mic/jobs/job-1` }),
@@ -70,7 +70,7 @@ describe("a status that the contract does not have", () => {
   });
 });
 
-describe("a violation names the path", () => {
+describe("a contract violation names the path", () => {
   const broken: readonly (readonly [string, unknown])[] = [
     ["/data/id", enveloped({ ...job, id: "" })],
     ["/data/state", enveloped({ ...job, state: "DONE" })],
@@ -86,18 +86,22 @@ describe("a violation names the path", () => {
     ["the body", "null"],
   ];
   for (const [path, body] of broken)
-    covers(["2.2/all-fields-required", "2.2/envelope"], `${path} of ${JSON.stringify(body).slice(0, 60)}`, async () => {
-      expect(await readViolationFrom(answer(200, body))).toContain(`${path}: `);
-    });
+    covers(
+      ["2.2/all-fields-required", "2.2/envelope"],
+      `a violation names ${path} of ${JSON.stringify(body).slice(0, 60)}`,
+      async () => {
+        expect(await readViolationFrom(answer(200, body))).toContain(`${path}: `);
+      },
+    );
 
-  test("and is short, however much is wrong", async () => {
+  test("a contract violation is short, however many fields are invalid", async () => {
     const stages = Array.from({ length: 9 }, () => ({}));
     expect((await readViolationFrom(answer(200, enveloped({ ...job, stages })))).length).toBeLessThan(1500);
   });
 });
 
-describe("a field that the contract does not know", () => {
-  test("is dropped and named, at every depth", async () => {
+describe("a field that is not in the contract", () => {
+  test("an unknown field is dropped and reported at every depth", async () => {
     const drifting = {
       data: {
         ...job,
@@ -125,18 +129,18 @@ describe("a field that the contract does not know", () => {
     expect(value.data.stages).toHaveLength(2);
   });
 
-  test("in a list is named by its item", async ({ stub }) => {
+  test("an unknown field in a list is reported with the index of its item", async ({ stub }) => {
     stub.expect(answer(200, { ...jobList, data: [job, { ...job, extra: 1 }], page: { ...jobList.page, total: 2 } }));
     const { drift } = await readJobs(clientForTest(stub.baseUrl).service);
     expect([...drift].sort()).toEqual(["/data/1/extra", "/page/total"]);
   });
 
-  covers("2.2/closed-objects", "does not hide what else is wrong", async () => {
+  covers("2.2/closed-objects", "an unknown field does not hide another violation", async () => {
     const facts = await readViolationFrom(answer(200, enveloped({ ...job, id: 7, extra: 1 })));
     expect(facts).toContain("/data/id: ");
   });
 
-  test("named __proto__ or constructor is a field like any other", async () => {
+  test("an unknown field named __proto__ or constructor is treated like any other", async () => {
     const { drift, value } = await readJobFrom(
       answer(200, jobText.replace('{"id"', '{"__proto__":{"admin":true},"constructor":1,"id"')),
     );
@@ -146,7 +150,7 @@ describe("a field that the contract does not know", () => {
   });
 });
 
-describe("bytes", () => {
+describe("the body of an answer", () => {
   test.for([
     ["no JSON at all", answer(200, "ok"), "not valid JSON"],
     ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
@@ -163,17 +167,17 @@ describe("bytes", () => {
     ["NaN", answer(200, jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":NaN')), "not valid JSON"],
     ["200,000 open brackets", answer(200, "[".repeat(200_000)), "not valid JSON"],
     ["100,000 objects in each other", answer(200, nested(100_000)), "valid JSON"],
-  ] as const)("of %s are a violation that says so", async ([_, step, reason]) => {
+  ] as const)("an answer with %s is a violation with this reason", async ([_, step, reason]) => {
     const message = await readViolationFrom(step);
     expect(message).toContain(reason);
     expect(message.length).toBeLessThan(1000);
   });
 
-  test("with a byte order mark are read", async () => {
+  test("an answer that starts with a byte order mark is read", async () => {
     expect((await readJobFrom(answer(200, `\ufeff${jobText}`))).value.data.id).toBe(job.id);
   });
 
-  test("deeply nested within a free-form object are passed on", async () => {
+  test("deep nesting within a free-form object is passed on", async () => {
     const definition = nested(100);
     const text = JSON.stringify(micEnveloped(recipeOffer)).replace(
       JSON.stringify(recipeParameters.definition),
@@ -184,16 +188,16 @@ describe("bytes", () => {
   });
 });
 
-test("a page in place of an answer is told as one, not as a fault of the service", async ({ stub, service }) => {
+test("a page instead of an answer is reported as a page, not as an error of the API", async ({ stub, service }) => {
   stub.expect(answer(200, "<html>"));
   const { next } = await expectFailure(readJob(service));
   expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
 });
 
-describe("an integer", () => {
+describe("an integer in an answer", () => {
   covers(
     ["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"],
-    "beyond 2^53-1 arrives exact, one beyond 2^63-1 not at all",
+    "an integer in an answer is exact beyond 2^53-1, and is a violation beyond 2^63-1",
     async ({ stub, service }) => {
       const read = async (revision: string) => {
         const text = JSON.stringify(micEnveloped(processingRequest)).replace('"revision":2', `"revision":${revision}`);
@@ -211,7 +215,7 @@ describe("an integer", () => {
     },
   );
 
-  test("that an int53 field cannot hold is a violation, not rounded", async () => {
+  test("an integer that an int53 field cannot hold is a violation, and is not rounded", async () => {
     const text = jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993');
     expect(await readViolationFrom(answer(200, text))).toContain("/data/resourceVersion: ");
   });

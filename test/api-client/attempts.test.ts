@@ -1,4 +1,4 @@
-// How long is waited between attempts, on a clock of our own: sleeping moves it and takes no time.
+// Tests the delays between attempts, on a simulated clock that each sleep advances.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CALL_LIMIT_MS, waitBeforeRetry } from "../../src/api-client/attempts.ts";
@@ -16,7 +16,7 @@ const createFailure = (retryAfter?: number): Failure =>
     ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
   });
 
-/** What one wait was: how long, or undefined when it was refused. */
+/** Length of one delay in ms, or undefined if no further attempt was allowed. */
 async function measureWait(
   attempt: number,
   failure: Failure,
@@ -34,7 +34,7 @@ async function measureWait(
   return slept[0];
 }
 
-test("a Retry-After that one of several requests gets holds the others", async () => {
+test("a Retry-After that one of several requests receives delays the others", async () => {
   const sharedRetryAfter = { heldUntilAt: 0 };
   const waits: number[] = [];
   const wait = (failure: Failure, leftMs: number) =>
@@ -46,7 +46,7 @@ test("a Retry-After that one of several requests gets holds the others", async (
     );
   expect(await wait(createFailure(7), CALL_LIMIT_MS)).toBe(true);
   expect(await wait(createFailure(), CALL_LIMIT_MS)).toBe(true);
-  // A shorter one does not let go again what a longer one holds.
+  // A shorter Retry-After does not shorten a longer one.
   expect(await wait(createFailure(2), CALL_LIMIT_MS)).toBe(true);
   expect(await wait(createFailure(), 5_000)).toBe(false);
   expect(waits).toEqual([7_000, 7_000, 7_000]);
@@ -55,7 +55,7 @@ test("a Retry-After that one of several requests gets holds the others", async (
 const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 describe("without Retry-After", () => {
-  test("the wait is full jitter: all of the interval from nothing to a cap that doubles, five seconds at most", async () => {
+  test("the delay is full jitter: uniform between 0 and a cap that doubles, at most 5 s", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), unit, async (attempt, random) => {
         const cap = Math.min(5000, 250 * 2 ** attempt);
@@ -64,7 +64,7 @@ describe("without Retry-After", () => {
     );
   });
 
-  test("no wait that would not leave time for another attempt is begun", async () => {
+  test("a delay that would not leave time for another attempt is not started", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),
@@ -79,7 +79,7 @@ describe("without Retry-After", () => {
   });
 });
 
-describe("a key that the service is still working on (409)", () => {
+describe("a key that is still in progress at the API (409)", () => {
   const inProgress = new Failure({
     kind: "conflict",
     message: "in progress",
@@ -88,7 +88,7 @@ describe("a key that the service is still working on (409)", () => {
     sideEffect: "none",
   });
 
-  test("is asked for as long as there is time, however many attempts that takes, and not without a pause", async () => {
+  test("a key in progress (409) is retried until the deadline, with any number of attempts and a pause before each", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 500 }), unit, async (attempt, random) => {
         const ms = await measureWait(attempt, inProgress, CALL_LIMIT_MS, random);
@@ -99,14 +99,14 @@ describe("a key that the service is still working on (409)", () => {
     expect(await measureWait(1, inProgress, 300, 0)).toBeUndefined();
   });
 
-  test("is the only one: anything else has six attempts", async () => {
+  test("errors other than a key in progress have six attempts", async () => {
     expect(await measureWait(6, createFailure(), CALL_LIMIT_MS, 0)).toBeUndefined();
     expect(await measureWait(5, createFailure(), CALL_LIMIT_MS, 0)).toBe(0);
   });
 });
 
 describe("with Retry-After", () => {
-  test("it is obeyed in full where it fits, else not waited for at all", async () => {
+  test("a Retry-After is obeyed in full if it fits the call; otherwise the call ends without a wait", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 100 }), unit, async (seconds, random) => {
         const ms = await measureWait(1, createFailure(seconds), CALL_LIMIT_MS, random);
@@ -118,7 +118,7 @@ describe("with Retry-After", () => {
   const now = Date.parse("2026-11-20T10:00:00.000Z");
   const read = (text: string) => retryAfterSeconds({ "retry-after": text }, now);
 
-  test("any number of seconds is read as it stands", () => {
+  test("a Retry-After in seconds is read exactly", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (seconds) => {
         expect(read(String(seconds))).toBe(seconds);
@@ -126,7 +126,7 @@ describe("with Retry-After", () => {
     );
   });
 
-  test("a date is read as the seconds until it", () => {
+  test("a Retry-After date is read as the seconds until it", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10_000_000 }), (seconds) => {
         expect(read(new Date(now + seconds * 1000).toUTCString())).toBe(seconds);
@@ -135,14 +135,14 @@ describe("with Retry-After", () => {
     expect(read("Friday, 20-Nov-26 10:00:07 GMT")).toBe(7);
   });
 
-  test("0 and a date gone by wait the shortest time there is, one second", () => {
+  test("a Retry-After of 0 or a past date waits 1 s, the minimum", () => {
     expect(read("0")).toBe(1);
     expect(read(new Date(now - 5000).toUTCString())).toBe(1);
   });
 
-  test.each(["", " ", "soon", "-", "NaN", "Infinity", "later 5"])("%j is as good as none", (text) => {
+  test.each(["", " ", "soon", "-", "NaN", "Infinity", "later 5"])("Retry-After %j is ignored", (text) => {
     expect(read(text)).toBeUndefined();
   });
 
-  test("no header, no wait", () => expect(retryAfterSeconds({}, now)).toBeUndefined());
+  test("a missing Retry-After header gives no delay", () => expect(retryAfterSeconds({}, now)).toBeUndefined());
 });

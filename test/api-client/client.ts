@@ -1,4 +1,4 @@
-// The client's inside without MCP around it, on the real transport: for properties that need many runs or an own clock.
+// Creates the API client without MCP, on the real transport: for property tests that need many runs or a simulated clock.
 import { expect, onTestFinished } from "vitest";
 import { type CallContext, systemTiming, type Timing } from "../../src/api-client/attempts.ts";
 import { type ApiClient, createApiClient } from "../../src/api-client/client.ts";
@@ -20,10 +20,10 @@ import { createTokens } from "../../src/credentials/tokens.ts";
 import { createJob, createProcessingRequest } from "../contract/samples.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 
-/** The system's clock, and a backoff that waits no time. */
+/** The system clock, and a backoff of 0 ms. */
 export const eagerTiming: Timing = { ...systemTiming, random: () => 0 };
 
-/** The same, which notes in `slept` for how many milliseconds it was asked to sleep. */
+/** The same, and records each requested sleep in ms in `slept`. */
 export const recordedTiming = (slept: number[]): Timing => ({
   ...eagerTiming,
   sleep(ms, signal) {
@@ -43,7 +43,7 @@ export interface ClientOptions {
   readonly wrap?: (transport: Transport) => Transport;
 }
 
-/** For the running test alone. */
+/** Creates a client for the running test only. */
 export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
   const { timing = eagerTiming, wrap = (real) => real } = options;
   const real = createTransport();
@@ -59,7 +59,7 @@ export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
   return { service, tokens, downloads, redactor };
 }
 
-/** A call that may last `ms` from now on. */
+/** Context of a call that may take `ms` from now. */
 export const createCallContext = (ms: number, signal: AbortSignal = new AbortController().signal): CallContext => ({
   signal,
   deadlineAt: Date.now() + ms,
@@ -84,7 +84,7 @@ export const requestProcessing = (service: ApiClient, context = createCallContex
     context,
   );
 
-/** The facts of the Failure that a call ends with; any other end fails the test. */
+/** Returns the facts of the Failure that the call ends with. Any other outcome fails the test. */
 export async function expectFailure(call: Promise<unknown>): Promise<FailureFacts> {
   const ended = await call.then(
     (value) => ({ value }),

@@ -1,4 +1,5 @@
-// The platform's JSON parser, which is tried first, says the same as the lossless one; what matches its schema is passed on unchanged.
+// Tests that the platform's JSON parser, which is tried first, returns the same as the lossless parser, and that matching values
+// are passed on unchanged.
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { parse as parseLossless } from "lossless-json";
@@ -8,7 +9,7 @@ import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { runCount } from "../support/thorough.ts";
 
-/** What the lossless parser says: a value, or that it is none. */
+/** Result of the lossless parser: a value, or a rejection. */
 function parseWithLossless(text: string): unknown {
   try {
     return {
@@ -28,7 +29,7 @@ function parseWithOurs(text: string): unknown {
   }
 }
 
-// Numbers as services write them, and as they should not.
+// Numbers as APIs write them, and invalid ones.
 const numberText = fc.oneof(
   fc.integer().map(String),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
@@ -51,7 +52,7 @@ const nameText = fc.oneof(
 );
 const space = fc.constantFrom("", "", "", " ", "\n\t");
 
-/** JSON texts, some of them wrong: spaces anywhere, escapes, a name twice, integers of any length. */
+/** JSON texts, some of them invalid: spaces anywhere, escapes, duplicate names, integers of any length. */
 const { text: jsonText } = fc.letrec<{ text: string }>((tie) => ({
   text: fc.oneof(
     { depthSize: "small" },
@@ -68,11 +69,11 @@ const { text: jsonText } = fc.letrec<{ text: string }>((tie) => ({
 }));
 
 describe("parseJson", () => {
-  test("says what the lossless parser says, of any text", () => {
+  test("parseJson returns the same as the lossless parser for any text", () => {
     fc.assert(
       fc.property(jsonText, (text) => {
         const expected = parseWithLossless(text);
-        // Emptiness has words of its own.
+        // Empty text has a separate error message.
         expect(isDeepStrictEqual(parseWithOurs(text), text.trim() === "" ? "refused" : expected), text).toBe(true);
       }),
       { numRuns: runCount(1_000, 5_000) },
@@ -86,13 +87,13 @@ describe("parseJson", () => {
     ['{"a":9007199254740993}', { value: { a: 9007199254740993n } }],
     ["[ -12345678901234567]", { value: [-12345678901234567n] }],
     ['{"a":"1234567890123456"}', { value: { a: "1234567890123456" } }],
-  ])("%s", (text, expected) => {
+  ])("both parsers read %s alike", (text, expected) => {
     expect(parseWithOurs(text)).toEqual(expected);
     expect(parseWithLossless(text)).toEqual(expected);
   });
 });
 
-test("what matches is passed on as it came, its fields in the API's order, and nothing of it is drift", () => {
+test("a matching body is passed on unchanged, with its fields in the API's order and no drift", () => {
   const { id, ...rest } = job;
   const body = enveloped({ ...rest, id });
   const { value, drift } = validateBody(getMicJob.success.body, body);

@@ -1,4 +1,4 @@
-// What a download costs and what happens when there is not enough: memory and disk of the server's own process.
+// Tests the memory and disk use of a download in the server's own process, and its behavior when the disk is full.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -25,26 +25,29 @@ async function startServerFor(stub: Stub): Promise<{ connection: Connection; fol
   return { connection, folder };
 }
 
-/** The most memory that the process has held so far, in megabytes. */
+/** Peak memory of the process so far, in MB. */
 async function peakMemory(pid: number): Promise<number> {
   const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
   return (Number(kilobytes) * 1024) / MEGABYTE;
 }
 
-test.skipIf(!existsSync("/proc/self/status"))("200 MB are saved in constant memory (needs /proc)", async ({ stub }) => {
-  const { connection, folder } = await startServerFor(stub);
-  const chunk = Buffer.alloc(65_536, "0123456789abcdef");
-  const size = 200 * MEGABYTE;
-  stub.expect(flood(200, chunk, 20 * MEGABYTE), flood(200, chunk, size, { "content-length": String(size) }));
-  // The first download loads what every download needs.
-  await connection.callTool("download_asset", { assetId: "small" });
-  const before = await peakMemory(connection.pid);
-  const { structured } = await connection.callTool("download_asset", { assetId: "large" });
-  const hash = createHash("sha256");
-  for (let at = 0; at < size; at += chunk.length) hash.update(chunk.subarray(0, size - at));
-  expect(structured).toMatchObject({ bytes: size, sha256: hash.digest("hex"), path: join(folder, "large") });
-  expect((await peakMemory(connection.pid)) - before).toBeLessThan(60);
-});
+test.skipIf(!existsSync("/proc/self/status"))(
+  "200 MB are downloaded in constant memory (needs /proc)",
+  async ({ stub }) => {
+    const { connection, folder } = await startServerFor(stub);
+    const chunk = Buffer.alloc(65_536, "0123456789abcdef");
+    const size = 200 * MEGABYTE;
+    stub.expect(flood(200, chunk, 20 * MEGABYTE), flood(200, chunk, size, { "content-length": String(size) }));
+    // The first download loads the code that every download needs.
+    await connection.callTool("download_asset", { assetId: "small" });
+    const before = await peakMemory(connection.pid);
+    const { structured } = await connection.callTool("download_asset", { assetId: "large" });
+    const hash = createHash("sha256");
+    for (let at = 0; at < size; at += chunk.length) hash.update(chunk.subarray(0, size - at));
+    expect(structured).toMatchObject({ bytes: size, sha256: hash.digest("hex"), path: join(folder, "large") });
+    expect((await peakMemory(connection.pid)) - before).toBeLessThan(60);
+  },
+);
 
 const hasPrlimit = (): boolean => {
   try {
@@ -56,10 +59,10 @@ const hasPrlimit = (): boolean => {
 };
 
 test.skipIf(!hasPrlimit())(
-  "a disk that is full is told, nothing stays on it, and the server lives (needs prlimit)",
+  "a full disk is reported, nothing remains on it, and the server keeps running (needs prlimit)",
   async ({ stub }) => {
     const { connection, folder } = await startServerFor(stub);
-    // A file that may not grow further fails a write in the middle, as a full disk does.
+    // A file size limit fails a write in the middle of a file, as a full disk does.
     execFileSync(PRLIMIT, ["--pid", String(connection.pid), `--fsize=${MEGABYTE}`]);
     stub.expect(flood(200, Buffer.alloc(65_536, "x"), 3 * MEGABYTE), answer(200, "small enough"));
     const { isError, error, text } = await connection.callTool("download_asset", { assetId: "asset-1" });

@@ -1,4 +1,5 @@
-// Downloads: the right bytes under the right name or no file at all, however the stream, the folder or the client behaves.
+// Tests that a download writes the right bytes under the right name, or no file, whatever the stream, the folder or the client
+// does.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,37 +31,41 @@ async function createDownloadFixture() {
 }
 
 describe("a download", () => {
-  covers(["4.2/get-asset-content", "4.2/accept"], "is the service's bytes under its name", async () => {
-    const { stub, folder, save, files } = await createDownloadFixture();
-    stub.expect(completeAnswer);
-    expect(await save()).toEqual({
-      path: join(folder, "districts.csv"),
-      bytes: bytes.length,
-      sha256,
-      contentType: "text/csv",
-      fileName: "districts.csv",
-    });
-    expect((await readFile(join(folder, "districts.csv"))).equals(bytes)).toBe(true);
-    expect(await files()).toEqual(["districts.csv"]);
-    expect(stub.requests[0]).toMatchObject({ method: "GET", target: "/sandbox/v1/mic/assets/asset-1/content" });
-    expect(stub.requests[0]?.headers["accept"]).toBe("application/octet-stream");
-  });
+  covers(
+    ["4.2/get-asset-content", "4.2/accept"],
+    "a download saves the API's bytes under the name that it sends",
+    async () => {
+      const { stub, folder, save, files } = await createDownloadFixture();
+      stub.expect(completeAnswer);
+      expect(await save()).toEqual({
+        path: join(folder, "districts.csv"),
+        bytes: bytes.length,
+        sha256,
+        contentType: "text/csv",
+        fileName: "districts.csv",
+      });
+      expect((await readFile(join(folder, "districts.csv"))).equals(bytes)).toBe(true);
+      expect(await files()).toEqual(["districts.csv"]);
+      expect(stub.requests[0]).toMatchObject({ method: "GET", target: "/sandbox/v1/mic/assets/asset-1/content" });
+      expect(stub.requests[0]?.headers["accept"]).toBe("application/octet-stream");
+    },
+  );
 
-  test("of nothing is an empty file", async () => {
+  test("an empty body is saved as an empty file", async () => {
     const { stub, save, files } = await createDownloadFixture();
     stub.expect(answer(200, "", {}));
     expect(await save()).toMatchObject({ bytes: 0, fileName: "asset-1", contentType: "application/octet-stream" });
     expect(await files()).toEqual(["asset-1"]);
   });
 
-  test("makes the folder when there is none", async () => {
+  test("a download creates the folder if it does not exist", async () => {
     const { stub, folder, save } = await createDownloadFixture();
     stub.expect(completeAnswer);
     const deep = join(folder, "a", "b");
     expect((await save({ folder: deep })).path).toBe(join(deep, "districts.csv"));
   });
 
-  test("that breaks off is begun anew until it is whole", async () => {
+  test("a truncated download is restarted until it is complete", async () => {
     const { stub, save, files } = await createDownloadFixture();
     stub.expect(
       answerTruncated(200, bytes, 100_000, named),
@@ -73,7 +78,7 @@ describe("a download", () => {
     expect(await files()).toEqual(["districts.csv"]);
   });
 
-  test("that breaks off every time leaves nothing behind", async () => {
+  test("a download leaves no file if every attempt is truncated", async () => {
     const { stub, save, files } = await createDownloadFixture();
     stub.respond(() => answerTruncated(200, bytes, 100_000, named));
     expect(await expectFailure(save())).toMatchObject({
@@ -84,13 +89,13 @@ describe("a download", () => {
     expect(await files()).toEqual([]);
   });
 
-  test("whose error answer breaks off is tried again like any other", async () => {
+  test("a download is retried after a truncated error answer as after any other", async () => {
     const { stub, save } = await createDownloadFixture();
     stub.expect(answerTruncated(503, "x".repeat(5000), 100), completeAnswer);
     expect(await save()).toMatchObject({ sha256 });
   });
 
-  test("with a token that has expired gets a new one", async () => {
+  test("a download gets a new token if the token has expired", async () => {
     const { stub, save } = await createDownloadFixture();
     stub.expect(answer(401), completeAnswer);
     expect(await save()).toMatchObject({ sha256 });
@@ -111,7 +116,7 @@ describe("a download", () => {
     [422, "a Problem", problem, "rejected"],
     [204, "nothing", undefined, "contract_violation"],
     [302, "a redirect", undefined, "contract_violation"],
-  ])("refused with %i and %s is a failure and no file", async (status, what, body, kind) => {
+  ])("a download fails and saves no file if the answer is %i and %s", async (status, what, body, kind) => {
     const { stub, save, files } = await createDownloadFixture();
     stub.respond(() => answer(status, body, { location: "/elsewhere" }));
     const { requestId, code } = problem;
@@ -120,15 +125,15 @@ describe("a download", () => {
     expect(await files()).toEqual([]);
   });
 
-  test("refused with megabytes of text is told by its status", async () => {
+  test("a download reports the status of an error answer with megabytes of text", async () => {
     const { stub, save } = await createDownloadFixture();
     stub.expect(answer(404, "x".repeat(3_000_000)));
     expect(await expectFailure(save())).toMatchObject({ kind: "not_found", status: 404 });
   });
 });
 
-describe("a name that is taken", () => {
-  test("by the service's own choice is numbered; nothing is overwritten", async () => {
+describe("a file name that already exists", () => {
+  test("an existing file name that the API chose is numbered; nothing is overwritten", async () => {
     const { stub, folder, save, files } = await createDownloadFixture();
     stub.respond(() => completeAnswer);
     await writeFile(join(folder, "districts.csv"), "mine");
@@ -138,7 +143,7 @@ describe("a name that is taken", () => {
     expect((await files()).sort()).toEqual(["districts (2).csv", "districts (3).csv", "districts.csv"]);
   });
 
-  test("by the agent's choice is refused before anything is sent", async () => {
+  test("an existing file name that the agent chose is refused before anything is sent", async () => {
     const { stub, folder, save } = await createDownloadFixture();
     await writeFile(join(folder, "mine.csv"), "mine");
     const facts = await expectFailure(save({ fileName: "mine.csv" }));
@@ -148,7 +153,7 @@ describe("a name that is taken", () => {
     expect(stub.requests).toHaveLength(0);
   });
 
-  test("while the bytes come in is refused, too", async () => {
+  test("a file name is refused if the file appears while bytes arrive", async () => {
     const { stub, folder, save, files } = await createDownloadFixture();
     stub.respond(() => holdUntil(writeFile(join(folder, "late.csv"), "mine"), completeAnswer));
     const saving = save({ fileName: "late.csv" });
@@ -157,7 +162,7 @@ describe("a name that is taken", () => {
     expect(await files()).toEqual(["late.csv"]);
   });
 
-  test("by a link that leads out of the folder is not written through", async () => {
+  test("a file name is refused if it is a link out of the folder, which is not followed", async () => {
     const { stub, folder, save } = await createDownloadFixture();
     const externalFile = join(await folderForTest(), "outside.csv");
     stub.respond(() => completeAnswer);
@@ -166,15 +171,15 @@ describe("a name that is taken", () => {
     await expect(readFile(externalFile)).rejects.toThrow("ENOENT");
   });
 
-  test("by a folder is refused", async () => {
+  test("a file name is refused if it is a folder", async () => {
     const { folder, save } = await createDownloadFixture();
     await mkdir(join(folder, "sub"));
     expect(await expectFailure(save({ fileName: "sub" }))).toMatchObject({ kind: "invalid_arguments" });
   });
 });
 
-describe("a folder that cannot be used", () => {
-  test("is told with what to do: it is a file", async () => {
+describe("an unusable download folder", () => {
+  test("a download folder that is a file is reported with advice", async () => {
     const { stub, folder, save } = await createDownloadFixture();
     await writeFile(join(folder, "file"), "");
     const facts = await expectFailure(save({ folder: join(folder, "file") }));
@@ -185,7 +190,7 @@ describe("a folder that cannot be used", () => {
   });
 
   test.skipIf(process.getuid?.() === 0)(
-    "is told with what to do: it is not writable (skipped: root may write everywhere)",
+    "a download folder that is not writable is reported with advice (skipped: root may write everywhere)",
     async () => {
       const { stub, folder, save } = await createDownloadFixture();
       stub.respond(() => completeAnswer);
@@ -196,8 +201,8 @@ describe("a folder that cannot be used", () => {
   );
 });
 
-describe("several calls", () => {
-  test("for the same asset at once share one request", async () => {
+describe("several downloads", () => {
+  test("simultaneous downloads of the same asset share one request", async () => {
     const { stub, save, files } = await createDownloadFixture();
     stub.expect(completeAnswer);
     const saved = await Promise.all([save(), save(), save()]);
@@ -206,7 +211,7 @@ describe("several calls", () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("for the same asset, one after the other, are downloads of their own", async () => {
+  test("consecutive downloads of the same asset are separate", async () => {
     const { stub, save, files } = await createDownloadFixture();
     stub.expect(completeAnswer, completeAnswer);
     await save();
@@ -214,14 +219,14 @@ describe("several calls", () => {
     expect(await files()).toHaveLength(2);
   });
 
-  test("with names or assets of their own do not share", async () => {
+  test("downloads with different names or assets do not share a request", async () => {
     const { stub, save, files } = await createDownloadFixture();
     stub.expect(completeAnswer, completeAnswer, completeAnswer);
     await Promise.all([save({ fileName: "a" }), save({ fileName: "b" }), save({ assetId: "asset-2" })]);
     expect((await files()).sort()).toEqual(["a", "b", "districts.csv"]);
   });
 
-  test("whose first one runs out of time join the download that goes on", async () => {
+  test("a repeated download joins the running one after the first call has timed out", async () => {
     const { stub, save, files } = await createDownloadFixture();
     const { released, release } = createLatch();
     stub.expect(holdUntil(released, completeAnswer));
@@ -234,7 +239,7 @@ describe("several calls", () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("whose first one is cancelled do not lose the download", async () => {
+  test("a download continues for other callers after the first call is canceled", async () => {
     const { stub, save } = await createDownloadFixture();
     const client = new AbortController();
     stub.expect(answerSlowly(200, bytes, 10, 20));
@@ -246,11 +251,11 @@ describe("several calls", () => {
   });
 });
 
-describe("a download that is ended", () => {
+describe("an interrupted download", () => {
   test.each([
     ["before its answer", neverAnswer],
     ["in the middle", answerSlowly(200, bytes, 100, 1_000)],
-  ])("by the client %s breaks its request off and leaves no file", async (_, step) => {
+  ])("a download breaks off its request and leaves no file if the client cancels %s", async (_, step) => {
     const { stub, save, files } = await createDownloadFixture();
     const client = new AbortController();
     let closed: Promise<boolean> = Promise.resolve(true);
@@ -266,7 +271,7 @@ describe("a download that is ended", () => {
     await expect.poll(files).toEqual([]);
   });
 
-  test("by the server's end leaves no file", async () => {
+  test("a download leaves no file if the server shuts down", async () => {
     const { stub, save, files, downloads } = await createDownloadFixture();
     stub.respond(() => answerSlowly(200, bytes, 100, 30));
     const saving = expectFailure(save());

@@ -1,4 +1,4 @@
-// Service faults as an agent gets them, through a real client: text and facts, each complete alone.
+// Tests API failures as an agent receives them through a real client: text and facts, each complete without the other.
 import { describe, expect, test } from "vitest";
 import {
   createJob,
@@ -27,7 +27,7 @@ const connectionsOf = {
 } as const;
 const session = (revision: keyof typeof connectionsOf) => ({ stub: stubOf(), connection: connectionsOf[revision]() });
 
-// A key each: what happened under one is told again, not sent again.
+// One key each: an outcome under a key is replayed, not sent again.
 const key = (name: string): string => `agent-key-${name}`;
 const submit = (name: string) => ["submit_job", { ...createJob, idempotencyKey: key(name) }] as const;
 const read = ["get_job", { jobId: "job-1" }] as const;
@@ -119,7 +119,7 @@ const failures: readonly (readonly [
   ],
 ];
 
-covers("7.2/problem", "a failure is one text that says it all, and the same facts for programs", async () => {
+covers("7.2/problem", "a failure is one complete text, and the same facts for programs", async () => {
   const { stub, connection } = session("v1-client");
   for (const [what, [tool, args], step, facts, fragments] of failures) {
     stub.expect(step);
@@ -132,7 +132,7 @@ covers("7.2/problem", "a failure is one text that says it all, and the same fact
   }
 });
 
-test("a success carries drift in _meta, integers beyond 2^53-1 as digits, and how an action went", async () => {
+test("a success has drift in _meta, integers beyond 2^53-1 as digits, and the facts of the action", async () => {
   const { stub, connection } = session("v1-client");
   stub.expect(
     answer(200, { ...jobList, data: [{ ...job, extra: 1 }], links: {} }),
@@ -157,8 +157,8 @@ test("a success carries drift in _meta, integers beyond 2^53-1 as digits, and ho
   expect(submitted.structured).toMatchObject({ action: { idempotencyKey: key("told"), replayed: true, attempts: 2 } });
 });
 
-describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (revision) => {
-  test("breaks its request to the service off", async () => {
+describe.each(["v1-client", "v2-modern"] as const)("a call that a %s client cancels", (revision) => {
+  test("breaks off its request to the API", async () => {
     const { stub, connection } = session(revision);
     for (const [step, [tool, args]] of [
       [neverAnswer, read],
@@ -179,7 +179,7 @@ describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (
   });
 });
 
-test("free-form objects nested to any depth are passed on or refused, never a fault of the server", async () => {
+test("free-form objects of any depth are passed on or refused, never an internal error", async () => {
   const { stub, connection } = session("v2-modern");
   for (const depth of [100, 1500, 3000, 6000, 10_000]) {
     const definition = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;

@@ -1,16 +1,16 @@
-// Names of downloaded files are plain names on every platform, whatever an agent asks for or a service sends.
+// Tests that names of downloaded files are plain names on every platform, whatever an agent requests or the API sends.
 import { basename, join, posix, win32 } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fileNameSchema, nameFromHeader } from "../../src/api-client/file-names.ts";
 
-// Windows: "Naming Files, Paths, and Namespaces", and the console's own two.
+// Windows: "Naming Files, Paths, and Namespaces", and the two names of the console.
 const DEVICES = [
   ..."con prn aux nul conin$ conout$".split(" "),
   ...["com", "lpt"].flatMap((port) => [..."0123456789¹²³"].map((digit) => port + digit)),
 ];
 
-/** Judged by rules written anew here, not by the code under test. */
+/** Independent rules, written here without the code under test. */
 function isSafe(name: string): boolean {
   const stem = (name.split(".")[0] ?? "").trimEnd().toLowerCase();
   return (
@@ -59,8 +59,8 @@ const hostile = fc.oneof(
 
 const accepted = (name: string): boolean => fileNameSchema.safeParse(name).success;
 
-describe("a name that an agent asks for", () => {
-  test("is either refused or safe", () => {
+describe("a file name in a download call", () => {
+  test("a file name in a download call is either refused or safe", () => {
     fc.assert(
       fc.property(hostile, (name) => !accepted(name) || isSafe(name)),
       { numRuns: 2000 },
@@ -82,7 +82,7 @@ describe("a name that an agent asks for", () => {
     "-rf",
     "COM10",
     "lpt",
-  ])("is taken: %j", (name) => {
+  ])("a file name in a download call is accepted: %j", (name) => {
     expect(isSafe(name)).toBe(true);
     expect(accepted(name)).toBe(true);
   });
@@ -121,11 +121,11 @@ describe("a name that an agent asks for", () => {
     ...DEVICES.map((device) => `${device.toUpperCase()}.txt`),
     "NUL.tar.gz",
     "nul .txt",
-  ])("is refused: %j", (name) => expect(accepted(name)).toBe(false));
+  ])("a file name in a download call is refused: %j", (name) => expect(accepted(name)).toBe(false));
 });
 
-describe("a name that a header gives", () => {
-  test("is safe, whatever the header and the asset's id are", () => {
+describe("a file name from a header", () => {
+  test("a file name from a header is safe for every header and asset id", () => {
     const quote = (name: string) => `attachment; filename="${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
     const extended = (name: string) => `attachment; filename*=UTF-8''${encodeURIComponent(name)}`;
     const header = fc.oneof(
@@ -158,15 +158,15 @@ describe("a name that a header gives", () => {
     ['attachment; filename=""', "asset-1"],
     ["attachment", "asset-1"],
     ["", "asset-1"],
-  ])("%s", (header, name) => expect(nameFromHeader(header, "asset-1")).toBe(name));
+  ])("a header gives the file name: %s", (header, name) => expect(nameFromHeader(header, "asset-1")).toBe(name));
 
-  test("falls back to the asset's id, and to a fixed name", () => {
+  test("a file name falls back to the asset's id, then to a fixed name", () => {
     expect(nameFromHeader(undefined, "districts-2026")).toBe("districts-2026");
     expect(nameFromHeader(undefined, "../..")).toBe("asset");
     expect(nameFromHeader(undefined, "nul")).toBe("asset");
   });
 
-  test("keeps its ending when it is too long", () => {
+  test("a file name keeps its extension when it is too long", () => {
     const name = nameFromHeader(`attachment; filename="${"é".repeat(500)}.csv"`, "a");
     expect(name).toMatch(/^é+\.csv$/);
     expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);

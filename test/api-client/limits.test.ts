@@ -1,4 +1,5 @@
-// A call's own end: 45 s for all of it, 20 s for one attempt, at once when the client cancels. No test waits that long.
+// Tests the time limits of a call: 45 s in total, 20 s for one attempt, and an immediate end if the client cancels. No test waits
+// that long.
 import { describe, expect, onTestFinished, vi } from "vitest";
 import { CALL_LIMIT_MS } from "../../src/api-client/attempts.ts";
 import { CONNECTIONS, createTransport, type Transport } from "../../src/api-client/transport.ts";
@@ -19,7 +20,7 @@ import {
 const isToken = (path: string): boolean => path.endsWith("/oauth/token");
 const completeAnswer = answer(200, enveloped(job));
 
-/** The real transport, its attempts' limits noted and cut down to a hundredth. */
+/** The real transport, with each attempt's limit recorded and reduced to 1 %. */
 const withShortTimeouts = (limitsMs: number[]) => (real: Transport) => ({
   ...real,
   exchange(request: Parameters<Transport["exchange"]>[0], limits: Parameters<Transport["exchange"]>[1]) {
@@ -29,10 +30,10 @@ const withShortTimeouts = (limitsMs: number[]) => (real: Transport) => ({
   },
 });
 
-describe("time", () => {
-  test("a whole call has 45 s", () => expect(CALL_LIMIT_MS).toBe(45_000));
+describe("time limits", () => {
+  test("a call has 45 s in total", () => expect(CALL_LIMIT_MS).toBe(45_000));
 
-  test("an attempt has 20 s, or what is left of the call", async ({ stub }) => {
+  test("an attempt has 20 s, or the remaining time of the call", async ({ stub }) => {
     const limitsMs: number[] = [];
     const clock = { nowMs: 0 };
     const timing = { ...eagerTiming, now: () => clock.nowMs };
@@ -46,7 +47,7 @@ describe("time", () => {
     expect(limitsMs).toEqual([20_000, 20_000, 9_000]);
   });
 
-  test("a second attempt follows one that was not answered in time", async ({ stub }) => {
+  test("an attempt that timed out is followed by a second one", async ({ stub }) => {
     const { service } = clientForTest(stub.baseUrl, { wrap: withShortTimeouts([]) });
     stub.expect(neverAnswer, completeAnswer);
     expect(await readJob(service, createCallContext(45_000))).toMatchObject({ attempts: 2 });
@@ -63,7 +64,7 @@ describe("time", () => {
     });
   });
 
-  test("a call whose token never comes ends on time", async ({ stub, service }) => {
+  test("a call whose token never arrives ends on time", async ({ stub, service }) => {
     stub.respondToToken(() => neverAnswer);
     const facts = await expectFailure(submitJob(service, createCallContext(400)));
     expect(facts.sideEffect).toBe("none");
@@ -77,7 +78,7 @@ describe("Retry-After", () => {
   test.for([
     ["seconds", (): string => "1"],
     ["a date", (): string => new Date(Math.ceil(Date.now() / 1000) * 1000).toUTCString()],
-  ] as const)("in %s is waited for, then the call goes on", async ([_, header], { stub, service }) => {
+  ] as const)("a Retry-After in %s is awaited, then the call is retried", async ([_, header], { stub, service }) => {
     const startedAt = Date.now();
     const text = header();
     const dueAt = text === "1" ? startedAt + 1000 : Date.parse(text);
@@ -87,7 +88,7 @@ describe("Retry-After", () => {
   });
 
   test.for(["rate_limited", "upstream_unavailable"] as const)(
-    "that does not fit is handed to the agent (%s)",
+    "a Retry-After that does not fit is returned to the agent (%s)",
     async (kind, { stub }) => {
       const slept: number[] = [];
       const { service } = clientForTest(stub.baseUrl, { timing: recordedTiming(slept) });
@@ -104,11 +105,11 @@ describe("Retry-After", () => {
   );
 });
 
-describe("a call cancelled by the client", () => {
+describe("a call that the client cancels", () => {
   test.for([
     ["no answer came yet", neverAnswer],
     ["the answer drips in", answerSlowly(200, enveloped(job), 100, 1_000)],
-  ] as const)("breaks its request off at once when %s", async ([_, step], { stub, service }) => {
+  ] as const)("a canceled call breaks off its request at once when %s", async ([_, step], { stub, service }) => {
     const client = new AbortController();
     let closed: Promise<boolean> = Promise.resolve(true);
     stub.respond((request) => {
@@ -124,7 +125,7 @@ describe("a call cancelled by the client", () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("is not tried again while it waits for the next attempt", async ({ stub, service }) => {
+  test("a call is not retried if it is canceled while waiting for the next attempt", async ({ stub, service }) => {
     const client = new AbortController();
     stub.respond(() => {
       setTimeout(() => client.abort(), 30);
@@ -136,7 +137,7 @@ describe("a call cancelled by the client", () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("sends nothing when that happens while the first one still loads what it needs", async ({ stub }) => {
+  test("a call sends nothing if it is canceled while the first request loads its dependencies", async ({ stub }) => {
     const transport = createTransport();
     onTestFinished(() => transport.close());
     const client = new AbortController();
@@ -148,13 +149,13 @@ describe("a call cancelled by the client", () => {
     expect(stub.requests).toHaveLength(0);
   });
 
-  test("sends nothing when it was cancelled before", async ({ stub, service }) => {
+  test("a call sends nothing if it was canceled before", async ({ stub, service }) => {
     const facts = await expectFailure(submitJob(service, createCallContext(10_000, AbortSignal.abort())));
     expect(facts).toMatchObject({ kind: "cancelled", sideEffect: "none" });
     expect(stub.requests).toHaveLength(0);
   });
 
-  test("while it waits for a token that others wait for too leaves them the token", async ({ stub, service }) => {
+  test("a canceled call leaves the token to other calls that wait for it", async ({ stub, service }) => {
     const client = new AbortController();
     stub.respond(() => completeAnswer);
     stub.respondToToken(() => answerSlowly(200, { access_token: "slow-token" }, 10, 20));
@@ -167,7 +168,7 @@ describe("a call cancelled by the client", () => {
   });
 });
 
-test("a wait never goes on after the clock has run out", async ({ stub }) => {
+test("delays between attempts never exceed the call's time limit", async ({ stub }) => {
   const slept: number[] = [];
   const { service } = clientForTest(stub.baseUrl, { timing: { ...recordedTiming(slept), random: () => 0.999 } });
   stub.respond(() => hangUp);
@@ -176,7 +177,7 @@ test("a wait never goes on after the clock has run out", async ({ stub }) => {
   expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(1200);
 });
 
-test("no more connections are opened than the limit, however many calls there are", async ({
+test("the number of connections stays within the limit for any number of calls", async ({
   stub,
   client: { service, tokens },
 }) => {
@@ -185,19 +186,19 @@ test("no more connections are opened than the limit, however many calls there ar
   await Promise.all(Array.from({ length: 3 * CONNECTIONS }, () => readJob(service)));
   const used = new Set(stub.requests.map(({ connection }) => connection));
   expect(stub.requests).toHaveLength(3 * CONNECTIONS);
-  // The token's may be one of them.
+  // One of them may be the token's.
   expect(used.size).toBeLessThanOrEqual(CONNECTIONS);
   expect(used.size).toBeGreaterThanOrEqual(CONNECTIONS - 1);
 });
 
-describe("an action that waits for a free connection is never sent when", () => {
+describe("an action that waits for a free connection", () => {
   test.for([
     ["its time is over", () => createCallContext(400)],
     ["the client cancels it", () => createCallContext(10_000, AbortSignal.timeout(200))],
   ] as const)(
-    "%s, and it is known that nothing was done",
+    "an action that waits for a free connection is not sent and changed nothing if %s",
     async ([_, context], { stub, client: { service, tokens } }) => {
-      // Its token must not need a connection then.
+      // Get the token before all connections are busy.
       await tokens.get(createMicJob.scopesToRequest, createCallContext(5_000));
       stub.respond(() => neverAnswer);
       const busy = new AbortController();

@@ -1,4 +1,4 @@
-// What an agent is told about an action that failed: did it take effect? "none" must be certain, and so must "done".
+// Tests what a failed action reports about its effect: "none" and "done" must be certain.
 import { describe, expect } from "vitest";
 import { encodeRequest } from "../../src/api-client/encode.ts";
 import { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
@@ -24,7 +24,7 @@ const megabytes = (status: number, byte = "x") => flood(status, Buffer.alloc(65_
 
 interface OutcomeCase {
   readonly what: string;
-  /** The first answers; then `step` comes again and again. */
+  /** The first answers. Then `step` repeats. */
   readonly first?: readonly Step[];
   readonly step: Step;
   readonly facts: Readonly<Record<string, unknown>>;
@@ -55,7 +55,7 @@ const outcomeCases: readonly OutcomeCase[] = [
     ],
     UNKNOWN,
   ),
-  // The service asks who is calling before it looks at the key: such a refusal says nothing about the first attempt.
+  // The API authenticates before it looks up the key, so such a refusal says nothing about the first attempt.
   ...createCases(
     "refused after a lost answer may have taken effect",
     [
@@ -118,7 +118,7 @@ describe("an action", () => {
     ["a list", answer(202, { data: [job], meta: { requestId: "r" } }), "no data"],
     ["too many bytes", megabytes(202, " "), "larger than"],
   ] as const)(
-    "whose answer need not be the service's is sent again, and has an unknown outcome when nothing else comes: %s",
+    "an action is sent again after an answer that may not be the API's, and is unknown if no other answer comes: %s",
     async ([_, step, expectedText], { stub, service }) => {
       stub.respond(() => step);
       const facts = await expectFailure(submitJob(service));
@@ -130,7 +130,7 @@ describe("an action", () => {
     },
   );
 
-  test("whose first answer need not be the service's is told as soon as the service answers", async ({
+  test("an action returns the API's answer if only the first answer may not be the API's", async ({
     stub,
     service,
   }) => {
@@ -138,7 +138,7 @@ describe("an action", () => {
     expect(await submitJob(service)).toMatchObject({ attempts: 2, value: { data: { id: job.id } } });
   });
 
-  test("is refused for certain by a Problem alone: a page that refuses may be in between as well", async ({
+  test("an action counts as refused only after a Problem, because an HTML page may come from a proxy", async ({
     stub,
     service,
   }) => {
@@ -149,20 +149,20 @@ describe("an action", () => {
   });
 });
 
-describe("an action that never reached the service changed nothing when", () => {
-  test("connections are refused", async () => {
+describe("an action that never reached the API changed nothing if", () => {
+  test("an action changed nothing if connections are refused", async () => {
     const { service } = clientForTest(await refusingBaseUrl());
     const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
     expect(await expectFailure(submitJob(service))).toMatchObject(facts);
   });
 
-  test("the host has no address", async () => {
+  test("an action changed nothing if the host has no address", async () => {
     const { service } = clientForTest("https://service.invalid");
     const facts = { kind: "upstream_unavailable", sideEffect: "none" };
     expect(await expectFailure(submitJob(service, createCallContext(2000)))).toMatchObject(facts);
   });
 
-  test("connections are refused with the token at hand", async ({ stub }) => {
+  test("an action changed nothing if connections are refused after the token was received", async ({ stub }) => {
     const refusing = new URL(await refusingBaseUrl());
     const { service } = clientForTest(stub.baseUrl, {
       wrap: (real) => ({
@@ -178,14 +178,14 @@ describe("an action that never reached the service changed nothing when", () => 
     expect(stub.tokenRequests).toHaveLength(1);
   });
 
-  test("there is no token", async ({ stub, service }) => {
+  test("an action changed nothing if the token request fails", async ({ stub, service }) => {
     stub.respondToToken(() => answer(503));
     expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
     expect(stub.requests).toHaveLength(0);
   });
 });
 
-test("an action without a new token after a lost answer may have taken effect", async ({ stub, service }) => {
+test("an action whose token renewal fails after a lost answer may have taken effect", async ({ stub, service }) => {
   stub.respondToToken(() =>
     stub.tokenRequests.length === 1
       ? answer(200, { access_token: "first-token" })
@@ -195,7 +195,7 @@ test("an action without a new token after a lost answer may have taken effect", 
   expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "unauthorized", sideEffect: "unknown" });
 });
 
-// An action whose call ends early, by its client or by its time: what has been sent may take effect all the same.
+// Actions whose call ends early, by cancellation or timeout: a request that was sent may still take effect.
 
 test.for([
   ["a call that is cancelled while its request is out", []],
@@ -216,7 +216,7 @@ test.for([
   [false, "none"],
   [true, "unknown"],
 ] as const)(
-  "a call that is cancelled before it sends may have taken effect by an earlier one (%s), and else not",
+  "a call that is canceled before it sends may have taken effect only if an earlier one did (%s)",
   async ([lost, sideEffect], { stub, service }) => {
     const client = new AbortController();
     stub.respondToToken(() => {
@@ -232,8 +232,8 @@ test.for([
   },
 );
 
-test("a request that is not answered in time may have taken effect", async ({ stub, service }) => {
-  // Known beforehand, the token takes no time of the call.
+test("a request that times out may have taken effect", async ({ stub, service }) => {
+  // A cached token takes no time of the call.
   stub.expect(answer(422, {}));
   await expectFailure(submitJob(service));
   stub.expect(neverAnswer);

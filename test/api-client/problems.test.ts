@@ -1,4 +1,4 @@
-// Every kind of error answer a service may give, and what the agent is told (docs/contract.md, 7; doubt 2).
+// Tests every kind of error answer of the API and the failure that the agent receives (docs/contract.md, 7; open question 2).
 import { describe, expect } from "vitest";
 import { getMicJob, getMicSharedFileProcessingRequest } from "../../src/contract/endpoints/job-processing.ts";
 import {
@@ -21,14 +21,14 @@ describe("a Problem", () => {
     ["in failure", { failure: problem, meta: { requestId: "req-9" } }],
     ["in data", { data: problem, meta: { requestId: "req-9" } }],
   ] as const)
-    covers("7.2/problem", `is understood ${place}`, async ({ stub, service }) => {
+    covers("7.2/problem", `a Problem is understood ${place}`, async ({ stub, service }) => {
       stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
       const facts = await expectFailure(readJob(service));
       expect(facts).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none", ...expectedFacts });
       expect(facts.message).toContain(JSON.stringify(problem.title));
     });
 
-  covers("2.2/problem-field-error", "brings all its field errors, a hundred at most", async () => {
+  covers("2.2/problem-field-error", "a Problem has all its field errors, at most 100", async () => {
     const fieldErrors = Array.from({ length: 100 }, (_, n) => ({
       pointer: `/f/${n}`,
       code: "bad",
@@ -40,7 +40,7 @@ describe("a Problem", () => {
     expect((await expectFailure(readJob(service))).fieldErrors).toEqual(fieldErrors);
   });
 
-  test("of a job that is read is data, not a failure of the call", async ({ stub, service }) => {
+  test("a Problem in a job that is read is data, not a failure of the call", async ({ stub, service }) => {
     stub.expect(answer(200, { data: { ...processingRequest }, meta: { requestId: `micreq_${"0".repeat(32)}` } }));
     const { value } = await service.call(
       getMicSharedFileProcessingRequest,
@@ -50,7 +50,7 @@ describe("a Problem", () => {
     expect(value.data.state).toBe("APPROVED");
   });
 
-  test("with a code that nobody knows, and another status inside, goes by the HTTP status", async ({
+  test("a Problem with an unknown code and a different status is classified by the HTTP status", async ({
     stub,
     service,
   }) => {
@@ -69,7 +69,7 @@ describe("a Problem", () => {
     ["a title that is no text", { ...problem, title: { a: 1 } }, 1],
     ["retryable as text", { ...problem, retryable: "yes" }, 1],
   ] as const)(
-    "that is half broken is read as far as it makes sense: %s",
+    "a partly malformed Problem is read as far as possible: %s",
     async ([_, body, fieldErrors], { stub, service }) => {
       stub.expect(answer(422, body));
       const facts = await expectFailure(readJob(service));
@@ -91,7 +91,7 @@ describe("an error without a Problem", () => {
     ["broken JSON", '{"title":', "application/json"],
     ["text in another encoding", Buffer.from([0xff, 0xfe, 0x41]), "text/plain"],
     ["a gateway's words", '{"message":"no route"}', "application/json"],
-  ] as const)("is told by its status: %s", async ([_, body, type]) => {
+  ] as const)("an error without a Problem is reported with its status: %s", async ([_, body, type]) => {
     for (const [status, kind] of [
       [400, "rejected"],
       [401, "unauthorized"],
@@ -114,7 +114,7 @@ describe("an error without a Problem", () => {
     }
   });
 
-  test("keeps the request id of its header", async ({ stub, service }) => {
+  test("an error without a Problem keeps the request id of the header", async ({ stub, service }) => {
     stub.expect(answer(404, "", { "x-request-id": "edge-77" }));
     expect((await expectFailure(readJob(service))).requestId).toBe("edge-77");
   });
@@ -133,24 +133,28 @@ describe("the playground", () => {
     return { ...facts, attempts: stub.requests.length };
   };
 
-  covers(["7.1/body", "7.1/invalid-request"], "refuses an unsupported request", async () => {
+  covers(["7.1/body", "7.1/invalid-request"], "the playground refuses an unsupported request", async () => {
     const facts = { kind: "rejected", retryable: false, attempts: 1 };
     expect(await read(400, "INVALID_PLAYGROUND_REQUEST")).toMatchObject(facts);
   });
 
-  covers("7.1/denied", "denies a request by its policy", async () => {
+  covers("7.1/denied", "the playground denies a request by its policy", async () => {
     expect(await read(403, "PLAYGROUND_REQUEST_DENIED")).toMatchObject({ kind: "forbidden", attempts: 1 });
   });
 
-  covers(["7.1/rate-limited", "7.1/retry-after"], "limits the rate and says for how long", async () => {
-    const facts = { kind: "rate_limited", retryAfterSeconds: 59, retryable: true, attempts: 1 };
-    expect(await read(429, "PLAYGROUND_RATE_LIMITED", { "retry-after": "59" })).toMatchObject(facts);
-  });
+  covers(
+    ["7.1/rate-limited", "7.1/retry-after"],
+    "the playground limits the rate and returns a Retry-After",
+    async () => {
+      const facts = { kind: "rate_limited", retryAfterSeconds: 59, retryable: true, attempts: 1 };
+      expect(await read(429, "PLAYGROUND_RATE_LIMITED", { "retry-after": "59" })).toMatchObject(facts);
+    },
+  );
 
   for (const status of [400, 401, 403, 404, 409, 418, 451, 500, 502, 503])
     covers(
       ["7.1/upstream-unavailable", "7.1/upstream-status-preserved"],
-      `cannot reach its catalogue: tried again, then told with the upstream's status ${status}`,
+      `an unreachable playground catalog is retried, then reported with the upstream's status ${status}`,
       async () => {
         const { kind, attempts } = await read(status, "PLAYGROUND_UPSTREAM_UNAVAILABLE");
         expect(kind).toBe("upstream_unavailable");
@@ -158,7 +162,7 @@ describe("the playground", () => {
       },
     );
 
-  test("is called without any credential", async ({ stub, service }) => {
+  test("the playground is called without credentials", async ({ stub, service }) => {
     stub.expect(answer(200, statesResponse), answer(200, { openapi: "3.1.1", info: {}, paths: {} }));
     await service.call(listPlaygroundStates, {}, createCallContext(5000));
     await service.call(getPlaygroundOpenApi, {}, createCallContext(5000));
@@ -167,10 +171,7 @@ describe("the playground", () => {
   });
 });
 
-test("the failure names the operation, so that an agent knows which call of several it was", async ({
-  stub,
-  service,
-}) => {
+test("a failure names the operation, so that an agent can identify the call", async ({ stub, service }) => {
   stub.respond(() => answer(404));
   const read = await expectFailure(service.call(getMicJob, { path: { jobId: "j" } }, createCallContext(5000)));
   const write = await expectFailure(submitJob(service, createCallContext(5000)));

@@ -1,4 +1,4 @@
-// HTTP_PROXY and NO_PROXY are obeyed, and a proxy that refuses is known to have passed nothing on.
+// Tests that HTTP_PROXY and NO_PROXY are obeyed, and that an action which the proxy refuses changed nothing.
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import { enveloped, job } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
@@ -18,7 +18,7 @@ afterEach(() => {
 
 describe("with HTTP_PROXY", () => {
   test.for(["HTTP_PROXY", "http_proxy"] as const)(
-    "set as %s every request goes through the proxy",
+    "every request goes through the proxy set as %s",
     async (name, { stub }) => {
       const proxy = await proxyForTest();
       vi.stubEnv(name, proxy.url);
@@ -31,7 +31,7 @@ describe("with HTTP_PROXY", () => {
     },
   );
 
-  test("and NO_PROXY naming the host, none does", async ({ stub }) => {
+  test("no request goes through the proxy if NO_PROXY names the host", async ({ stub }) => {
     const proxy = await proxyForTest();
     vi.stubEnv("HTTP_PROXY", proxy.url);
     vi.stubEnv("NO_PROXY", "example.com,127.0.0.1");
@@ -41,7 +41,7 @@ describe("with HTTP_PROXY", () => {
     expect(proxy.passed).toEqual([]);
   });
 
-  test("an action that the proxy did not pass on changed nothing: it is down", async ({ stub }) => {
+  test("an action changed nothing if the proxy is down", async ({ stub }) => {
     vi.stubEnv("HTTP_PROXY", await refusingBaseUrl());
     const { service } = clientForTest(stub.baseUrl);
     expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
@@ -49,11 +49,11 @@ describe("with HTTP_PROXY", () => {
   });
 
   test.for([403, 407, 502] as const)(
-    "an action that the proxy did not pass on changed nothing: HTTP %i",
+    "an action changed nothing if the proxy answers HTTP %i",
     async (status, { stub }) => {
       const proxy = await proxyForTest(status);
       const { service } = clientForTest(stub.baseUrl, {
-        // The token comes by another way, so that the action itself meets the proxy.
+        // The token request does not use the proxy, so that the action itself reaches it.
         wrap: (real) => ({
           ...real,
           exchange: (request, limits) =>
@@ -70,7 +70,7 @@ describe("with HTTP_PROXY", () => {
   );
 });
 
-test("an emulator inside the process is reached without the proxy", async () => {
+test("an emulator in the same process is reached without the proxy", async () => {
   const connection = await connectionForTest("v2-modern", {
     args: ["serve", "--emulator"],
     env: { HTTP_PROXY: await refusingBaseUrl() },

@@ -1,4 +1,4 @@
-// A tiny HTTP proxy: tunnels by CONNECT, forwards plain http requests, and notes what went through it.
+// A minimal HTTP proxy: tunnels with CONNECT, forwards plain HTTP requests, and records their targets.
 import { createServer, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
@@ -10,7 +10,7 @@ export interface Proxy {
   readonly passed: readonly string[];
 }
 
-/** For the running test alone. `refuseWith`: the status that it answers instead of passing anything on. */
+/** Starts the proxy for the running test only. `refuseWith`: the status that it returns instead of forwarding. */
 export async function proxyForTest(refuseWith?: number): Promise<Proxy> {
   const passed: string[] = [];
   const tunnels = new Set<Duplex>();
@@ -31,7 +31,7 @@ export async function proxyForTest(refuseWith?: number): Promise<Proxy> {
   server.on("connect", ({ url = "" }, socket) => {
     passed.push(url);
     tunnels.add(socket);
-    // Whoever breaks a tunnel off breaks both halves.
+    // A reset of one half closes both.
     socket.on("error", () => undefined);
     if (refuseWith !== undefined) {
       socket.end(`HTTP/1.1 ${refuseWith} No\r\ncontent-length: 0\r\n\r\n`);

@@ -1,4 +1,4 @@
-// What goes over the wire: exactly the endpoint that was meant, its bytes and headers, on connections that are kept.
+// Tests the requests that are sent: the right endpoint, exact bytes and headers, on connections that are reused.
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { encodeRequest, toWireRequest } from "../../src/api-client/encode.ts";
@@ -17,7 +17,7 @@ import { covers, test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";
 import { clientForTest, createCallContext, expectFailure, KEY, readJob, submitJob } from "./client.ts";
 
-/** 1-128 characters of any kind that a URL can carry, dots, slashes, percents and separators more often than chance has it. */
+/** 1-128 characters of any kind that a URL can carry, with more dots, slashes, percents and separators than in random text. */
 const anyId = fc
   .array(
     fc.oneof(
@@ -35,7 +35,7 @@ const anyId = fc
 describe("an id in a path", () => {
   covers(
     "4.2/assumes-no-path-id-format",
-    "of any characters names exactly its own resource, never another endpoint",
+    "an id of any characters in a path names exactly its own resource, never another endpoint",
     async ({ stub, service }) => {
       stub.respond(() => answer(200, enveloped(job)));
       await fc.assert(
@@ -52,7 +52,7 @@ describe("an id in a path", () => {
     },
   );
 
-  covers("4.2/assumes-no-path-id-format", "keeps what follows it", () => {
+  covers("4.2/assumes-no-path-id-format", "an id in a path keeps the path segments that follow it", () => {
     fc.assert(
       fc.property(anyId, (id) => {
         for (const [endpoint, name, before, after] of [
@@ -79,7 +79,7 @@ describe("an id in a path", () => {
   });
 
   test.for([".", "..", "\ud800", "a\udc00b"] as const)(
-    "is refused where no path can carry it: %j",
+    "an id is refused if no path can carry it: %j",
     async (jobId, { stub, service }) => {
       expect(await expectFailure(readJob(service, createCallContext(5000), jobId))).toMatchObject({
         kind: "invalid_arguments",
@@ -91,7 +91,7 @@ describe("an id in a path", () => {
 });
 
 describe("a query value", () => {
-  test("of any characters arrives as it was meant, beside nothing else", async ({ stub, service }) => {
+  test("a query value of any characters arrives unchanged, without other parameters", async ({ stub, service }) => {
     stub.respond(() => answer(200, jobList));
     await fc.assert(
       fc.asyncProperty(
@@ -110,16 +110,16 @@ describe("a query value", () => {
     );
   });
 
-  test("that no URL can carry is refused, not sent as another", () => {
+  test("a query value that no URL can carry is refused, not replaced by another", () => {
     const query = { workspaceId: "a\ud800" };
     expect(() => encodeRequest(listMicJobs, { query })).toThrow(Failure);
   });
 });
 
-describe("the bytes of a request", () => {
+describe("a request", () => {
   covers(
     ["4.2/content-type", "4.2/idempotency-key-required", "4.2/accept", "4.2/base-path"],
-    "are the body as JSON in UTF-8, sent with its length under the key",
+    "a request has a body of JSON in UTF-8, with its length and the key",
     async ({ stub, service }) => {
       stub.expect(answer(202, enveloped(job)));
       await submitJob(service);
@@ -137,14 +137,14 @@ describe("the bytes of a request", () => {
     },
   );
 
-  covers("4.2/if-match-required", "of a cancellation quote the job's version", async ({ stub, service }) => {
+  covers("4.2/if-match-required", "a cancellation has the job's version in If-Match", async ({ stub, service }) => {
     stub.expect(answer(202, enveloped(operation)));
     const call = { path: { jobId: "job-1" }, body: cancelJob, ifMatch: jobETag(12) };
     await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, createCallContext(5000));
     expect(stub.requests[0]?.headers).toMatchObject({ "if-match": '"12"', "idempotency-key": KEY });
   });
 
-  covers("4.2/accept", "of a read have no body, no key and no content type", async ({ stub, service }) => {
+  covers("4.2/accept", "a read has no body, no key and no content type", async ({ stub, service }) => {
     stub.expect(answer(200, enveloped(job)));
     await readJob(service);
     const [request] = stub.requests;
@@ -154,7 +154,7 @@ describe("the bytes of a request", () => {
     expect(request?.body).toHaveLength(0);
   });
 
-  test("survive text of every kind", async ({ stub, service }) => {
+  test("a request carries text of every kind unchanged", async ({ stub, service }) => {
     stub.respond(() => answer(202, enveloped(operation)));
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary" }), async (reason) => {
@@ -168,9 +168,9 @@ describe("the bytes of a request", () => {
 });
 
 describe("the base URL", () => {
-  test.for(["", "/", "///"] as const)("may end in %j", async (end, { stub }) => {
+  test.for(["", "/", "///"] as const)("the base URL may end in %j", async (end, { stub }) => {
     const { service } = clientForTest(`${stub.baseUrl}/geo/api${end}`);
-    // The token endpoint is below the base, too.
+    // The token endpoint is also below the base URL.
     stub.expect(answer(200, { access_token: "token-below-the-base" }), answer(200, enveloped(job)));
     await readJob(service);
     expect(stub.requests.map(({ target }) => target)).toEqual([
@@ -181,14 +181,17 @@ describe("the base URL", () => {
 });
 
 describe("connections", () => {
-  test("are kept: twenty calls, one after the other, do not make twenty", async ({ stub, service }) => {
+  test("connections are reused: 20 consecutive calls do not open 20 connections", async ({ stub, service }) => {
     stub.respond(() => answer(200, enveloped(job)));
     for (let n = 0; n < 20; n++) await readJob(service);
-    // A second one, since the next call may begin while the first's answer is still being put away.
+    // There may be two, because the next call may begin before the first connection is idle again.
     expect(Math.max(...stub.requests.map(({ connection }) => connection))).toBeLessThanOrEqual(2);
   });
 
-  test("that the service closed after an answer are replaced without a lost call", async ({ stub, service }) => {
+  test("connections that the API closed after an answer are replaced without a lost call", async ({
+    stub,
+    service,
+  }) => {
     stub.respond(() => answer(200, enveloped(job), { connection: "close" }));
     for (let n = 0; n < 5; n++)
       expect((await service.call(getMicJob, { path: { jobId: "j" } }, createCallContext(5000))).attempts).toBe(1);

@@ -1,4 +1,5 @@
-// What is tried again and what is not; every attempt sends the same bytes under the same key (docs/architecture.md, "The way of a call").
+// Tests which requests are retried: every attempt sends the same bytes under the same key (docs/architecture.md, "The way of a
+// call").
 import { describe, expect } from "vitest";
 import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
@@ -41,7 +42,7 @@ const lasting: readonly (readonly [string, Step])[] = [
   ["HTTP 422 with a Problem that says retryable", refused(422, true)],
   ["HTTP 302", answer(302, undefined, { location: "/elsewhere" })],
 ];
-/** To a read. An action that is answered so is as good as not answered. */
+/** Wrong answers to a read. For an action they count as no answer. */
 const wrong: typeof lasting = [
   ["HTTP 204", answer(204)],
   ["an HTML page", answer(200, "<html>")],
@@ -54,7 +55,7 @@ const sentBytes = ({ method, target, headers, body }: RecordedRequest) => {
 };
 
 describe("a read", () => {
-  test.for(passing)("is tried again after %s", async ([_, step], { stub, service }) => {
+  test.for(passing)("a read is retried after %s", async ([_, step], { stub, service }) => {
     stub.expect(step, step, completeAnswer);
     const { value, attempts } = await readJob(service);
     expect(value.data.id).toBe(job.id);
@@ -63,7 +64,7 @@ describe("a read", () => {
   });
 
   test.for([...lasting, ...wrong, ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const])(
-    "is not tried again after %s",
+    "a read is not retried after %s",
     async ([_, step], { stub, service }) => {
       stub.expect(step);
       expect((await expectFailure(readJob(service))).sideEffect).toBe("none");
@@ -71,7 +72,10 @@ describe("a read", () => {
     },
   );
 
-  test("that gets no HTTP at all has no answer, and the fault is not ours", async ({ stub, service }) => {
+  test("a read that gets a response other than HTTP reports an unavailable upstream, not an internal error", async ({
+    stub,
+    service,
+  }) => {
     stub.respond(() => sendRawBytes("220 mail.example ESMTP\r\n"));
     const facts = await expectFailure(readJob(service));
     expect(facts).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
@@ -79,7 +83,7 @@ describe("a read", () => {
     expect(facts.next).toContain("MIC_BASE_URL");
   });
 
-  test("is tried again when the connection is refused, and gives up after a handful of attempts", async () => {
+  test("a read is retried when the connection is refused, and ends after several attempts", async () => {
     let attempts = 0;
     const { service } = clientForTest(await refusingBaseUrl(), {
       wrap: (real) => ({
@@ -97,7 +101,7 @@ describe("a read", () => {
     expect(attempts).toBeLessThanOrEqual(8);
   });
 
-  test("ends after a handful of attempts", async ({ stub, service }) => {
+  test("a read ends after 3 to 8 attempts", async ({ stub, service }) => {
     stub.respond(() => answer(503));
     expect(await expectFailure(readJob(service))).toMatchObject({ kind: "upstream_unavailable", status: 503 });
     expect(stub.requests.length).toBeGreaterThanOrEqual(3);
@@ -113,12 +117,12 @@ describe("an action", () => {
   ])
     covers(
       ["4.2/key-names-one-command", "4.2/idempotency-key-required", "4.2/content-type"],
-      `is sent again with the same key and the same bytes after ${cause}`,
+      `an action is sent again with the same key and the same bytes after ${cause}`,
       async ({ stub, service }) => {
         stub.expect(step, step, accepted);
         const { attempts } = await submitJob(service);
         expect(attempts).toBe(3);
-        // A request that was reset unread has no recorded body.
+        // A request that was reset before it was read has no recorded body.
         const read = stub.requests.filter(({ body }) => body.length > 0);
         expect(new Set(read.map((request) => JSON.stringify(sentBytes(request)))).size).toBe(1);
         for (const { headers } of stub.requests)
@@ -126,13 +130,13 @@ describe("an action", () => {
       },
     );
 
-  test.for(lasting)("is not sent again after %s", async ([_, step], { stub, service }) => {
+  test.for(lasting)("an action is not sent again after %s", async ([_, step], { stub, service }) => {
     stub.expect(step);
     await expectFailure(submitJob(service));
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("says that the answer is a replay when the service does", async ({ stub, service }) => {
+  test("an action reports a replay if the API does", async ({ stub, service }) => {
     stub.expect(resetAfterReading, answer(202, enveloped(job), { "idempotent-replayed": "true" }), accepted);
     expect(await submitJob(service)).toMatchObject({ replayed: true, attempts: 2 });
     expect(await submitJob(service)).toMatchObject({ replayed: false, attempts: 1 });

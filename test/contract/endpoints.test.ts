@@ -1,4 +1,5 @@
-// The contract's endpoints against the tables of docs/contract.md, 4 and 5: the oracle's. Their fields: fields.test.ts.
+// Tests the contract's endpoints against the tables of docs/contract.md, 4 and 5, as copied in operations.ts. fields.test.ts
+// tests their fields.
 import { expect, test } from "vitest";
 import type * as z from "zod/v4";
 import { API_PREFIX, type Endpoint, TOKEN_PATH } from "../../src/contract/endpoints/endpoint.ts";
@@ -7,7 +8,7 @@ import { covers } from "../covers.ts";
 import { jobOperations, type ListedOperation, playgroundOperations, rows } from "../operations.ts";
 import * as samples from "./samples.ts";
 
-// Every answer that any endpoint gives, and two with another API's request id: only its own passes an endpoint.
+// Every answer of any endpoint, and two with another API's request id: an endpoint accepts only its own.
 const { enveloped, micEnveloped } = samples;
 const answers: Readonly<Record<string, unknown>> = {
   StatesResponse: samples.statesResponse,
@@ -26,7 +27,7 @@ const answers: Readonly<Record<string, unknown>> = {
   "ProcessingRequest without micreq_": enveloped(samples.processingRequest),
 };
 
-/** Which of those answers a success may be. */
+/** The names of those answers that a success schema accepts. */
 const passing = (body: z.ZodType): readonly string[] =>
   Object.keys(answers).filter((name) => body.safeParse(answers[name]).success);
 
@@ -51,9 +52,13 @@ const oracleOf = ({ id, method, path, scopes, success, answer }: ListedOperation
   answer: answer === undefined ? "binary" : passing(answer),
 });
 
-covers(["4.1/states", "4.1/districts", "4.1/openapi", "4.1/operation-ids"], "table 4.1", () => {
-  expect(endpoints.filter(({ api }) => api === "playground").map(rowOf)).toEqual(playgroundOperations.map(oracleOf));
-});
+covers(
+  ["4.1/states", "4.1/districts", "4.1/openapi", "4.1/operation-ids"],
+  "the playground endpoints match table 4.1",
+  () => {
+    expect(endpoints.filter(({ api }) => api === "playground").map(rowOf)).toEqual(playgroundOperations.map(oracleOf));
+  },
+);
 
 covers(
   [
@@ -74,13 +79,13 @@ covers(
     "4.2/get-processing-request",
     "2.2/meta-request-id-micreq",
   ],
-  "table 4.2",
+  "the job-processing endpoints match table 4.2",
   () => {
     expect(endpoints.filter(({ api }) => api === "job-processing").map(rowOf)).toEqual(jobOperations.map(oracleOf));
   },
 );
 
-test("each answer is taken by the operations that give it alone", () => {
+test("each answer is accepted only by the operations that return it", () => {
   expect(rows.flatMap(({ answer }) => (answer === undefined ? [] : [passing(answer)]))).toEqual([
     ["StatesResponse"],
     ["DistrictsResponse"],
@@ -116,7 +121,7 @@ test("the playground has no scope, no key and no body", () => {
   }
 });
 
-covers("4.2/base-path", "where each API lives below the base URL", () => {
+covers("4.2/base-path", "each API has its path below the base URL", () => {
   expect(API_PREFIX).toEqual({ playground: "", "job-processing": "/sandbox" });
   expect(TOKEN_PATH).toBe("/sandbox/oauth/token");
 });

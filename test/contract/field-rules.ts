@@ -1,4 +1,4 @@
-// What a row of docs/contract.md lets a field hold and what not, as values: object-rules.ts puts each one into a valid sample.
+// Values that a field of docs/contract.md accepts and refuses. object-rules.ts puts each one into a valid sample.
 
 type JsonType = "null" | "boolean" | "number" | "string" | "array" | "object";
 
@@ -6,7 +6,7 @@ export interface FieldRule {
   readonly accepts: readonly unknown[];
   /** Refused by the schema and by its JSON Schema. */
   readonly refuses: readonly unknown[];
-  /** Refused by the schema; the rule is one that our JSON Schema does not say. */
+  /** Refused by the schema, although the JSON Schema does not express the rule. */
   readonly refusesBeyondJsonSchema?: readonly unknown[];
 }
 
@@ -19,11 +19,11 @@ const valuesByType: Readonly<Record<JsonType, readonly unknown[]>> = {
   object: [{}, { text: "text" }],
 };
 
-/** Values of every JSON type but one: no type is coerced to another. */
+/** Values of every JSON type except one: no type is coerced to another. */
 const otherTypes = (own: JsonType): readonly unknown[] =>
   Object.entries(valuesByType).flatMap(([type, values]) => (type === own ? [] : values));
 
-/** Every letter and digit, so that no end of a range goes untried. */
+/** Every letter and digit, so that both ends of each range are tried. */
 export const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 export const nullable = (rule: FieldRule): FieldRule => ({
@@ -55,7 +55,9 @@ export const oneOf = (...values: readonly string[]): FieldRule => ({
 
 export const constant = (value: string): FieldRule => oneOf(value);
 
-/** `min`-`max` chars, counted in code points; any characters, lone surrogates and control characters among them. */
+/**
+ * `min`-`max` characters, counted in code points. Any characters are allowed, including lone surrogates and control characters.
+ */
 export const text = (min: number, max: number): FieldRule => ({
   accepts: [
     "x".repeat(min),
@@ -119,7 +121,7 @@ export const writtenText = (min: number, max: number): FieldRule => ({
   ],
 });
 
-/** No control characters, not blank, valid Unicode, 1-`max` characters: an emoji is one. */
+/** No control characters, not blank, valid Unicode, 1-`max` characters: an emoji counts as one. */
 export const unicodeText = (max: number): FieldRule => ({
   accepts: ["x", "x".repeat(max - 1), "x".repeat(max), "😀".repeat(max), " some text ", "\ud83d\ude00"],
   refuses: ["", "x".repeat(max + 1), `${"😀".repeat(max)}x`, ...otherTypes("string")],
@@ -253,14 +255,14 @@ export const integer = (min: number, max: number): FieldRule => ({
   refusesBeyondJsonSchema: [BigInt(min), BigInt(min + 1)],
 });
 
-/** An integer >= 0, of which only those up to 2^53-1 are read (doubt 22). */
+/** An integer >= 0. Only values up to 2^53-1 are read (open question 22). */
 export const count: FieldRule = {
   accepts: [0, 1, MAX_SAFE - 1, MAX_SAFE],
   refuses: [-1, 0.5, NaN, Infinity, ...otherTypes("number")],
   refusesBeyondJsonSchema: [MAX_SAFE + 1, 9007199254740992n, 1n],
 };
 
-/** An integer from 1 to 9223372036854775807: beyond 2^53-1 it is held as a bigint, for a number is not exact there. */
+/** An integer from 1 to 9223372036854775807. Values beyond 2^53-1 are bigints, because a number is not exact there. */
 export const revision: FieldRule = {
   accepts: [1, 2, MAX_SAFE, 1n, 9007199254740992n, 9223372036854775806n, 9223372036854775807n],
   refuses: [0, -1, 1.5, NaN, Infinity, 0n, -1n, ...otherTypes("number")],
@@ -293,7 +295,7 @@ export const decimalVersion: FieldRule = {
   refuses: [...notDecimal, ...otherThanText],
 };
 
-/** As decimalVersion, value >= 1. */
+/** Like decimalVersion, with a value >= 1. */
 export const positiveDecimalVersion: FieldRule = {
   accepts: ["1", "2", "10", "9223372036854775807", "9999999999999999999"],
   refuses: ["0", ...notDecimal, ...otherThanText],
@@ -316,7 +318,7 @@ export function list(min: number, max: number, item: (index: number) => unknown)
 }
 const notLists = otherTypes("array");
 
-/** An array of `min`-`max` strings, each held to its own rule. */
+/** An array of `min`-`max` strings, each with its own rule. */
 export function textList(min: number, max: number, item: FieldRule): FieldRule {
   const valid = item.accepts.filter((value) => typeof value === "string");
   const ofMany = list(min, max, () => valid[0]);
@@ -326,10 +328,10 @@ export function textList(min: number, max: number, item: FieldRule): FieldRule {
   };
 }
 
-/** An object with fields of its own, which are tested by themselves. */
+/** An object whose fields have separate tests. */
 export const object = (sample: object): FieldRule => ({ accepts: [sample], refuses: otherTypes("object") });
 
-/** Any JSON object, handed on as it is: a key of any name, `__proto__` among them, survives. */
+/** Any JSON object, passed on unchanged: a key of any name survives, even `__proto__`. */
 export const freeFormObject: FieldRule = {
   accepts: [
     {},
@@ -365,10 +367,13 @@ export const processingKey: FieldRule = {
   refusesBeyondJsonSchema: ["1234..78", "123456..", "1...5678"],
 };
 
-/** The Idempotency-Key of creation, retry and cancellation. */
+/** The Idempotency-Key of job creation, retry and cancellation. */
 export const textKey: FieldRule = writtenText(8, 160);
 
-/** Of that, what may come as an argument: it goes into a header, so printable ASCII alone (docs/interface.md, "Settled readings"). */
+/**
+ * The Idempotency-Key as an argument: it becomes a header, so only printable ASCII is allowed (docs/interface.md, "Settled
+ * readings").
+ */
 export const textKeyArgument: FieldRule = {
   accepts: ["k".repeat(8), "k".repeat(160), 'a b"c,d;e'],
   refuses: [
@@ -394,20 +399,20 @@ export const recipeCursor: FieldRule = {
   refuses: ["", "a".repeat(42), "a".repeat(44), `${"a".repeat(42)}.`, `${cursor43}\n`, ...otherThanText],
 };
 
-/** A two-letter state code; lower case is taken and raised. */
+/** A two-letter state code. Lowercase is accepted and converted to uppercase. */
 export const stateCode: FieldRule = {
   accepts: ["TG", "AP", "MZ"],
   refuses: ["", "T", "TGA", "T1", "36", "T ", " T", "TG\n", "ÄÖ", "ßa", "ſs", "𝐓𝐆", "त्", ...otherThanText],
 };
 
-/** A letter, then letters, digits, `_` and `-`, 80 in all. */
+/** A letter, then letters, digits, `_` and `-`, 80 characters in total. */
 export const port: FieldRule = {
   accepts: [...alphanumeric.slice(0, 52), `${alphanumeric}_-`, "a-b_9", "a".repeat(79), "a".repeat(80)],
   refuses: ["", "1a", "_a", "-a", "a.b", "a b", "a:b", "é", "aé", "a\n", "a".repeat(81), ...otherThanText],
 };
 
 const binding = (of: string, inputId: string) => ({ port: of, inputId });
-/** 1-32 of them, no port and no input twice. */
+/** 1-32 bindings without a duplicate port or input. */
 export const inputBindings: FieldRule = {
   accepts: [
     ...list(1, 32, (index) => binding(`port${index}`, `input${index}`)).accepts,
@@ -422,7 +427,7 @@ export const inputBindings: FieldRule = {
   ],
 };
 
-/** What an input refers to when it is an M4_FILE. */
+/** Reference of an input of the kind M4_FILE. */
 export const fileReference: FieldRule = {
   accepts: ["devfile_a", "devsignfile_a", `devfile_${"a".repeat(120)}`],
   refuses: ["", `devfile_${"a".repeat(121)}`, ...otherThanText],

@@ -1,4 +1,5 @@
-// The grammar of requests, docs/contract.md, 4: the schemas of each endpoint's path, query and body against the oracle's fields.
+// Tests the grammar of requests (docs/contract.md, 4): the schemas of each endpoint's path, query and body against the rows in
+// operations.ts.
 import { describe, expect, test } from "vitest";
 import { CreateInput } from "../../src/contract/endpoints/bodies.ts";
 import { endpoints } from "../../src/contract/endpoints/index.ts";
@@ -11,7 +12,7 @@ import { createObjectTests } from "./object-rules.ts";
 const namesOf = (fields: Fields, predicate: (field: Fields[string]) => boolean): readonly string[] =>
   Object.entries(fields).flatMap(([name, field]) => (predicate(field) ? [name] : []));
 
-test("every endpoint has its row, in this order", () => {
+test("every endpoint has a row in operations.ts, in the same order", () => {
   expect(endpoints.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
 });
 
@@ -25,7 +26,7 @@ for (const endpoint of endpoints) {
 
   describe.each(parts)(`${endpoint.id}: %s`, (_, schema, fields) => {
     if (schema === undefined || fields === undefined) {
-      test("is not there", () => expect([schema, fields]).toEqual([undefined, undefined]));
+      test("does not exist", () => expect([schema, fields]).toEqual([undefined, undefined]));
       return;
     }
     const { covers } = createObjectTests(schema, sampleOf(fields), {
@@ -36,24 +37,24 @@ for (const endpoint of endpoints) {
     for (const [name, { rules, values }] of Object.entries(fields)) covers(rules, { [name]: values });
   });
 
-  test(`${endpoint.id}: its headers`, () => {
+  test(`${endpoint.id} has the right headers`, () => {
     const { idempotencyKey: key, ifMatch } = endpoint;
     expect({ key, ifMatch }).toEqual({ key: row.key, ifMatch: row.ifMatch });
   });
 
-  test(`${endpoint.id}: its path names its parameters`, () => {
+  test(`the path of ${endpoint.id} names its parameters`, () => {
     const named = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     expect(Object.keys(endpoint.pathParameters.shape)).toEqual(named);
   });
 }
 
-covers("4.1/state-uppercased", "a lowercase state becomes uppercase", () => {
+covers("4.1/state-uppercased", "a lowercase state code becomes uppercase", () => {
   const query = endpoints.find(({ id }) => id === "listPlaygroundDistricts")?.query;
   expect(["tg", "tG", "Tg", "TG"].map((state) => query?.parse({ state }))).toEqual(Array(4).fill({ state: "TG" }));
 });
 
 const ofDataset = { workspaceId: "micws_1", inputKind: "DATASET_VERSION", referenceId: "any" };
-describe("what is no file", () => {
+describe("an input that is not a file", () => {
   const { covers } = createObjectTests(CreateInput, ofDataset, { isInPart: true });
-  covers("4.2/input-ids", "may be named in any way", { referenceId: text(1, 128) });
+  covers("4.2/input-ids", "an input that is not a file may have any reference", { referenceId: text(1, 128) });
 });

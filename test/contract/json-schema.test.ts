@@ -1,4 +1,4 @@
-// The JSON Schema made of a schema is valid as draft 2020-12. That it agrees with the schema, object-rules.ts shows of each field.
+// Tests that the JSON Schema of each schema is valid as draft 2020-12. object-rules.ts tests that both agree on each field.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import * as bodies from "../../src/contract/endpoints/bodies.ts";
@@ -24,7 +24,7 @@ const modules = {
   ...{ processing, recipes, text, usage },
 };
 
-/** Every schema that the contract exports, and every one that an endpoint holds. */
+/** Every schema that the contract exports or an endpoint contains. */
 const schemas: readonly (readonly [string, z.ZodType])[] = [
   ...Object.entries(modules).flatMap(([moduleName, members]) =>
     Object.entries(members).map(([name, member]: [string, unknown]) => [`${moduleName}.${name}`, member] as const),
@@ -37,7 +37,7 @@ const schemas: readonly (readonly [string, z.ZodType])[] = [
 ].flatMap(([name, member]) => (member instanceof z.ZodType ? [[name, member] as const] : []));
 
 describe("every schema of the contract", () => {
-  test("is found", () => {
+  test("the exported schemas are found", () => {
     const names = schemas.map(([name]) => name);
     expect(names).toEqual(expect.arrayContaining(["jobs.Job", "text.textKey", "json.jsonObject", "createMicJob body"]));
     expect(names.length).toBeGreaterThan(100);
@@ -47,13 +47,13 @@ describe("every schema of the contract", () => {
     for (const io of ["input", "output"] as const) {
       const jsonSchema = toJsonSchema(schema, io);
       expect(jsonSchema).not.toHaveProperty("$schema");
-      // Compiling holds the schema against the draft's own schema first, and in strict mode against ajv's taste.
+      // Compiling validates the schema against the draft's meta-schema, and in strict mode against ajv's additional rules.
       expect(() => ajv.compile(jsonSchema)).not.toThrow();
       expect(JSON.parse(JSON.stringify(jsonSchema))).toEqual(jsonSchema);
     }
   });
 
-  test.each(schemas)("%s is listed as arguments without a union, a reference or a null", (_, schema) => {
+  test.each(schemas)("the argument schema of %s has no union, reference or null", (_, schema) => {
     const listing = JSON.stringify(toJsonSchema(schema, "input"));
     expect(listing).not.toMatch(/"(anyOf|oneOf|allOf|not|\$ref|nullable)":|"type":(\[|"null")/);
   });

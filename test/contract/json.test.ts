@@ -1,3 +1,4 @@
+// Tests jsonBytes, the size of a value as compact JSON, and the schema of free-form JSON objects.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isJsonObject, jsonBytes, jsonObject } from "../../src/contract/json.ts";
@@ -9,7 +10,7 @@ const utf8 = (text: string): number => Buffer.byteLength(text, "utf8");
 
 const anyUnits = fc.array(fc.nat(0xffff)).map((units) => String.fromCharCode(...units));
 
-/** Keys that objects are known to trip over. */
+/** Keys that cause errors in naive object code. */
 const key = fc.oneof(anyUnits, fc.constantFrom("__proto__", "constructor", "toString", "", "0"));
 const anyString = fc.oneof(anyUnits, fc.constantFrom("\ud800", "\udc00x", '"\\/\b\u2028', "😀"));
 
@@ -25,7 +26,7 @@ const { value: json } = fc.letrec((tie) => ({
 }));
 
 describe("jsonBytes", () => {
-  covers("2.2/offer-projection-size", "equals the length of compact JSON in UTF-8", () => {
+  covers("2.2/offer-projection-size", "jsonBytes equals the length of compact JSON in UTF-8", () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(jsonBytes(value)).toBe(utf8(JSON.stringify(value)));
@@ -34,7 +35,7 @@ describe("jsonBytes", () => {
     );
   });
 
-  covers("2.2/offer-projection-size", "counts a bigint as its digits, without quotes", () => {
+  covers("2.2/offer-projection-size", "jsonBytes counts a bigint as its digits, without quotes", () => {
     fc.assert(
       fc.property(fc.bigInt(), anyString, (big, text) => {
         expect(jsonBytes({ big, list: [text, big] })).toBe(
@@ -44,11 +45,11 @@ describe("jsonBytes", () => {
     );
   });
 
-  test("leaves out what JSON leaves out", () => {
+  test("jsonBytes leaves out members that JSON leaves out", () => {
     expect(jsonBytes({ a: undefined, b: 1 })).toBe(utf8('{"b":1}'));
   });
 
-  test("measures what is nested deeper than the stack", () => {
+  test("jsonBytes measures values that are nested deeper than the stack", () => {
     const depth = 200_000;
     expect(jsonBytes(JSON.parse("[".repeat(depth) + "]".repeat(depth)))).toBe(2 * depth);
   });
@@ -57,11 +58,11 @@ describe("jsonBytes", () => {
 describe("free-form objects", () => {
   covers(
     ["2.2/recipe-parameters-definition", "2.2/recipe-parameters-references"],
-    "are any JSON object",
+    "free-form objects accept any JSON object",
     createRuleTest(jsonObject, freeFormObject),
   );
 
-  covers("2.2/recipe-parameters-definition", "come out as the object that went in, whatever its keys", () => {
+  covers("2.2/recipe-parameters-definition", "free-form objects are passed on unchanged, whatever their keys", () => {
     fc.assert(
       fc.property(json, (value) => {
         const result = jsonObject.safeParse(value);
@@ -73,15 +74,15 @@ describe("free-form objects", () => {
     );
   });
 
-  // The contract sets no such limit: it is ours, so that nothing that walks the object overflows.
-  test("may be nested 500 deep; what is deeper is refused, whatever its depth", () => {
+  // The contract sets no such limit. This one prevents stack overflows in code that walks the object.
+  test("free-form objects may have 500 levels; deeper ones are refused at any depth", () => {
     const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}0${"}".repeat(depth)}`);
     const accepts = (depth: number) => jsonObject.safeParse(nested(depth)).success;
     expect([1, 499, 500].map(accepts)).toEqual([true, true, true]);
     expect([501, 5_000, 100_000].map(accepts)).toEqual([false, false, false]);
   });
 
-  test("a __proto__ key is a key like any other", () => {
+  test("free-form objects treat a __proto__ key like any other", () => {
     const polluting: unknown = JSON.parse('{"__proto__":{"admin":true},"a":{"__proto__":[]}}');
     expect(JSON.stringify(jsonObject.parse(polluting))).toBe('{"__proto__":{"admin":true},"a":{"__proto__":[]}}');
     expect({}).not.toHaveProperty("admin");

@@ -1,4 +1,5 @@
-// Date-times and URIs as plain predicates, written from the words of the contract and of RFC 3986: what the schemas are compared with.
+// Implements date-times and URIs as plain predicates, written from the contract and RFC 3986. Tests compare the schemas with
+// them.
 
 const digits = "0123456789";
 const lower = "abcdefghijklmnopqrstuvwxyz";
@@ -37,7 +38,7 @@ function isHourAndMinute(text: string): boolean {
 /** Minutes since midnight of `hh:mm`. */
 const minutesOf = (text: string): number => 60 * Number(text.slice(0, 2)) + Number(text.slice(3, 5));
 
-/** `hh:mm:ss` with an optional fraction of 1 to `maxFraction` digits; second 60 where UTC is 23:59. */
+/** `hh:mm:ss` with an optional fraction of 1 to `maxFraction` digits; second 60 is valid at 23:59 UTC. */
 function isTime(text: string, maxFraction: number, offsetMinutes: number): boolean {
   const [withoutFraction = "", fraction, ...rest] = text.split(".");
   const isLastMinute = (minutesOf(withoutFraction) - offsetMinutes + 2 * 1440) % 1440 === 1439;
@@ -62,7 +63,7 @@ export function isDateTime(text: string): boolean {
   );
 }
 
-/** An absolute URI: a scheme, a colon, and only characters that RFC 3986 knows. */
+/** An absolute URI: a scheme, a colon, and only characters that RFC 3986 allows. */
 export const isUri = (text: string): boolean =>
   /^[A-Za-z]/.test(text) &&
   consistsOf(text.slice(0, text.indexOf(":")), `${alphanumeric}+-.`) &&

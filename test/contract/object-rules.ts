@@ -1,4 +1,4 @@
-// Holds an object's schema, and the JSON Schema made of it, against literal rules of its fields, one change to a valid sample at a time.
+// Tests an object's schema and its JSON Schema against literal rules of its fields, with one change to a valid sample at a time.
 import { isDeepStrictEqual } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, type TestFunction, test } from "vitest";
@@ -17,7 +17,7 @@ const isObject = (value: unknown): value is Fields =>
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** `root` with what stands at `path` changed. */
+/** Returns `root` with the value at `path` changed. */
 export function changeAt(root: unknown, [key, ...rest]: Path, change: (old: unknown) => unknown): unknown {
   if (key === undefined) return change(root);
   if (isList(root)) return root.map((item, index) => (String(index) === key ? changeAt(item, rest, change) : item));
@@ -30,7 +30,7 @@ const withoutKey = (key: string) => (fields: unknown) =>
 
 const withExtraKey = (key: string) => (fields: unknown) => ({ ...(isObject(fields) ? fields : {}), [key]: "extra" });
 
-/** Every object of the sample with its path, free-form ones apart. */
+/** Every object of the sample with its path, except free-form ones. */
 function objectsIn(value: unknown, freeForm: readonly string[], path: Path = []): [Path, Fields][] {
   if (isList(value)) return value.flatMap((item, index) => objectsIn(item, freeForm, [...path, String(index)]));
   if (!isObject(value) || freeForm.includes(path.at(-1) ?? "")) return [];
@@ -38,7 +38,7 @@ function objectsIn(value: unknown, freeForm: readonly string[], path: Path = [])
   return [[path, value], ...below];
 }
 
-/** A bigint as JSON carries it. */
+/** The value with each bigint as a number, as JSON carries it. */
 function withoutBigints(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (isList(value)) return value.map(withoutBigints);
@@ -54,7 +54,7 @@ export const ajv = new Ajv2020({
   formats: { "date-time": isDateTime, uri: isUri, int64: true },
 });
 
-/** Says what is wrong with a schema's verdict on a value; nothing when it is right. */
+/** Returns the errors in a schema's decision on a value, or an empty list if it is right. */
 export function createSchemaCheck(schema: z.ZodType) {
   const output = ajv.compile(toJsonSchema(schema, "output"));
   const input = ajv.compile(toJsonSchema(schema, "input"));
@@ -64,14 +64,14 @@ export function createSchemaCheck(schema: z.ZodType) {
     if (!result.success) return [`is refused: ${result.error.message}`];
     return [
       ...(isDeepStrictEqual(result.data, value) ? [] : ["is changed"]),
-      // A listing of arguments says no null, even where one is taken (json-schema.ts).
+      // Argument schemas contain no null, even if one is accepted (json-schema.ts).
       ...(holdsNull(value) ? [output] : [output, input]).flatMap((allows) =>
         allows(withoutBigints(value)) ? [] : [`is refused by JSON Schema: ${ajv.errorsText(allows.errors)}`],
       ),
     ];
   };
 
-  /** Refused because of what stands at `path` and nothing else. */
+  /** Refused because of the value at `path`, and for no other reason. */
   const refuses = (value: unknown, path: Path, byJsonSchema: boolean): readonly string[] => {
     const result = schema.safeParse(value);
     if (result.success) return ["is accepted"];
@@ -97,7 +97,7 @@ const abbreviate = (value: unknown): string => {
 const describeErrors = (name: string, value: unknown, errors: readonly string[]) =>
   errors.map((error) => `${name} ${abbreviate(value)} ${error}`);
 
-/** Test that a schema by itself says what a rule says. */
+/** Creates a test that a schema accepts and refuses exactly the values of a rule. */
 export function createRuleTest(schema: z.ZodType, rule: FieldRule): TestFunction {
   const { accepts, refuses } = createSchemaCheck(schema);
   return () => {
@@ -112,15 +112,15 @@ export function createRuleTest(schema: z.ZodType, rule: FieldRule): TestFunction
 const toDottedPath = (path: Path): string => path.map((key) => (/^\d+$/.test(key) ? "*" : key)).join(".");
 
 export interface ObjectOptions {
-  /** Optional fields, dotted, `*` for any item: everything else is required. */
+  /** Optional fields, dotted, `*` for any item. All other fields are required. */
   readonly optional?: readonly string[];
-  /** Names of fields that hold free-form objects. */
+  /** Names of fields that contain free-form objects. */
   readonly freeForm?: readonly string[];
-  /** Its other fields have their rules elsewhere. */
+  /** Other tests have the rules of its other fields. */
   readonly isInPart?: boolean;
 }
 
-/** Makes the tests of one object; `sample` is valid and has all its optional fields. */
+/** Creates the tests of one object. `sample` is valid and has all its optional fields. */
 export function createObjectTests(
   schema: z.ZodType,
   sample: Fields,
@@ -141,16 +141,16 @@ export function createObjectTests(
     ];
   }
 
-  /** The fields (dotted where they lie deeper) hold what their rules say. */
+  /** Tests the fields (dotted if nested) against their rules. */
   function createFieldsTest(rules: Rules): TestFunction {
-    // Made with the first, run when all are known.
+    // Registered with the first rules; runs when all rules are registered.
     if (tested.size === 0 && !isInPart)
       test("every field has a rule", () => expect([...tested].sort()).toEqual(Object.keys(sample).sort()));
     for (const name of Object.keys(rules)) tested.add(name.split(".", 1).join());
     return () => expect(Object.entries(rules).flatMap(([name, rule]) => checkField(name, rule))).toEqual([]);
   }
 
-  /** At every level: required fields required, optional ones optional, nothing else allowed. */
+  /** Tests every level: required fields are required, optional fields are optional, and no others are allowed. */
   function expectExactFields(): void {
     const levels = objectsIn(sample, freeForm);
     const removed = levels.flatMap(([path, fields]) =>
@@ -173,8 +173,9 @@ export function createObjectTests(
 
   return {
     /**
-     * A test that cites the contract's rules: that these fields hold theirs, told by their names unless a title stands before
-     * them, or, of a title alone, that the object has exactly its fields. Once fields have rules, each must have one.
+     * Creates a test that cites contract rules. With field rules, it tests the fields; their names are the title if there is
+     * none. With only a title, it tests that the object has exactly its fields. Once fields have rules, every field must have
+     * one.
      */
     covers(
       ids: Parameters<typeof covers>[0],

@@ -1,4 +1,5 @@
-// Resources and what surrounds them, docs/contract.md, 2 and 7: each schema against the rules of its fields.
+// Tests the schemas of the resources, envelopes, lists and errors in docs/contract.md, 2 and 7, against the rules of their
+// fields.
 
 import { describe, expect, test } from "vitest";
 import { DEFAULT_JOB_PAGE, envelope, jobPage, MAX_PAGE, micEnvelope, recipePage } from "../../src/contract/envelope.ts";
@@ -96,13 +97,13 @@ describe("Stage", () => {
   covers("2.2/stage-total-units", { totalUnits: nullable(integer(0, MAX_SAFE)) });
 });
 
-covers("2.2/stage-name", "the nine stages stand in the contract's order", () => {
+covers("2.2/stage-name", "the nine stages are in the contract's order", () => {
   expect(STAGES).toEqual(["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"]);
 });
 
 covers("4.2/if-match-form", "If-Match is a positive integer in double quotes", createRuleTest(JobETag, eTag));
 
-covers("4.2/if-match-form", "a version becomes its ETag", () => {
+covers("4.2/if-match-form", "jobETag turns a version into its ETag", () => {
   expect([1, 42, 9007199254740991].map(jobETag)).toEqual(['"1"', '"42"', '"9007199254740991"']);
 });
 
@@ -180,7 +181,7 @@ describe("RecipeOffer", () => {
   covers(["2.2/offer-dates", "2.2/date-time"], { approvedAt: dateTime, expiresAt: dateTime });
 });
 
-describe("the size of an offer", () => {
+describe("the size of a RecipeOffer", () => {
   const withDefinition = (definition: unknown) => ({
     ...samples.recipeOffer,
     recipe: { ...samples.recipeDefinition, parameters: { ...samples.recipeParameters, definition } },
@@ -189,19 +190,19 @@ describe("the size of an offer", () => {
   const spare = 65536 - bytes(withDefinition({ pad: "" }));
   const accepts = (value: unknown) => RecipeOffer.safeParse(value).success;
 
-  covers("2.2/offer-projection-size", "65535 and 65536 bytes are accepted, 65537 refused", () => {
+  covers("2.2/offer-projection-size", "an offer may be 65,535 or 65,536 bytes, but not 65,537", () => {
     const sized = [spare - 1, spare, spare + 1].map((length) => withDefinition({ pad: "x".repeat(length) }));
     expect(sized.map(bytes)).toEqual([65535, 65536, 65537]);
     expect(sized.map(accepts)).toEqual([true, true, false]);
   });
 
-  covers("2.2/offer-projection-size", "bytes are UTF-8, whatever the number of characters", () => {
+  covers("2.2/offer-projection-size", "the size of an offer is counted in UTF-8 bytes, not in characters", () => {
     const emoji = Math.floor(spare / 4);
     expect(accepts(withDefinition({ pad: "😀".repeat(emoji) }))).toBe(true);
     expect(accepts(withDefinition({ pad: "😀".repeat(emoji + 1) }))).toBe(false);
   });
 
-  covers("2.2/offer-projection-size", "a bigint counts its digits", () => {
+  covers("2.2/offer-projection-size", "the size of an offer includes the digits of a bigint", () => {
     const big = 9223372036854775807n;
     const padded = (length: number) => withDefinition({ pad: "x".repeat(length), big });
     const remainingBytes = spare - ',"big":9223372036854775807'.length;
@@ -219,7 +220,7 @@ describe("RecipeDefinition", () => {
   covers("2.2/recipe-inputs", { inputs: list(1, 100, () => samples.inputRequirement) });
   covers("2.2/recipe-parameters", { parameters: object(samples.recipeParameters) });
   covers("2.2/recipe-required-permissions", { requiredPermissions: list(0, 200, (index) => `part:${index}`) });
-  covers("2.2/recipe-required-permissions", "requiredPermissions are unique", {
+  covers("2.2/recipe-required-permissions", "accepts only unique requiredPermissions", {
     requiredPermissions: {
       accepts: [["a:b", "a:B", "b:a"]],
       refuses: [
@@ -228,7 +229,7 @@ describe("RecipeDefinition", () => {
       ],
     },
   });
-  covers("2.2/recipe-required-permission-form", "each required permission", {
+  covers("2.2/recipe-required-permission-form", "accepts only required permissions of the form part:part", {
     "requiredPermissions.0": {
       accepts: [
         `${alphanumeric}_.-:${alphanumeric}`,
@@ -250,7 +251,7 @@ describe("RecipeDefinition", () => {
     stopAfterStage: oneOf("SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE"),
   });
 
-  covers("2.2/recipe-stop-after-stage", "the other three stages are no place to stop", () => {
+  covers("2.2/recipe-stop-after-stage", "refuses the other three stages as stopAfterStage", () => {
     const stops = (stopAfterStage: string) =>
       RecipeDefinition.safeParse({ ...samples.recipeDefinition, stopAfterStage }).success;
     expect(["GATHER", "SCOOP", "SERVE"].filter(stops)).toEqual([]);
@@ -282,13 +283,13 @@ describe("RecipeParameters", () => {
     contentHash: hex64,
   });
   covers("2.2/recipe-parameters-definition", { definition: freeFormObject });
-  covers("2.2/recipe-parameters-references", "references: how many", {
+  covers("2.2/recipe-parameters-references", "accepts 0 to 200 references", {
     references: {
       accepts: [0, 1, 199, 200].map(properties),
       refuses: [properties(201), [], [{}], null, "year", 1, true],
     },
   });
-  covers("2.2/recipe-parameters-references", "references: keys", {
+  covers("2.2/recipe-parameters-references", "accepts only workspace-style ids as keys of references", {
     references: {
       accepts: keyed(...workspaceStyleId.accepts, "constructor", "toString"),
       refuses: [
@@ -299,7 +300,7 @@ describe("RecipeParameters", () => {
       refusesBeyondJsonSchema: keyed(...(workspaceStyleId.refusesBeyondJsonSchema ?? [])),
     },
   });
-  covers("2.2/recipe-parameters-references", "references: values", {
+  covers("2.2/recipe-parameters-references", "accepts only free-form objects as values of references", {
     references: {
       accepts: freeFormObject.accepts.map((value) => ({ year: value })),
       refuses: freeFormObject.refuses.map((value) => ({ month: {}, year: value })),
@@ -307,7 +308,7 @@ describe("RecipeParameters", () => {
   });
 });
 
-test("free-form objects are handed on as the objects they are", () => {
+test("free-form objects are passed on as the same objects", () => {
   const parsed = RecipeOffer.parse(samples.recipeOffer);
   expect(parsed.recipe.parameters.definition).toBe(samples.recipeParameters.definition);
   expect(parsed.recipe.parameters.references).toBe(samples.recipeParameters.references);
@@ -406,7 +407,7 @@ describe("QuotaBucket", () => {
 
 describe("Envelope", () => {
   const { covers } = createObjectTests(envelope(Stage), samples.enveloped(samples.stage));
-  covers("2.2/envelope", "has exactly data and meta, and meta requestId");
+  covers("2.2/envelope", "has exactly data and meta, and meta has exactly requestId");
   covers("2.2/envelope", { data: object(samples.stage) });
   covers("2.2/meta-request-id", { "meta.requestId": text(1, 128) });
 });
@@ -415,7 +416,7 @@ describe("Envelope of a recipe or a processing request", () => {
   const { covers } = createObjectTests(micEnvelope(RecipeOffer), samples.micEnveloped(samples.recipeOffer), {
     freeForm,
   });
-  covers("2.2/envelope", "has exactly data and meta, and meta requestId");
+  covers("2.2/envelope", "has exactly data and meta, and meta has exactly requestId");
   covers("2.2/envelope", { data: object(samples.recipeOffer) });
   covers("2.2/meta-request-id-micreq", { "meta.requestId": prefixedHex32("micreq_") });
 });
@@ -454,7 +455,7 @@ describe("the recipe offer list", () => {
   });
 });
 
-test("a page holds at most 100 items, and 25 jobs when nothing is said", () => {
+test("a page has at most 100 items, and 25 jobs by default", () => {
   expect([MAX_PAGE, DEFAULT_JOB_PAGE]).toEqual([100, 25]);
 });
 
@@ -501,7 +502,7 @@ describe("StatesResponse", () => {
   const { covers } = createObjectTests(playground.StatesResponse, samples.statesResponse, {
     optional: [...metadata, "states.*.lgdCode"],
   });
-  covers("2.1/closed-objects", "has exactly its fields, so have its states");
+  covers("2.1/closed-objects", "has exactly its fields, and so have its states");
   covers("2.1/catalog-contract", { contract });
   covers("2.1/catalog-source", { source: anyText });
   covers("2.1/catalog-source-ref", { sourceRef });
@@ -512,7 +513,7 @@ describe("StatesResponse", () => {
 
 describe("DistrictsResponse", () => {
   const { covers } = createObjectTests(playground.DistrictsResponse, samples.districtsResponse, { optional: metadata });
-  covers("2.1/closed-objects", "has exactly its fields, so have its districts");
+  covers("2.1/closed-objects", "has exactly its fields, and so have its districts");
   covers("2.1/catalog-contract", { contract });
   covers("2.1/catalog-source", { source: anyText });
   covers("2.1/catalog-source-ref", { sourceRef });
@@ -524,7 +525,7 @@ describe("DistrictsResponse", () => {
 
 describe("CatalogMetadata", () => {
   const { covers } = createObjectTests(playground.CatalogMetadata, samples.catalogMetadata, { optional: metadata });
-  covers("2.1/catalog-contract", "only contract is required");
+  covers("2.1/catalog-contract", "requires only contract");
 });
 
 describe("State", () => {
@@ -551,7 +552,7 @@ describe("the OpenAPI document", () => {
   const { covers } = createObjectTests(playground.OpenApiDocument, samples.openApiDocument);
   covers("4.1/openapi", { openapi: constant("3.1.1"), info: freeFormObject, paths: freeFormObject });
 
-  covers("4.1/openapi", "its three fields are required, others are its own affair", () => {
+  covers("4.1/openapi", "requires its three fields and accepts others", () => {
     const { openapi, info, paths } = samples.openApiDocument;
     const accepts = (value: unknown) => playground.OpenApiDocument.safeParse(value).success;
     expect(
@@ -578,7 +579,7 @@ describe("PlaygroundError", () => {
     ),
   });
 
-  test("each HTTP status has its value", () => {
+  test("has one status code per HTTP status", () => {
     expect(playground.PLAYGROUND_STATUS).toEqual({
       400: "INVALID_PLAYGROUND_REQUEST",
       403: "PLAYGROUND_REQUEST_DENIED",
@@ -587,7 +588,7 @@ describe("PlaygroundError", () => {
     });
   });
 
-  test("Retry-After is an integer >= 1", () => {
+  test("a Retry-After is an integer >= 1", () => {
     const accepts = (value: unknown) => playground.RetryAfter.safeParse(value).success;
     expect(["1", "60", "120"].filter((value) => !accepts(value))).toEqual([]);
     expect(["", "0", "-1", "01", "1.5", " 1", "1s", "soon", 1, null].filter(accepts)).toEqual([]);

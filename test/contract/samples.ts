@@ -1,4 +1,4 @@
-// One valid value of every resource and request body, written by hand from docs/contract.md, 2 and 4 with all optional fields.
+// One valid value of every resource and request body, written by hand from docs/contract.md, 2 and 4, with all optional fields.
 
 const hex32 = "0123456789abcdef0123456789abcdef";
 const hex64 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

@@ -1,5 +1,5 @@
-// The Basic header carries any client id and secret: what the token endpoint reads, decoded or as it stands, is what was
-// configured.
+// Tests that the Basic header carries any client id and secret: the token endpoint reads the configured pair, with or without
+// form decoding.
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { ApiClient } from "../../src/api-client/client.ts";
@@ -16,7 +16,7 @@ const decodePair = (header: string): string => {
   return Buffer.from(header.slice("Basic ".length), "base64").toString();
 };
 
-// RFC 6749, appendix B, as a server decodes it.
+// Form decoding of RFC 6749, appendix B, as a server does it.
 const decodeForm = (text: string): string => new URLSearchParams(`v=${text}`).get("v") ?? "";
 
 const visible = fc.string({
@@ -24,7 +24,7 @@ const visible = fc.string({
   minLength: 1,
 });
 
-test("every printable character survives", () => {
+test("every printable character survives in the Basic header", () => {
   fc.assert(
     fc.property(visible, visible, (clientId, clientSecret) => {
       const pair = decodePair(basicHeader({ clientId, clientSecret }));
@@ -34,7 +34,7 @@ test("every printable character survives", () => {
   );
 });
 
-test("plain characters stay as they are, so that a server that decodes nothing understands them too", () => {
+test("plain characters are not encoded, so that a server without form decoding reads them too", () => {
   const plain = fc.stringMatching(/^[A-Za-z0-9._~-]+$/);
   fc.assert(
     fc.property(plain, plain, (clientId, clientSecret) => {
@@ -48,13 +48,13 @@ for (const [clientId, clientSecret] of [
   ["a:b", "c d%20é".replace("é", "&")],
   ["client", `'"\\<>{}[]|^\`;,?@#$*()`],
 ] as const)
-  covers("5/token-basic", `the emulator gives ${clientId} a token for ${clientSecret}`, async () => {
+  covers("5/token-basic", `the emulator issues ${clientId} a token for ${clientSecret}`, async () => {
     const { baseUrl } = await emulatorForTest({ credentials: { clientId, clientSecret } });
     const { tokens } = clientForTest(baseUrl, { credentials: { clientId, clientSecret } });
     expect(await tokens.get(["mic.jobs:read"], createCallContext(5000))).toMatch(/\S+/);
   });
 
-/** How a service takes the pair out of the header. */
+/** How a token endpoint reads the pair from the header. */
 const READINGS = {
   "decodes it": decodeForm,
   "takes it as it stands": (text: string) => text,
@@ -70,7 +70,7 @@ const REFUSALS = {
 const special = { clientId: "client", clientSecret: "sec+ret/=:%25x y" } as const;
 const ordinary = { clientId: "client", clientSecret: "secret-0123456789.~_" } as const;
 
-/** A token endpoint that knows this one client and reads its header one way. */
+/** Starts a token endpoint that accepts one client and reads its header in one way. */
 async function startTokenService(
   reading: Reading,
   known: ClientCredentials,
@@ -97,13 +97,13 @@ const readOperation = (service: ApiClient) =>
 for (const [description, refusal] of Object.entries(REFUSALS))
   covers(
     ["5/assumes-no-basic-form", "5/token-basic"],
-    `a service that takes the pair as it stands is found out by its ${description}, once`,
+    `an API that reads the pair without decoding is detected by its ${description}, once`,
     async () => {
       const stub = await startTokenService("takes it as it stands", special, refusal);
       const service = clientOf(stub, special);
       await readJob(service);
       expect(stub.tokenRequests).toHaveLength(2);
-      // Another scope set, another token: the form is known.
+      // Another scope set needs another token, but the form is known by then.
       await readOperation(service);
       expect(stub.tokenRequests).toHaveLength(3);
     },
@@ -111,7 +111,7 @@ for (const [description, refusal] of Object.entries(REFUSALS))
 
 covers(
   ["5/assumes-no-basic-form", "5/token-basic"],
-  "a service that decodes is asked once, and never in the other form",
+  "an API that decodes the pair gets one request, and never the other form",
   async () => {
     const stub = await startTokenService("decodes it", special);
     const service = clientOf(stub, special);
@@ -125,7 +125,7 @@ covers(
 );
 
 for (const reading of ["decodes it", "takes it as it stands"] as const)
-  covers("5/assumes-no-basic-form", `a service that ${reading} hears an ordinary pair once`, async () => {
+  covers("5/assumes-no-basic-form", `an API that ${reading} gets one request with an ordinary pair`, async () => {
     const stub = await startTokenService(reading, ordinary);
     const service = clientOf(stub, ordinary);
     await readJob(service);
@@ -134,7 +134,7 @@ for (const reading of ["decodes it", "takes it as it stands"] as const)
 
 const refusedOnce: readonly (readonly [string, ClientCredentials, Step, string])[] = [
   ["an ordinary pair that is wrong", ordinary, REFUSALS["401 invalid_client"], "unauthorized"],
-  // Read as it stands, the id would end at its own colon.
+  // Without decoding, the id would end at its own colon.
   ["an id with a colon", { ...special, clientId: "a:b" }, REFUSALS["401 invalid_client"], "unauthorized"],
   ["a scope that is refused", special, answer(400, { error: "invalid_scope" }), "forbidden"],
   ["a request that is refused", special, answer(400, { error: "invalid_request" }), "unauthorized"],
@@ -149,7 +149,7 @@ for (const [what, credentials, refusal, kind] of refusedOnce)
     expect(stub.tokenRequests).toHaveLength(1);
   });
 
-test("a wrong pair of special characters is refused in both forms, and told as wrong", async () => {
+test("a wrong pair with special characters is tried in both forms, and reported as wrong", async () => {
   const stub = await startTokenService("decodes it", { ...special, clientSecret: "another" });
   const service = clientOf(stub, special);
   const error = await expectFailure(readJob(service));

@@ -1,5 +1,5 @@
-// What is kept in a keychain entry: what fits there, and what is read of an entry that somebody else wrote. The keychain
-// itself has tests of its own in keychain/.
+// Tests the contents of keychain entries: which values fit, and how entries of other programs are read. The tests in keychain/
+// cover the keychain itself.
 import { expect, test } from "vitest";
 import { fitsKeychain, type Keychain } from "../../src/credentials/keychain/keychain.ts";
 import { readLogin } from "../../src/credentials/login.ts";
@@ -16,7 +16,7 @@ test.each([
   expect(fitsKeychain("é".repeat(bytes / 2 + 1), platform)).toBe(false);
 });
 
-/** A keychain that holds one text in every entry. */
+/** A keychain that returns the same text for every entry. */
 const createKeychain = (text: string | undefined, written: string[] = []): Keychain => ({
   getPassword: async () => text,
   setPassword: async (_, password) => void written.push(password),
@@ -28,7 +28,7 @@ const createKeychain = (text: string | undefined, written: string[] = []): Keych
 const owner = { baseUrl: "https://service.example", clientId: "id" };
 const scopes = ["mic.jobs:read"];
 
-test("a token that does not fit stays in memory, and is no trouble", async () => {
+test("a token that does not fit stays in memory without an error", async () => {
   const written: string[] = [];
   const errors: unknown[] = [];
   const store = createKeychainTokenStore(createKeychain(undefined, written), Date.now, (error) => errors.push(error));
@@ -40,7 +40,7 @@ test("a token that does not fit stays in memory, and is no trouble", async () =>
 
 const login = { ...owner, clientSecret: "s3cr3t-0123456789abcdef" };
 
-test("a login is read as it was stored; one that is broken or foreign is none", async () => {
+test("a login is read as it was stored; a broken or foreign entry is ignored", async () => {
   expect(await readLogin(createKeychain(JSON.stringify(login)))).toEqual(login);
   for (const entry of [
     "{ no JSON",
@@ -53,7 +53,7 @@ test("a login is read as it was stored; one that is broken or foreign is none", 
     expect(await readLogin(createKeychain(entry)), entry).toBeUndefined();
 });
 
-test("a token is read as it was stored; one that is broken or foreign is none, and no trouble", async () => {
+test("a token is read as it was stored; a broken or foreign entry is ignored without an error", async () => {
   const now = Date.now();
   const errors: unknown[] = [];
   const read = (text: string) =>

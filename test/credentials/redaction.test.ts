@@ -1,4 +1,4 @@
-// No secret, token or credential reaches a client or the log, wherever and however the service echoes it.
+// Tests that no secret, token or credential reaches a client or the log, wherever and however the API echoes it.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { answer, type Step, stubForFile } from "../support/stub.ts";
 
 const TOKEN = "tok-5f2d8c1e9a7b4d60";
 
-/** The text as it stands within JSON, within JSON within JSON, and so on. */
+/** The text as it appears within JSON, within JSON in JSON, and so on. */
 const layers = (text: string): string[] => {
   const inner = (value: string): string => JSON.stringify(value).slice(1, -1);
   return [text, inner(text), inner(inner(text)), inner(inner(inner(text)))];
@@ -48,7 +48,7 @@ beforeAll(async () => {
 describe.each([
   ["a plain secret", "s3cr3t-0123456789abcdef"],
   ["a secret of odd characters", "pa\"ss\\wo rd%2F+/=<&>'#{}"],
-])("%s", (_, clientSecret) => {
+])("redaction of %s", (_, clientSecret) => {
   const clientId = "stub-client";
   const basic = basicHeader({ clientId, clientSecret }).slice("Basic ".length);
   const raw = Buffer.from(`${clientId}:${clientSecret}`).toString("base64");
@@ -62,7 +62,7 @@ describe.each([
       MIC_CLIENT_ID: clientId,
       MIC_CLIENT_SECRET: clientSecret,
       MIC_DOWNLOAD_DIR: downloads,
-      // The log at its most talkative.
+      // The most verbose log level.
       MIC_LOG_LEVEL: "debug",
     },
   }));
@@ -71,7 +71,7 @@ describe.each([
   afterEach(() => expect(leaks(connectionOf().stderr())).toEqual([]));
 
   for (const [place, step] of places)
-    covers("5/secret-stays-in-server", `is taken out of ${place}, with its token and header`, async () => {
+    covers("5/secret-stays-in-server", `secrets are redacted in ${place}, with token and header`, async () => {
       const stub = stubOf();
       stub.respond(() => step(everything));
       const { raw } = await connectionOf().callTool("get_job", { jobId: "job-1" });
@@ -79,21 +79,21 @@ describe.each([
       expect(stub.requests.length).toBeGreaterThan(0);
     });
 
-  covers("5/secret-stays-in-server", "is taken out of a file's type", async () => {
+  covers("5/secret-stays-in-server", "secrets are redacted in a file's type", async () => {
     stubOf().respond(() => answer(200, "bytes", { "content-type": `text/x; a=${TOKEN}; b="${basic}"` }));
     const { raw, isError } = await connectionOf().callTool("download_asset", { assetId: "asset-1" });
     expect(isError).toBe(false);
     expect(leaks(raw)).toEqual([]);
   });
 
-  covers("5/secret-stays-in-server", "is taken out of the token endpoint's refusal", async () => {
+  covers("5/secret-stays-in-server", "secrets are redacted in an error of the token endpoint", async () => {
     stubOf().respondToToken(() => answer(401, { error: "invalid_client", error_description: everything }));
     const { raw, error } = await connectionOf().callTool("get_operation", { operationId: "operation-1" });
     expect(error).toMatchObject({ kind: "unauthorized" });
     expect(leaks(raw)).toEqual([]);
   });
 
-  covers("5/secret-stays-in-server", "does not show in part where a text is cut", async () => {
+  covers("5/secret-stays-in-server", "secrets are not shown partly when a text is truncated", async () => {
     for (const padding of [120, 140, 150, 280, 290]) {
       stubOf().respond(() => answer(422, { ...problem, title: "x".repeat(padding) + clientSecret }));
       const { raw } = await connectionOf().callTool("get_job", { jobId: "job-1" });
@@ -104,11 +104,11 @@ describe.each([
 
   covers(
     "5/secret-stays-in-server",
-    "goes to the token endpoint only, and the token nowhere but into its header",
+    "the secret is sent only to the token endpoint, and the token only in its header",
     async () => {
       const stub = stubOf();
       stub.respond(() => answer(404));
-      // A scope set that no other test here asks for.
+      // A scope set that no other test in this file requests.
       await connectionOf().callTool("get_usage", { workspaceId: "micws_1", window: "DAY" });
       expect(stub.tokenRequests).toHaveLength(1);
       for (const { target, headers, body } of [...stub.requests, ...stub.tokenRequests]) {

@@ -1,4 +1,4 @@
-// Each operation asks for exactly the scopes of docs/contract.md, 5.
+// Tests that each operation requests exactly the scopes of docs/contract.md, 5.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const connectionOf = inProcessClientForFile("v2-modern", () => ({
 
 const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFields, extraArguments = {} }) => {
   const own = { ...sampleOf(pathFields), ...sampleOf(queryFields), ...sampleOf(bodyFields) };
-  // With a version a job is cancelled without being read before.
+  // With a version, cancel_job does not read the job first.
   const version = extraArguments["resourceVersion"] && { resourceVersion: 3 };
   return [tool, { ...own, ...version }, scopes.join(" ")] as const;
 });
@@ -50,7 +50,7 @@ covers(
     "5/scopes-usage",
     "5/scopes-create-processing-request",
   ],
-  "every tool is called with a token of its own operation's scopes and no others",
+  "every tool sends a token with exactly its operation's scopes",
   async () => {
     const stub = stubOf();
     stub.respondToToken(({ body }) =>
@@ -76,7 +76,7 @@ covers(
         [tool, `Bearer ${tokenFor(scopes)}`],
       ]);
     }
-    // One request for each scope set, each of the form that section 5 describes.
+    // One request per scope set, each in the form of section 5.
     const sets = [...new Set(table.map(([, , scopes]) => scopes))];
     expect(stub.tokenRequests).toHaveLength(sets.length);
     const basic = `Basic ${Buffer.from(`${credentials.clientId}:${credentials.clientSecret}`).toString("base64")}`;
@@ -91,7 +91,7 @@ covers(
   },
 );
 
-covers("5/playground-anonymous", "the geography tools ask for no token and send none", async () => {
+covers("5/playground-anonymous", "the geography tools request no token and send none", async () => {
   const stub = stubOf();
   stub.respond(() => answer(403, { status: "PLAYGROUND_REQUEST_DENIED" }));
   const connection = connectionOf();

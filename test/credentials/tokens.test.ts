@@ -1,4 +1,5 @@
-// The life of a token: fetched once for all who need it, renewed before its end or when it is refused, never trusted blindly.
+// Tests the lifecycle of a token: fetched once for all calls, renewed before it expires or when it is refused, and never trusted
+// blindly.
 import { describe, expect } from "vitest";
 import {
   clientForTest,
@@ -31,7 +32,7 @@ const accepted = answer(202, enveloped(job));
 const bearersOf = (requests: readonly { headers: { authorization?: string | undefined } }[]) =>
   requests.map(({ headers }) => headers.authorization);
 
-/** A client on a clock of its own, which a test moves; each call has 10 s. */
+/** Creates a client on a simulated clock that the test advances. Each call has 10 s. */
 function clientOnClock(stub: Stub) {
   const clock = { nowMs: Date.now() };
   const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
@@ -39,7 +40,7 @@ function clientOnClock(stub: Stub) {
 }
 
 describe("a token", () => {
-  test("is fetched once for 32 first calls, once for each scope set", async ({ stub, service }) => {
+  test("a token is fetched once per scope set for 32 simultaneous first calls", async ({ stub, service }) => {
     stub.respondToToken(({ body }) => answerSlowly(200, { access_token: `token-${body.length}` }, 3, 10));
     stub.respond(({ method, target }) =>
       method === "POST" ? accepted : target.includes("?") ? answer(200, jobList) : completeAnswer,
@@ -56,7 +57,7 @@ describe("a token", () => {
     ]);
   });
 
-  test("that could not be had by one of many is asked for again by the next call, not before", async ({
+  test("a token is requested again by the next call, not before, after a failed request that several calls shared", async ({
     stub,
     service,
   }) => {
@@ -90,7 +91,7 @@ describe("a token", () => {
   for (const [what, rest] of usable)
     covers(
       ["5/token-response", "5/assumes-no-token-fields"],
-      `is accepted with ${what} beside it`,
+      `a token is accepted with ${what} in the same answer`,
       async ({ stub, service }) => {
         stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
         stub.respond(() => completeAnswer);
@@ -102,14 +103,14 @@ describe("a token", () => {
     );
 
   for (const status of [200, 201, 202, 203])
-    covers("5/assumes-no-token-fields", `is accepted with HTTP ${status}`, async ({ stub, service }) => {
+    covers("5/assumes-no-token-fields", `a token is accepted with HTTP ${status}`, async ({ stub, service }) => {
       stub.respondToToken(() => answer(status, { access_token: "good-token" }));
       stub.respond(() => completeAnswer);
       await readJob(service);
       expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
     });
 
-  covers("5/assumes-no-token-fields", "may be long", async ({ stub, client: { tokens } }) => {
+  covers("5/assumes-no-token-fields", "a token may have 40,000 characters", async ({ stub, client: { tokens } }) => {
     const token = "t".repeat(40_000);
     stub.respondToToken(() => answer(200, { access_token: token }));
     expect(await tokens.get(["mic.jobs:read"], createCallContext(10_000))).toBe(token);
@@ -123,7 +124,7 @@ describe("a token", () => {
   ] as const)
     covers(
       "5/token-renewed",
-      `that lives ${JSON.stringify(expires_in)} s is used, and renewed before its end`,
+      `a token with a lifetime of ${JSON.stringify(expires_in)} s is reused, and renewed before it expires`,
       async ({ stub }) => {
         const { clock, service, context } = clientOnClock(stub);
         stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
@@ -138,7 +139,7 @@ describe("a token", () => {
       },
     );
 
-  covers("5/token-renewed", "of unknown lifetime is used until it is refused", async ({ stub }) => {
+  covers("5/token-renewed", "a token with an unknown lifetime is used until it is refused", async ({ stub }) => {
     const { clock, service, context } = clientOnClock(stub);
     stub.expect(completeAnswer, completeAnswer, answer(401), completeAnswer, completeAnswer);
     for (let day = 0; day < 4; day++) {
@@ -152,10 +153,10 @@ describe("a token", () => {
 describe("a refused token", () => {
   covers(
     ["5/token-renewed", "4.2/key-names-one-command"],
-    "is replaced once, and the same bytes go out under the same key",
+    "a refused token is replaced once, and the same bytes are sent under the same key",
     async ({ stub, service }) => {
       stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
-      // What the answer is does not matter here.
+      // The answer does not matter here.
       await expectFailure(requestProcessing(service));
       const [first, second] = stub.requests;
       expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
@@ -170,7 +171,7 @@ describe("a refused token", () => {
 
   covers(
     ["5/assumes-no-answer-to-bad-token", "5/token-renewed"],
-    "by 403 is replaced when it is old",
+    "a refused token is replaced after a 403 if it is old",
     async ({ stub }) => {
       const { clock, service, context } = clientOnClock(stub);
       stub.expect(accepted, forbidden, accepted);
@@ -186,7 +187,7 @@ describe("a refused token", () => {
 
   covers(
     "5/assumes-no-answer-to-bad-token",
-    "by 403 stays when it is new: that is the permission",
+    "a refused token is kept after a 403 if it is new, because the permission is missing",
     async ({ stub }) => {
       const { clock, service, context } = clientOnClock(stub);
       const read = () => expectFailure(readJob(service, context()));
@@ -195,7 +196,7 @@ describe("a refused token", () => {
       expect(stub.tokenRequests).toHaveLength(1);
       clock.nowMs += minuteMs;
       for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "forbidden" });
-      // The token that replaced it is new again: one more in a minute, however many calls are refused.
+      // The replacement is new again: at most one token request per minute, however many calls are refused.
       expect(stub.tokenRequests).toHaveLength(2);
       expect(stub.requests).toHaveLength(5);
     },
@@ -205,13 +206,16 @@ describe("a refused token", () => {
     ["nothing", answer(401)],
     ["HTML", answer(401, "<html>sign in</html>", { "content-type": "text/html" })],
     ["an OAuth error", answer(401, { error: "invalid_token" })],
-  ] as const)("is replaced when the 401 says so by %s", async ([_, step], { stub, service }) => {
+  ] as const)("a refused token is replaced after a 401 with %s", async ([_, step], { stub, service }) => {
     stub.expect(step, completeAnswer);
     await readJob(service);
     expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
   });
 
-  test("twice is unauthorized, and the next call starts with a new one", async ({ stub, service }) => {
+  test("a call is unauthorized after a second refusal of the token, and the next call starts with a new token", async ({
+    stub,
+    service,
+  }) => {
     stub.expect(answer(401), answer(401), completeAnswer);
     expect(await expectFailure(readJob(service))).toMatchObject({
       kind: "unauthorized",
@@ -224,13 +228,13 @@ describe("a refused token", () => {
     expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2", "Bearer stub-token-3"]);
   });
 
-  test("held by sixteen calls at once is replaced once", async ({ stub, service }) => {
+  test("a refused token is replaced once for 16 simultaneous calls", async ({ stub, service }) => {
     stub.respond(({ headers }) => (headers.authorization === "Bearer stub-token-1" ? answer(401) : completeAnswer));
     await Promise.all(Array.from({ length: 16 }, () => readJob(service)));
     expect(stub.tokenRequests).toHaveLength(2);
   });
 
-  test("of one scope set leaves the others alone", async ({ stub, service }) => {
+  test("the refusal of a token does not affect the tokens of other scope sets", async ({ stub, service }) => {
     stub.expect(accepted, answer(401), completeAnswer, accepted);
     await submitJob(service);
     await readJob(service);
@@ -239,7 +243,7 @@ describe("a refused token", () => {
   });
 });
 
-describe("a token endpoint that", () => {
+describe("a token endpoint", () => {
   const html = { "content-type": "text/html" };
   const refusals: readonly (readonly [string, Step, string])[] = [
     ["refuses the client (400)", answer(400, { error: "invalid_client" }), "unauthorized"],
@@ -260,7 +264,7 @@ describe("a token endpoint that", () => {
     ["gives a megabyte", answer(200, { access_token: "x".repeat(1_000_000) }), "contract_violation"],
   ];
   test.for(refusals)(
-    "%s fails the call before it is sent, without another try",
+    "a token endpoint that %s fails the call before it is sent, without a retry",
     async ([_, step, kind], { stub, service }) => {
       stub.respondToToken(() => step);
       const facts = await expectFailure(submitJob(service));
@@ -275,7 +279,7 @@ describe("a token endpoint that", () => {
     ["200", answer(200, "<html>sign in</html>", html), "contract_violation"],
     ["403", answer(403, "<html>denied</html>", html), "forbidden"],
   ] as const)(
-    "answers with a page (%s) is told as something in between",
+    "a token endpoint that answers with a page (%s) is reported as possibly a proxy",
     async ([_, step, kind], { stub, service }) => {
       stub.respondToToken(() => step);
       const { message, next } = await expectFailure(submitJob(service));
@@ -291,14 +295,14 @@ describe("a token endpoint that", () => {
     ["hangs up", hangUp],
     ["breaks off", answerTruncated(200, { access_token: "abcdefgh" }, 10)],
     ["is busy", answer(429)],
-  ] as const)("%s is tried again", async ([_, step], { stub, service }) => {
+  ] as const)("a token endpoint that %s is asked again", async ([_, step], { stub, service }) => {
     stub.respondToToken(() => (stub.tokenRequests.length < 3 ? step : answer(200, { access_token: "third-time" })));
     stub.expect(accepted);
     await submitJob(service);
     expect(bearersOf(stub.requests)).toEqual(["Bearer third-time"]);
   });
 
-  test("limits its rate hands the wait to the agent", async ({ stub, service }) => {
+  test("a token endpoint that limits its rate returns the wait to the agent", async ({ stub, service }) => {
     stub.respondToToken(() => answer(429, undefined, { "retry-after": "300" }));
     expect(await expectFailure(readJob(service, createCallContext(45_000)))).toMatchObject({
       kind: "rate_limited",
@@ -306,7 +310,7 @@ describe("a token endpoint that", () => {
     });
   });
 
-  test("redirects does not get the credentials sent elsewhere", async () => {
+  test("a token endpoint that redirects does not receive the credentials at the new address", async () => {
     const elsewhere = await stubForTest();
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
@@ -316,8 +320,8 @@ describe("a token endpoint that", () => {
   });
 });
 
-describe("without", () => {
-  test("credentials the job tools say what to set, and geography works", async ({ stub }) => {
+describe("missing configuration", () => {
+  test("without credentials, the job tools name the missing variables, and geography works", async ({ stub }) => {
     stub.respond(() => answer(200, { contract: "svc.geo.admin-divisions.v1", states: [] }));
     const connection = await inProcessClientForTest("v2-modern", { MIC_BASE_URL: stub.baseUrl });
     const { error, text } = await connection.callTool("get_job", { jobId: "job-1" });
@@ -327,7 +331,7 @@ describe("without", () => {
     expect(stub.tokenRequests).toHaveLength(0);
   });
 
-  test("a base URL every tool says how to set it or use the emulator", async () => {
+  test("without a base URL, every tool explains how to set it or use the emulator", async () => {
     const connection = await inProcessClientForTest("v2-modern", {});
     for (const [tool, args] of [
       ["list_states", {}],
@@ -341,7 +345,7 @@ describe("without", () => {
     }
   });
 
-  test("a service to be reached the failure names the token endpoint, not the secret", async () => {
+  test("without a reachable API, the failure names the token endpoint, not the secret", async () => {
     const { service } = clientForTest(await refusingBaseUrl());
     const facts = await expectFailure(readJob(service));
     expect(facts.message).toContain("token endpoint");

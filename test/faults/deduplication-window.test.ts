@@ -1,5 +1,5 @@
-// The deduplication window: calls that are repeated after their result was used, hours later, under a wrong clock, by a stalled process, and
-// after a later version has changed the journal.
+// Tests the deduplication window with calls that are repeated after their result was used: hours later, under a wrong clock, by a
+// stalled process, or after a later version has changed the journal.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
@@ -89,7 +89,10 @@ describe("a call that is repeated after its result was used", () => {
     ],
   ];
 
-  /** By the same agent, by another agent on the same journal, and in a new session after the first one has ended. */
+  /**
+   * Repeats the call from the same agent, from another agent on the same journal, and in a new session after the first has
+   * ended.
+   */
   async function expectExecutedOnce(
     [tool, operationId, args, read, about]: (typeof rows)[number],
     journal: object,
@@ -115,10 +118,10 @@ describe("a call that is repeated after its result was used", () => {
     expect(await countExecutions(service, operationId)).toBe(before + 1);
   }
 
-  test.each(rows)("%s, on SQLite", (...row) => expectExecutedOnce(row, {}));
+  test.each(rows)("%s runs once on SQLite", (...row) => expectExecutedOnce(row, {}));
 
   test.skipIf(postgresMissing !== undefined).each(rows)(
-    `%s, on PostgreSQL${postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`}`,
+    `%s runs once on PostgreSQL${postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`}`,
     async (...row) => expectExecutedOnce(row, { MIC_JOURNAL_URL: (await postgres?.createDatabase()) ?? "" }),
   );
 });
@@ -127,8 +130,8 @@ const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
 const unknown = answer(503, undefined, { "retry-after": "60" });
 const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissing})`;
 
-describe.skipIf(fakeClockMissing !== undefined)(`under another clock${note}`, () => {
-  /** A process whose clock is ahead by so many seconds makes the call. */
+describe.skipIf(fakeClockMissing !== undefined)(`with another clock${note}`, () => {
+  /** Makes the call from a process whose clock is ahead by `seconds`. */
   const callWithClock = async (env: Readonly<Record<string, string>>, seconds: number) => {
     const server = await startServer({ env, under: fakeClockCommand(seconds) });
     const result = await server.call("submit_job", createJob);
@@ -136,7 +139,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`under another clock${note}`, ()
     return result;
   };
 
-  test("the same call is a replay after 19 h and a new action after 21 h", async () => {
+  test("an identical call is a replay after 19 h and a new action after 21 h", async () => {
     const { stub, env } = await createBench();
     stub.expect(createdJob("job-1"), answer(200, enveloped(job)), createdJob("job-2"));
     const first = await callWithClock(env, 0);
@@ -157,24 +160,27 @@ describe.skipIf(fakeClockMissing !== undefined)(`under another clock${note}`, ()
     expect(keysOf(stub).size).toBe(3);
   });
 
-  test.each([-5, 25])("a clock that differs by %s h makes no second action of one in progress", async (hours) => {
-    const { stub, env } = await createBench();
-    const { released, release } = createLatch();
-    stub.expect(holdUntil(released, createdJob("job-1")), answer(200, enveloped(job)));
-    const first = await inProcessServerForTest(env);
-    first.send("submit_job", createJob, 7);
-    await expect.poll(() => stub.requests.length).toBe(1);
-    const second = await startServer({ env, under: fakeClockCommand(hours * HOUR_S) });
-    second.send("submit_job", createJob, 8);
-    await sleep(1_000);
-    release();
-    const { action } = await first.waitForResult(7);
-    const { idempotencyKey } = (await second.waitForResult(8)).action ?? {};
-    expect(idempotencyKey).toBe(action?.idempotencyKey);
-    expect(keysOf(stub).size).toBe(1);
-  });
+  test.each([-5, 25])(
+    "a clock that differs by %s h leads to no second action while one is in progress",
+    async (hours) => {
+      const { stub, env } = await createBench();
+      const { released, release } = createLatch();
+      stub.expect(holdUntil(released, createdJob("job-1")), answer(200, enveloped(job)));
+      const first = await inProcessServerForTest(env);
+      first.send("submit_job", createJob, 7);
+      await expect.poll(() => stub.requests.length).toBe(1);
+      const second = await startServer({ env, under: fakeClockCommand(hours * HOUR_S) });
+      second.send("submit_job", createJob, 8);
+      await sleep(1_000);
+      release();
+      const { action } = await first.waitForResult(7);
+      const { idempotencyKey } = (await second.waitForResult(8)).action ?? {};
+      expect(idempotencyKey).toBe(action?.idempotencyKey);
+      expect(keysOf(stub).size).toBe(1);
+    },
+  );
 
-  test("a clock set back by 5 h makes no second action of one with an unknown outcome", async () => {
+  test("a clock set back by 5 h leads to no second action while the outcome of one is unknown", async () => {
     const { stub, env } = await createBench();
     stub.expect(unknown, createdJob("job-1"), answer(200, enveloped(job)));
     const { error } = await callWithClock(env, 0);
@@ -182,22 +188,22 @@ describe.skipIf(fakeClockMissing !== undefined)(`under another clock${note}`, ()
     expect(keysOf(stub).size).toBe(1);
   });
 
-  test("a clock set forward by 25 h makes no second action of one with an unknown outcome", async () => {
+  test("a clock set forward by 25 h leads to no second action while the outcome of one is unknown", async () => {
     const { stub, env } = await createBench();
     stub.expect(unknown, createdJob("job-1"), answer(200, enveloped(job)));
     const { error } = await callWithClock(env, 0);
     const refused = await callWithClock(env, 25 * HOUR_S);
     expect(refused.error).toMatchObject({ kind: "outcome_unknown", idempotencyKey: error?.idempotencyKey });
     expect(stub.requests).toHaveLength(1);
-    // The clock is right again.
+    // The clock is correct again.
     expect((await callWithClock(env, 0)).action).toMatchObject({ idempotencyKey: error?.idempotencyKey });
     expect(keysOf(stub).size).toBe(1);
   });
 });
 
-// Takes as long as a lease: 30 s. The same on PostgreSQL is in test/teams/stalled-instances.test.ts.
+// This takes as long as a lease: 30 s. test/teams/stalled-instances.test.ts tests the same on PostgreSQL.
 test.skipIf(!isThorough || process.platform === "win32")(
-  "a process that is stalled for 40 s with its request out, and resumed: one execution (needs MIC_TEST_ALL=1)",
+  "an action runs once if its process stalls for 40 s after sending it and then resumes (needs MIC_TEST_ALL=1)",
   { timeout: 120_000 },
   async () => {
     const { stub, env } = await createBench();

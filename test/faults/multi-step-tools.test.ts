@@ -1,4 +1,5 @@
-// Tools of several actions, killed on their way: the same call in the next server goes on, and nothing has happened twice.
+// Tests tools of several actions that are killed while they run: the same call on the next server continues, and no action runs
+// twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -15,7 +16,7 @@ import { runArguments } from "./run-arguments.ts";
 
 const longTimeout = { timeout: 120_000 };
 
-/** A service of its own and servers on one journal: a process to be killed, and others inside this one. */
+/** Starts an API and servers on one journal: a process that the test kills, and others in this process. */
 async function createBench() {
   const clock = createManualClock();
   const service = new Service(await emulatorForTest({ clock }), clock);
@@ -23,7 +24,7 @@ async function createBench() {
   return { service, startProcess: () => startServer({ env }), startInProcess: () => inProcessServerForTest(env) };
 }
 
-/** The server is killed with this call under way as soon as `reached` counts so many. */
+/** Kills the server during this call as soon as `reached` returns at least `times`. */
 async function killDuring(server: Server, tool: string, args: object, reached: () => Promise<number>, times = 1) {
   server.send(tool, args, 1);
   await expect.poll(reached, pollOptions).toBeGreaterThanOrEqual(times);
@@ -40,7 +41,7 @@ const countExecuted = (operationId: string) => (service: Service) => countExecut
 
 const Rows = z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() }));
 
-test("50 jobs are retried once each, though the server is killed in the middle", longTimeout, async () => {
+test("each of 50 jobs is retried once although the server is killed in the middle", longTimeout, async () => {
   const { service, startProcess, startInProcess } = await createBench();
   const body = await createJobBodyForFile(service, FILE.failsRetryably);
   const jobIds: string[] = [];
@@ -50,7 +51,7 @@ test("50 jobs are retried once each, though the server is killed in the middle",
   const retries = () => countExecutions(service, "retryMicJob");
 
   const first = await startProcess();
-  // Slow enough to be killed with some done, some on their way, their answers lost, and some not begun.
+  // Slow enough that the kill finds some retries done, some in flight, some with lost answers, and some not started.
   await service.injectFault({ kind: "delay", delayMs: 100 }, { operationId: "retryMicJob", times: 16 });
   await service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "retryMicJob", times: 8 });
   await killDuring(first, "retry_jobs", args, retries, 18);
@@ -69,7 +70,7 @@ test("50 jobs are retried once each, though the server is killed in the middle",
   );
 });
 
-test("no more than eight requests of one call are under way at once", longTimeout, async () => {
+test("one call has at most eight requests in flight", longTimeout, async () => {
   const { service, startInProcess } = await createBench();
   const jobIds = Array.from({ length: 20 }, (_, at) => `micjob_${at}`);
   for (const [tool, operationId, args] of [
@@ -80,7 +81,7 @@ test("no more than eight requests of one call are under way at once", longTimeou
     const server = await startInProcess();
     server.send(tool, args, 1);
     await expect.poll(() => countArrived(operationId)(service), pollOptions).toBe(8);
-    // None of the eight is answered: whatever else is on its way has time to arrive.
+    // None of the eight is answered, so any further request would have time to arrive.
     await sleep(300);
     expect(await countArrived(operationId)(service), tool).toBe(8);
     server.cancel(1);
@@ -88,13 +89,13 @@ test("no more than eight requests of one call are under way at once", longTimeou
   }
 });
 
-/** Where it is killed: what is done to bring it there, and what shows that it is. */
+/** Moments of the kill: how to prepare each, and how to detect it. */
 const moments: readonly {
   readonly name: string;
   readonly file?: number;
   readonly prepare?: (service: Service) => Promise<unknown>;
   readonly reached: (service: Service) => Promise<number>;
-  /** Tried with a key of the agent's own, too: where an answer is lost, nothing but the key says that it is the same. */
+  /** Also tried with an explicit key. After a lost answer only the key identifies the same call. */
   readonly withKey?: true;
 }[] = [
   { name: "as it registers, before it is done", prepare: hang(REGISTER, false), reached: countArrived(REGISTER) },
@@ -117,27 +118,31 @@ const moments: readonly {
 
 for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough } of moments)
   for (const own of withKey ? [{}, { idempotencyKey: "a key of the agent's own" }] : [{}])
-    test(`run_job killed ${name}${"idempotencyKey" in own ? ", with a key" : ""}`, longTimeout, async () => {
-      const { service, startProcess, startInProcess } = await createBench();
-      const args = { ...(await runArguments(service, file)), ...own };
-      const first = await startProcess();
-      await prepare?.(service);
-      await killDuring(first, "run_job", args, () => reached(service));
-      await service.admin("DELETE", "faults");
-      service.clock.advance(60_000);
+    test(
+      `run_job killed ${name}${"idempotencyKey" in own ? ", with a key" : ""} is completed by the same call`,
+      longTimeout,
+      async () => {
+        const { service, startProcess, startInProcess } = await createBench();
+        const args = { ...(await runArguments(service, file)), ...own };
+        const first = await startProcess();
+        await prepare?.(service);
+        await killDuring(first, "run_job", args, () => reached(service));
+        await service.admin("DELETE", "faults");
+        service.clock.advance(60_000);
 
-      const second = await startInProcess();
-      const result = await second.call("run_job", { ...args, waitSeconds: 0 });
-      expect(result.error, result.text).toBeUndefined();
-      const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(result.structured?.["data"]);
-      expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([1, 1]);
-      // Nothing is left that would have to be settled.
-      for (const state of ["in_progress", "unknown"])
-        expect((await second.call("list_actions", { state })).structured).toMatchObject({ actions: [] });
-      expect((await second.call("get_job", { jobId: id })).error).toBeUndefined();
-    });
+        const second = await startInProcess();
+        const result = await second.call("run_job", { ...args, waitSeconds: 0 });
+        expect(result.error, result.text).toBeUndefined();
+        const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(result.structured?.["data"]);
+        expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([1, 1]);
+        // No action remains that needs to be resolved.
+        for (const state of ["in_progress", "unknown"])
+          expect((await second.call("list_actions", { state })).structured).toMatchObject({ actions: [] });
+        expect((await second.call("get_job", { jobId: id })).error).toBeUndefined();
+      },
+    );
 
-/** The job is made, and its server killed before it knew. */
+/** Creates a job and kills its server before the server receives the answer. */
 async function killAfterSubmitting() {
   const { service, startProcess, startInProcess } = await createBench();
   const args = await runArguments(service, FILE.succeeds);
@@ -163,7 +168,7 @@ test("run_job submits no second job if the file has been registered again since"
   expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([2, 1]);
 });
 
-test("what a killed run_job left is settled by its own next step", longTimeout, async () => {
+test("the next step of an unknown action resolves a killed run_job", longTimeout, async () => {
   const { service, second } = await killAfterSubmitting();
   const { actions } = Object((await second.call("list_actions", { state: "unknown" })).structured);
   const [{ tool, nextStep }] = actions;
@@ -173,7 +178,7 @@ test("what a killed run_job left is settled by its own next step", longTimeout, 
   expect(await countExecutions(service, SUBMIT)).toBe(1);
 });
 
-test("the same at once in two processes is done once", longTimeout, async () => {
+test("simultaneous identical run_job calls in two processes run once", longTimeout, async () => {
   const { service, startProcess, startInProcess } = await createBench();
   const args = { ...(await runArguments(service, FILE.succeeds)), waitSeconds: 0 };
   await service.injectFault({ kind: "delay", delayMs: 300 }, { operationId: REGISTER });

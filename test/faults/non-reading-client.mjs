@@ -1,9 +1,10 @@
-// A client that asks and never reads the answer: to be killed. Its task as JSON on the command line: {server?, url?, messages}.
+// A client that sends requests and never reads the answers, until the test kills it. Its task is JSON on the command line:
+// {server?, url?, messages, headers?}.
 import { spawn } from "node:child_process";
 import { connect } from "node:net";
 
 const { server, url, messages, headers = {} } = JSON.parse(process.argv[2] ?? "{}");
-// Whatever happens to it, it lives until it is killed.
+// The process stays alive until it is killed.
 setInterval(() => undefined, 60_000);
 
 if (server) {

@@ -1,5 +1,5 @@
-// Real servers over real pipes on one journal: killed at any moment, cut off, doubled. In each case the emulator has executed the action
-// once, and a repeated call returns its outcome. FAULT_SEED and FAULT_KILLS choose other moments.
+// Tests real servers over real pipes on one journal: killed at any moment, disconnected, or run in parallel. In each case the
+// emulator executes the action once, and a repeated call returns its outcome. FAULT_SEED and FAULT_KILLS select other moments.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
@@ -32,17 +32,17 @@ const fault = (what: Readonly<Record<string, unknown>>) => service.injectFault(w
 
 let intentCount = 0;
 
-/** One thing that an agent wants done, and what has become of it at the service. */
+/** One action that an agent wants, and its state at the API. */
 class Intent {
   readonly #before: Promise<number> = requestsFor(service, OPERATION).then(({ length }) => length);
   readonly arguments = {
     workspaceId: emulator.workspaceId,
     inputKind: "M4_FILE",
-    // Another file than the last one: a note does not make another action.
+    // A different file each time, because a different note does not make a different action.
     referenceId: emulator.fileIds[++intentCount % emulator.fileIds.length],
     clientReference: `wish ${intentCount}`,
   };
-  /** Typed again by somebody who orders them otherwise. */
+  /** The same arguments in another order. */
   readonly reordered = Object.fromEntries(Object.entries(this.arguments).reverse());
 
   async requests() {
@@ -59,7 +59,10 @@ class Intent {
     expect.poll(async () => (await this.requests()).length, { interval: 5, timeout: 10_000 }).toBeGreaterThan(0);
   committed = () => expect.poll(() => this.executions(), { interval: 5, timeout: 10_000 }).toBe(1);
 
-  /** Done once, told as done, every request the same command; gives how it was told. */
+  /**
+   * Expects that the action ran once, was reported as done, and that all requests were the same command. Returns the key and
+   * whether it was a replay.
+   */
   async expectDone(result: CallResult): Promise<{ key: string; replayed: boolean }> {
     expect(result.error, result.text).toBeUndefined();
     const { idempotencyKey = "", replayed = false } = result.action ?? {};
@@ -74,11 +77,11 @@ class Intent {
 const startServerWith = (environment: Readonly<Record<string, string>>): Promise<Server> =>
   startServer({ env: { ...emulatorEnv(emulator), ...environment } });
 
-/** What comes after a process or stands beside it need not be one. */
+/** Servers that run after or in parallel to the killed process can run in this process. */
 const startInProcessServer = (environment: Readonly<Record<string, string>>): Promise<InProcessServer> =>
   inProcessServerForTest({ ...emulatorEnv(emulator), ...environment });
 
-/** A small generator of its own: vitest runs nothing else between two of its numbers. */
+/** A separate generator, because Vitest runs nothing else between two of its numbers. */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -91,7 +94,7 @@ const TOOL = "register_input";
 const longTimeout = { timeout: 120_000 };
 
 test(
-  `killed at ${KILLS} random moments (seed ${SEED}): the next process finds out what happened`,
+  `the next process resolves the action after kills at ${KILLS} random moments (seed ${SEED})`,
   longTimeout,
   async () => {
     const random = createRandom(SEED);
@@ -120,7 +123,7 @@ const interruptions: readonly {
   readonly fault: Readonly<Record<string, unknown>>;
   readonly until: "arrived" | "committed";
   readonly interrupt: (server: Server, intent: Intent) => Promise<unknown>;
-  /** The journal has the outcome, or the API answers from its own memory. */
+  /** The journal has the outcome, or the API replays its stored answer. */
   readonly isReplayed?: true;
 }[] = [
   {
@@ -175,7 +178,7 @@ for (const { name, fault: what, until, interrupt, isReplayed } of interruptions)
     if (isReplayed) expect(outcome.replayed).toBe(true);
   });
 
-test("killed between the answer and writing it down", longTimeout, async () => {
+test("an action whose process is killed between the answer and the journal write runs once", longTimeout, async () => {
   const stateDir = await folderForTest();
   const [intent, server] = [new Intent(), await startServerWith({ MIC_STATE_DIR: stateDir })];
   await fault(delay(300));
@@ -192,7 +195,7 @@ test("killed between the answer and writing it down", longTimeout, async () => {
   expect(await intent.expectDone(result)).toMatchObject({ replayed: true });
 });
 
-test("a call that was cancelled is the same action when it is made again", longTimeout, async () => {
+test("a repeated call after a cancellation is the same action", longTimeout, async () => {
   const [intent, server] = [new Intent(), await startInProcessServer({ MIC_STATE_DIR: await folderForTest() })];
   await fault(hang);
   server.send(TOOL, intent.arguments, 1);
@@ -204,7 +207,7 @@ test("a call that was cancelled is the same action when it is made again", longT
   expect(await intent.expectDone(another)).toEqual({ key, replayed: true });
 });
 
-test("the very same request, sent again by the protocol, is the same action", longTimeout, async () => {
+test("the same protocol request, sent again, is the same action", longTimeout, async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };
   const [intent, server] = [new Intent(), await startInProcessServer(env)];
   await fault(delay(200));
@@ -214,15 +217,15 @@ test("the very same request, sent again by the protocol, is the same action", lo
   expect(again).toEqual({ key: first.key, replayed: true });
 });
 
-/** What holds on any journal that two servers share. */
+/** Tests of any journal that two servers share. */
 function testSharedJournal(environment: () => Promise<Readonly<Record<string, string>>>): void {
-  test("two servers that get the same call at the same moment act once", longTimeout, async () => {
+  test("two servers with the same call at the same moment run it once", longTimeout, async () => {
     const env = await environment();
     const [one, other] = await Promise.all([startServerWith(env), startInProcessServer(env)]);
     for (const each of [one, other]) await each.call("list_actions", {});
     for (let round = 0; round < 5; round++) {
       const intent = new Intent();
-      // Else neither is told before both have asked.
+      // Otherwise one call could end before both have started.
       await fault(delay(200));
       const results = await Promise.all([one.call(TOOL, intent.arguments), other.call(TOOL, intent.reordered)]);
       const [first, second] = [await intent.expectDone(results[0]), await intent.expectDone(results[1])];
@@ -232,18 +235,22 @@ function testSharedJournal(environment: () => Promise<Readonly<Record<string, st
     }
   });
 
-  test("one of two servers is killed while both have the call: the other ends it", longTimeout, async () => {
-    const env = await environment();
-    const [one, other] = await Promise.all([startServerWith(env), startInProcessServer(env)]);
-    const intent = new Intent();
-    await fault(hang);
-    one.send(TOOL, intent.arguments, 1);
-    await intent.committed();
-    const waiting = other.call(TOOL, intent.reordered);
-    await sleep(300);
-    await one.kill();
-    expect(await intent.expectDone(await waiting)).toMatchObject({ replayed: true });
-  });
+  test(
+    "the other server completes a call when one of the two servers that have it is killed",
+    longTimeout,
+    async () => {
+      const env = await environment();
+      const [one, other] = await Promise.all([startServerWith(env), startInProcessServer(env)]);
+      const intent = new Intent();
+      await fault(hang);
+      one.send(TOOL, intent.arguments, 1);
+      await intent.committed();
+      const waiting = other.call(TOOL, intent.reordered);
+      await sleep(300);
+      await one.kill();
+      expect(await intent.expectDone(await waiting)).toMatchObject({ replayed: true });
+    },
+  );
 }
 
 describe("on one file", () => testSharedJournal(async () => ({ MIC_STATE_DIR: await folderForTest() })));
@@ -255,11 +262,11 @@ describeWithPostgres("on PostgreSQL", (postgres) => {
   });
   testSharedJournal(environment);
 
-  test("its connections are cut while actions are under way", longTimeout, async () => {
+  test("actions run at most once when database connections are cut while they are in flight", longTimeout, async () => {
     const env = await environment();
     const server = await startInProcessServer(env);
     const random = createRandom(SEED);
-    // What could not be settled stays open: a file each.
+    // Unresolved actions stay unresolved, so each uses a different file.
     for (let round = 0; round < emulator.fileIds.length; round++) {
       const intent = new Intent();
       await fault(delay(Math.floor(random() * 60)));
@@ -267,7 +274,7 @@ describeWithPostgres("on PostgreSQL", (postgres) => {
       await sleep(random() * 80);
       await postgres().cutConnections();
       const first = await server.waitForResult(round);
-      // Either it was told, or this call sent nothing, which may not be known of an earlier one: never done twice.
+      // Either the outcome was reported, or this call sent nothing although an earlier one may have: never executed twice.
       if (first.error) {
         expect(first.error).toMatchObject({ kind: "internal", retryable: true });
         expect(first.error.sideEffect).not.toBe("done");

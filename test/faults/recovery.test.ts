@@ -1,4 +1,5 @@
-// A process that remembers nothing finishes what a killed one left, by list_actions and its nextStep alone: for each of the five actions.
+// Tests that a process without state completes what a killed one left, using only list_actions and its nextStep, for each of the
+// five actions.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
@@ -29,7 +30,7 @@ const ACTIONS = [
   ["submit_job", "createMicJob"],
   ["retry_job", "retryMicJob"],
   ["request_file_processing", "requestMicSharedFileProcessing"],
-  // The last example: to make the others, time passes, and the job ends.
+  // This is the last example, because time passes and the job ends while the other examples are created.
   ["cancel_job", "cancelMicJob"],
 ] as const;
 
@@ -47,7 +48,7 @@ afterAll(() => emulator.close());
 test.each([
   ["after the service has done it", true],
   ["before the service has done it", false],
-])("killed %s: each of the five actions", async (_when, afterCommit) => {
+])("each of the five actions, killed %s, is resolved by the next process", async (_when, afterCommit) => {
   const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest() };
   const server = await startServer({ env });
   const calls: { tool: string; operationId: (typeof ACTIONS)[number][1]; args: object }[] = [];
@@ -78,7 +79,7 @@ test.each([
     expect(await service.countExecutions(idempotencyKey), tool).toBe(1);
   }
   const resolvedActions = Object((await next.call("list_actions", {})).structured).actions;
-  // The latest first: the one that was resolved last.
+  // Latest first: the one that was resolved last.
   for (const [at, { tool, idempotencyKey }] of actions.reverse().entries()) {
     expect(resolvedActions[at]).toMatchObject({
       tool,

@@ -1,4 +1,4 @@
-// A call of run_job that the emulator accepts.
+// Builds a call of run_job that the emulator accepts.
 import { createValue } from "../emulator/parameters.ts";
 import type { Service } from "../emulator/service.ts";
 import { fileId, findOneInputOffer } from "../emulator/work.ts";

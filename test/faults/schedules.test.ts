@@ -1,5 +1,6 @@
-// Seeded schedules of failures over the whole life of an action, in one process with virtual time. A failing schedule is shrunk and prints
-// its seed: FAULT_SEED=<seed> npx vitest run test/faults (FAULT_RUNS for more schedules, as .ci/run sets it).
+// Runs seeded schedules of failures over the whole lifecycle of an action, in one process with virtual time. A failing schedule
+// is shrunk and prints its seed: FAULT_SEED=<seed> npx vitest run test/faults (FAULT_RUNS for more schedules, as .ci/run sets
+// it).
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,22 +28,22 @@ import {
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
 const RUNS = Number(process.env["FAULT_RUNS"] ?? 40);
-/** The emulator lists all its executions each time it is asked: a new one now and then keeps that short. */
+/** The emulator lists all its executions on each request. A new emulator after this number of runs keeps the list short. */
 const RUNS_EACH = 20;
 const WINDOW_MS = DEDUPLICATION_WINDOW_MS;
 
 interface Step {
   readonly serverIndex: 0 | 1;
-  /** Without a key, with the key that the agent read last, or with a new key of the agent's own. */
+  /** Without a key, with the key that the agent read last, or with a new explicit key. */
   readonly keyMode: "keyless" | "keyed" | "own";
   readonly order: number;
   readonly failures: readonly (typeof INJECTED_FAILURES)[number][];
   readonly journal: JournalFailure | undefined;
-  /** Whether the agent reads the answer. It makes no difference to what the same call does next. */
+  /** Whether the agent reads the answer. It has no effect on the next identical call. */
   readonly answer: "read" | "lost";
-  /** The same call at the same moment, to the other process or to the same. */
+  /** An identical call at the same moment, to the other process or to the same one. */
   readonly duplicate: "none" | "other" | "same";
-  /** Time that passes before. */
+  /** Time in ms that passes before the step. */
   readonly jumpMs: number;
 }
 
@@ -76,12 +77,12 @@ const step: fc.Arbitrary<Step> = fc.record({
 
 const schedule = fc.record({
   what: fc.constantFrom("register_input" as const, "submit_job" as const),
-  /** A dead process is seen at once (this machine), or its lease has to run out (another one). */
+  /** True: a dead process is detected at once (same machine). False: its lease must expire (another machine). */
   detectsDeath: fc.boolean(),
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
 });
 
-/** When something happened, at the latest and at the earliest. */
+/** The earliest and the latest possible time of an event, in ms. */
 interface Span {
   readonly fromMs: number;
   readonly toMs: number;
@@ -89,12 +90,12 @@ interface Span {
 
 /** One action that calls have made, as far as their answers show it. */
 interface Intent {
-  /** Undefined if no call has shown it: perhaps the journal does not have it at all. */
+  /** Undefined if no call has shown it; the journal may not have it. */
   key: string | undefined;
   created: Span;
-  /** `unseen`: perhaps not recorded at all. `unresolved`: in progress or unknown. `perhaps`: the write of its end was struck. */
+  /** `unseen`: may not be recorded. `unresolved`: in progress or unknown. `perhaps`: the write of its resolution failed. */
   state: "unseen" | "unresolved" | "perhaps succeeded" | "succeeded" | "perhaps rejected" | "rejected";
-  /** Of its success. */
+  /** Time of its success. */
   resolved?: Span;
 }
 
@@ -109,7 +110,7 @@ class Model {
     return this.#intents;
   }
 
-  /** The action that a call without a key is about, if it is one that this model knows. */
+  /** Whether a call without a key would return this action. */
   #isLive(intent: Intent, call: Span): "yes" | "perhaps" | "no" {
     const { state, resolved, created } = intent;
     if (state === "rejected") return "no";
@@ -118,13 +119,13 @@ class Model {
       if (call.fromMs - resolved.toMs >= WINDOW_MS) return "no";
       return call.toMs - resolved.fromMs < WINDOW_MS ? "yes" : "perhaps";
     }
-    // A later success of an identical action, made under a key of its own, says what an agent needs to know.
+    // A later success of an identical action with an explicit key gives the agent the outcome that it needs.
     const later = this.#intents.filter((each) => each !== intent && /succeeded/.test(each.state));
     if (later.some((each) => each.created.toMs >= created.fromMs)) return "perhaps";
     return state === "perhaps succeeded" && resolved && call.toMs - resolved.fromMs >= WINDOW_MS ? "perhaps" : "yes";
   }
 
-  /** Which action a call with this outcome was about. */
+  /** Returns the action that a call with this outcome concerns. */
   identify(requestedKey: string | undefined, observed: string | undefined, call: Span): Intent {
     const byKey = this.#intents.find(({ key }) => key !== undefined && key === (requestedKey ?? observed));
     if (requestedKey !== undefined) {
@@ -147,7 +148,7 @@ class Model {
       expect(isOver, `an action of the past is not resumed: ${JSON.stringify(byKey)}`).toBe(false);
       return byKey;
     }
-    // An action whose creation nobody saw may be there only if it was made when no other was live.
+    // An action whose creation no answer showed can exist only if it was made when no other was live.
     const barring = live.filter(({ created }) => !hidden || !overlaps(created, hidden.created));
     expect(barring, "the same call is the same action").toEqual([]);
     if (!hidden) return this.#begin(observed, call);
@@ -155,7 +156,7 @@ class Model {
     return hidden;
   }
 
-  /** The other one of two calls at the same moment has just learned how it ended. */
+  /** The other of two simultaneous calls has just returned the outcome. */
   #hasJustEnded({ resolved }: Intent, call: Span): boolean {
     return resolved !== undefined && overlaps(resolved, call);
   }
@@ -166,7 +167,7 @@ class Model {
     return intent;
   }
 
-  /** `isCertain`: no failure has kept the journal from recording it. A replay shows an end that was recorded earlier. */
+  /** `isCertain`: no failure prevented the journal from recording it. A replay shows a resolution that was recorded earlier. */
   markResolved(
     intent: Intent,
     resolution: "succeeded" | "rejected",
@@ -180,7 +181,7 @@ class Model {
     intent.state = isCertain ? resolution : `perhaps ${resolution}`;
   }
 
-  /** A call did not show how it ended. `isRecorded`: the journal has it, and not its end, for certain. */
+  /** A call did not return the outcome. `isRecorded`: the journal certainly has the action without a resolution. */
   markUnresolved(intent: Intent, isRecorded: boolean): void {
     if (/succeeded/.test(intent.state)) return;
     if (isRecorded) intent.state = "unresolved";
@@ -189,7 +190,7 @@ class Model {
   }
 }
 
-/** The same arguments, typed in another order at every depth. */
+/** The same arguments, in another order at every depth. */
 function reorderKeys(value: unknown, order: number): unknown {
   if (Array.isArray(value)) return value.map((part) => reorderKeys(part, order));
   if (typeof value !== "object" || value === null) return value;
@@ -307,7 +308,7 @@ async function run(world: World, examples: Examples, { what, detectsDeath, steps
 
   for (const each of steps) await runStep(each);
 
-  // Without failures, the agent repeats the call until it has an answer, and then once more.
+  // Without failures, the agent repeats the call until it has an answer, and then once again.
   for (const machine of machines) machine.clearJournalFailure();
   const plain: Step = {
     serverIndex: 0,
@@ -340,7 +341,7 @@ async function run(world: World, examples: Examples, { what, detectsDeath, steps
     bytesOf.set(key, bytes);
   }
   for (const key of bytesOf.keys()) expect(await world.executions(key), key).toBeLessThanOrEqual(1);
-  // Every key that was sent belongs to one thing that the agent wanted.
+  // Every key that was sent belongs to one action that the agent wanted.
   const wanted = model.intents.flatMap(({ key }) => key ?? []);
   expect(new Set(wanted).size).toBe(wanted.length);
   for (const key of bytesOf.keys()) expect(wanted).toContain(key);
@@ -357,7 +358,7 @@ async function checkSchedules(seed: number, numRuns: number): Promise<void> {
   const emulator = await startEmulator({ clock });
   const database = await openSqlite(folder);
   await migrateSchema(database);
-  // What survives a power cut is no question here.
+  // Durability after a power failure is not tested here.
   await database.query("PRAGMA synchronous = OFF");
   const world = makeWorld(emulator, clock, database);
   const example = await createJobBodyForFile(new Service(emulator, clock), FILE.succeeds);
@@ -384,7 +385,7 @@ async function checkSchedules(seed: number, numRuns: number): Promise<void> {
 
 for (let batch = 0; batch * RUNS_EACH < RUNS; batch++)
   test(
-    `an action runs at most once, and each answer about it is true (seed ${SEED + batch}, ${Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)} schedules)`,
+    `an action runs at most once, and each answer about it is correct (seed ${SEED + batch}, ${Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)} schedules)`,
     { timeout: 120_000 },
     () => checkSchedules(SEED + batch, Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)),
   );

@@ -1,5 +1,5 @@
-// A server process for the schedules: the real actions, tokens, tools, journal and transport, with named points at which a schedule
-// injects a failure, on a clock that advances when the code sleeps. A machine that crashes never continues.
+// Simulates a server process for the schedules: the real actions, tokens, tools, journal and transport, with named points at
+// which a schedule injects a failure, on a clock that advances when the code sleeps. A server that crashes never continues.
 import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { setImmediate as tick } from "node:timers/promises";
@@ -36,20 +36,20 @@ const refusal = (status: number, code: string, retryable: boolean, headers = {})
   headers: { "content-type": "application/problem+json", ...headers },
   body: Buffer.from(JSON.stringify({ ...problem, status, code, retryable })),
 });
-/** From something in between. */
+/** An answer from a proxy. */
 const htmlPage: WireResponse = { status: 200, headers: { "content-type": "text/html" }, body: Buffer.from("<html>") };
 const down = refusal(503, "DOWN", true);
 const connectionLost = (message: string): TransportError => new TransportError(message, { sent: true });
 
-/** What happens to one request of an action. */
+/** The effect of a failure on one request of an action. */
 interface FailureRule {
-  /** The API executes it. */
+  /** The API executes the request. */
   readonly commits?: true;
-  /** What comes back instead of the API's answer. */
+  /** Replaces the API's answer. */
   readonly end?: WireResponse | TransportError | "timeout" | "cancel" | "crash";
-  /** So do all further requests of the call. */
+  /** All further requests of the call have the same effect. */
   readonly isOutage?: true;
-  /** The API answers so. */
+  /** Fault that is injected into the emulator for this request. */
   readonly fault?: { readonly kind: string; readonly body?: string };
 }
 const RULES = {
@@ -68,7 +68,7 @@ const RULES = {
   unavailable: { end: down },
   "unavailable after commit": { commits: true, end: down },
   conflict: { end: refusal(409, "CONFLICT", false) },
-  // The API refuses what it has not executed; what it has executed, or is about to, it answers from its memory.
+  // The API refuses requests that it has not executed. For those that it has executed, it replays the stored answer.
   refusal: { end: refusal(422, "NO", false) },
   "expired token": { commits: true, fault: { kind: "expire-token" } },
   outage: { end: connectionLost("socket hang up"), isOutage: true },
@@ -82,7 +82,7 @@ export type InjectedFailure = keyof typeof RULES;
 const isInjectedFailure = (name: string): name is InjectedFailure => Object.hasOwn(RULES, name);
 export const INJECTED_FAILURES = Object.keys(RULES).filter(isInjectedFailure);
 
-/** What happens to one write of the journal. */
+/** Writes of the journal at which a failure can be injected. */
 export const WRITES = ["take", "resolve"] as const;
 export const WRITE_FAILURES = ["crash before", "crash after", "fails before", "fails after"] as const;
 export interface JournalFailure {
@@ -95,7 +95,7 @@ export interface SentRequest {
   readonly bytes: string;
 }
 
-/** What all machines of a run share: service, clock, journal, tokens, and what was sent. */
+/** The shared state of all servers of a run: API, clock, journal, tokens and sent requests. */
 export interface World {
   readonly emulator: Emulator;
   readonly clock: ManualClock;
@@ -103,9 +103,9 @@ export interface World {
   readonly transport: Transport;
   readonly service: ReturnType<typeof createIdentity>;
   readonly sent: SentRequest[];
-  /** On their way, given up by their sender. */
+  /** Requests in flight whose sender has timed out. */
   readonly delayedRequests: WireRequest[];
-  /** Owners that a look at the process table would show to be gone. */
+  /** Owners that count as dead. */
   readonly deadOwners: Set<string>;
   executions(key: string): Promise<number>;
   deliverDelayed(): Promise<void>;
@@ -143,17 +143,17 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
   };
 }
 
-/** One call, as a schedule has it. */
+/** One call of a schedule. */
 export interface CallScript {
   readonly tool: DefinedTool;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** Whose keys; each run has its own. */
+  /** Scope of the keys; each run has its own. */
   readonly owner: string;
   readonly failures: readonly InjectedFailure[];
   readonly journal: JournalFailure | undefined;
 }
 
-/** What came of a call. */
+/** Outcome of a call. */
 export type Outcome =
   | { readonly kind: "crash" }
   | { readonly kind: "value"; readonly key: string; readonly replayed: boolean }
@@ -161,7 +161,7 @@ export type Outcome =
 
 export interface CallRecord {
   readonly outcome: Outcome;
-  /** What this call sent. */
+  /** Requests that this call sent. */
   readonly sent: readonly SentRequest[];
 }
 
@@ -187,7 +187,7 @@ export class SimulatedServer {
       now: clock.now,
       random: () => 0.5,
       sleep: async (ms, signal) => {
-        // What is under way elsewhere gets a little real time for each piece of virtual time.
+        // Gives concurrent work some real time for each sleep of virtual time.
         for (let tickCount = 0; tickCount < 5; tickCount++) await tick();
         if (this.crashed) return await this.#halt();
         signal.throwIfAborted();
@@ -215,7 +215,7 @@ export class SimulatedServer {
     });
   }
 
-  /** Stops here for ever. */
+  /** Stops the simulated server for good: the promise never resolves. */
   #halt<T>(): Promise<T> {
     this.crashed = true;
     this.#crash.emit("crash");
@@ -243,7 +243,7 @@ export class SimulatedServer {
     };
   }
 
-  /** Drops a strike at the journal that no write has reached. */
+  /** Removes an injected journal failure that no write has reached. */
   clearJournalFailure(): void {
     this.#journalFailure = undefined;
   }

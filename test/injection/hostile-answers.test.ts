@@ -1,5 +1,6 @@
-// Text of the service is data: no answer of it adds a line, a column or an escape to ours, and none speaks in our voice.
-// Two servers read the same service, once with ordinary texts and once with hostile ones: what they say has one shape.
+// Tests that text of the API is treated as data: it adds no line, column or escape to the server's texts, and is never mixed with
+// the server's own messages.
+// Two servers read the same API, one with ordinary texts and one with hostile ones. Their outputs must have the same shape.
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -64,15 +65,15 @@ const connections = { plain: connectionOf("plain"), hostile: connectionOf("hosti
 
 let texts: Both<Texts> = { plain: plainTexts(0), hostile: plainTexts(0) };
 let scenario: Scenario;
-/** What the service answers instead; undefined: as usual. */
+/** Answer of the API to a request instead of the usual one; undefined: the usual one. */
 let refuse: ((side: Side, request: RecordedRequest) => Step | undefined) | undefined;
 let tokens = 0;
 let round = 0;
 
-/** Whole texts of the API that are written like the server's own lines. */
+/** Complete texts of the API that look like the server's own lines. */
 let serverLines = new Set<string>();
 
-/** No id comes again, and no action. Without a pool each text of the API is a line of the server. */
+/** Starts a round with new ids and actions. Without a pool, each text of the API looks like a line of the server. */
 function startRound(pool: readonly string[] | undefined, nextScenario: Scenario): void {
   round++;
   serverLines = new Set();
@@ -81,7 +82,7 @@ function startRound(pool: readonly string[] | undefined, nextScenario: Scenario)
   scenario = nextScenario;
 }
 
-/** A retry names the job that it retries. */
+/** Makes an answer to a retry name the job that it retries. */
 function asRetry(target: string, sent: unknown): unknown {
   const [, jobId = ""] = /\/jobs\/([^/]+)\/retries$/.exec(target) ?? [];
   const { data, ...rest } = Object(sent);
@@ -105,7 +106,7 @@ beforeEach(() => {
   });
 });
 
-/** Lines and the cells of each. */
+/** Number of cells in each line. */
 const shapeOf = (text: string): readonly number[] => text.split("\n").map((line) => line.split("\t").length);
 
 const findUnwanted = (text: string, allowed: string): readonly string[] => [
@@ -113,7 +114,7 @@ const findUnwanted = (text: string, allowed: string): readonly string[] => [
   ...(/\p{Surrogate}/u.test(text) ? ["a lone surrogate"] : []),
 ];
 
-/** What is left when all that is quoted is taken out. */
+/** Removes the contents of quoted strings. */
 const removeQuoted = (text: string): string => text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
 
 function expectSentence(text: string): void {
@@ -121,7 +122,7 @@ function expectSentence(text: string): void {
   expect(removeQuoted(text), text).not.toContain(CANARY);
 }
 
-/** Lines whose cells are separated by tabs: no cell is a raw text of the API, and none speaks outside of quotes. */
+/** Checks tab-separated lines: no cell is a raw text of the API, and no text of the API is outside quotes. */
 function expectLines(text: string): void {
   for (const line of text.split("\n")) {
     for (const cell of line.split("\t")) {
@@ -179,14 +180,14 @@ async function callBoth(tool: string, argsOf: (side: Side) => Args): Promise<Bot
 const { recipeVersionId, inputBindings: inputs, parameterValues } = samples.createJob;
 const { workspaceId } = samples.createJob;
 
-/** A valid value of each required argument. */
+/** Returns a valid value for each required argument. */
 const required = ({ pathFields, queryFields, bodyFields, key }: OperationRow): Args => {
   const fields = Object.entries({ ...pathFields, ...queryFields, ...bodyFields });
   const sample = sampleOf(Object.fromEntries(fields.filter(([, { isOptional }]) => !isOptional)));
   return { ...sample, ...(key && { idempotencyKey: `a-sample-${round}` }) };
 };
 
-/** Arguments for each tool; what an agent writes is text from outside, too. */
+/** Arguments for each tool. Text that an agent writes is untrusted too. */
 const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   ...Object.fromEntries(jobOperations.map((row) => [row.tool, () => required(row)])),
   register_input: () => ({ ...samples.createInput, idempotencyKey: `key-${round}` }),
@@ -230,7 +231,7 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   wait_for_jobs: (textFor) => ({ jobIds: [textFor("a job's id"), textFor("another job's id")], waitSeconds: 0 }),
 };
 
-/** What one job meets is told in its row. */
+/** These tools report the error of one job in its row. */
 const batchTools: ReadonlySet<string> = new Set(["retry_jobs", "wait_for_jobs"]);
 
 const geographyTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
@@ -248,7 +249,7 @@ const readsOne: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
   ["get_recipe", getMicExecutableRecipe],
 ]);
 
-/** What an agent may write: a reason holds no control characters, and a path no lone surrogates. */
+/** Restricts texts to valid arguments: a reason has no control characters, and a path has no lone surrogates. */
 const asArgument =
   (textFor: Texts): Texts =>
   (at, maxChars) =>
@@ -256,7 +257,7 @@ const asArgument =
       .replace(/\p{Surrogate}/gu, "")
       .replace(at.endsWith("reason") ? /\p{Cc}/gu : /$^/, "");
 
-/** What list_jobs, list_recipes and catalogue.tsv show beside their defaults. */
+/** Calls of list_jobs and list_recipes with arguments other than the defaults. */
 const otherLists: readonly (readonly [tool: string, args: Args])[] = [
   ["list_recipes", { workspaceId, view: "full" }],
   ["list_jobs", { workspaceId, view: "full" }],
@@ -272,14 +273,14 @@ const sampleScenario = (): Scenario => {
 
 const argsFor = (args: (textFor: Texts) => Args) => (side: Side) => args(asArgument(texts[side]));
 
-test("every tool is tried", async () => {
+test("the test calls every tool", async () => {
   const tools = await connections.plain().listTools();
   const names = tools.map(({ name }) => name).sort();
   expect([...Object.keys(jobTools), ...Object.keys(geographyTools)].sort()).toEqual(names);
 });
 
-describe("whatever the service says", () => {
-  test("in the resources of jobs, the tools' answers keep their shape, and the data is exact", async () => {
+describe("hostile text of the API", () => {
+  test("hostile text in job resources leaves the shape of tool results unchanged, and the data exact", async () => {
     const succeeded = new Set<string>();
     const property = fc.asyncProperty(attacks, scenarios, async (pool, nextScenario) => {
       startRound(pool, nextScenario);
@@ -300,7 +301,7 @@ describe("whatever the service says", () => {
     expect([...succeeded].sort()).toEqual(Object.keys(jobTools).sort());
   }, 60_000);
 
-  test("in geography, refused and answered, and in catalogue.tsv, lines and columns stay as they are", async () => {
+  test("hostile text in geography answers, errors and catalogue.tsv leaves lines and columns unchanged", async () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
     startRound(pool, sampleScenario());
     for (const form of REFUSALS) {
@@ -375,7 +376,7 @@ describe("whatever the service says", () => {
 
   const journaled = ["register_input", "submit_job", "cancel_job", "retry_job", "request_file_processing"] as const;
 
-  test("in what resolve_actions finds out, nothing is said in our voice", async () => {
+  test("hostile text in the findings of resolve_actions is never outside quotes", async () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
     const outcomes = new Set<string>();
     const actions = (form: (typeof REFUSALS)[number], status: number) => (side: Side, request: RecordedRequest) =>
@@ -398,7 +399,7 @@ describe("whatever the service says", () => {
       const tried = journaled.map((tool) => callBoth(tool, argsFor(jobTools[tool] ?? (() => ({})))));
       for (const { hostile } of await Promise.all(tried))
         expect(hostile.error, hostile.text).toMatchObject({ sideEffect: "unknown" });
-      // One of them again in vain: its row and the next step say so.
+      // One action is resolved again without success: its row and the next step report it.
       expect(await resolve({ idempotencyKey: `request-${round}` })).toBe(1);
       refuse = isRefused ? actions("bare", 422) : undefined;
       expect(await resolve({})).toBe(journaled.length);
@@ -410,7 +411,7 @@ describe("whatever the service says", () => {
     expect([...outcomes].sort()).toEqual(["rejected", "resolved", "still unknown"]);
   }, 180_000);
 
-  test("in a refusal, nothing is said in our voice", async () => {
+  test("hostile text in a refusal is never outside quotes", async () => {
     const refused = fc.asyncProperty(
       attacks,
       scenarios,
@@ -419,7 +420,7 @@ describe("whatever the service says", () => {
       async (pool, nextScenario, form, status) => {
         startRound(pool, nextScenario);
         refuse = (side) => createRefusal(form, texts[side], status);
-        // At once: what proves nothing is asked for again and again before it is told.
+        // Concurrently, because inconclusive answers are retried several times before they are reported.
         const { list_actions, resolve_actions, ...abroad } = jobTools;
         const tried = Object.entries(abroad).map(async ([tool, args]) => {
           const { hostile } = await callBoth(tool, argsFor(args));
@@ -433,7 +434,7 @@ describe("whatever the service says", () => {
     await fc.assert(refused, { seed: SEED, numRuns: runCount(2, 5), endOnFailure: true });
   }, 180_000);
 
-  test("in a resource, its JSON is one line, and what fails says so in one voice", async () => {
+  test("hostile text in a resource stays within one line of JSON, and errors are never outside quotes", async () => {
     const uris = [
       "jobs/x",
       "recipes/x",
@@ -466,14 +467,14 @@ describe("whatever the service says", () => {
   }, 60_000);
 });
 
-describe("whatever a client says", () => {
+describe("hostile text of a client", () => {
   const readError = (task: Promise<unknown>): Promise<string> =>
     task.then(
       () => "",
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
 
-  test("names of tools, prompts, arguments and URIs are told within quotes", async () => {
+  test("hostile names of tools, prompts, arguments and URIs are quoted", async () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
     for (const attack of pool.map((text) => `x ${text} ${CANARY}`)) {
       const client = connections.hostile();
@@ -496,8 +497,8 @@ describe("whatever a client says", () => {
   });
 });
 
-describe("what a person sees at a terminal", () => {
-  test("the log and doctor hold no escapes", async () => {
+describe("terminal output", () => {
+  test("the log and doctor contain no escapes", async () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
     const textFor = hostileTexts(0, pool);
     for (const form of ["bare", "no token"] as const) {
@@ -509,7 +510,7 @@ describe("what a person sees at a terminal", () => {
     expect(findUnwanted(connections.hostile().stderr(), "\n")).toEqual([]);
   });
 
-  /** A command to copy, with double quotes instead of those of a shell. */
+  /** Replaces the single quotes of a shell command by double quotes. */
   const toDoubleQuoted = (text: string): string => text.replace(/'[^'\n]*'/g, (quoted) => JSON.stringify(quoted));
 
   const commands: readonly (readonly [name: string, args: (textFor: Texts) => readonly string[]])[] = [
@@ -566,7 +567,7 @@ describe("what a person sees at a terminal", () => {
 
   test("JSON output escapes invisible characters and keeps the value", async () => {
     startRound(undefined, sampleScenario());
-    // JSON.stringify escapes the first 32 by itself.
+    // JSON.stringify escapes the first 32 itself.
     const others = forbidden.slice(32);
     const pool = [0, 60, 120].map((at) => others.slice(at, at + 60).join(""));
     texts = { ...texts, hostile: hostileTexts(round, pool) };

@@ -1,4 +1,4 @@
-// The one function that writes text from outside: what it escapes, what it quotes, what it leaves as it is.
+// Tests the module that formats untrusted text: the characters that it escapes, quotes and leaves unchanged.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -16,8 +16,8 @@ const anyText = fc.oneof(
   fc.array(fc.constantFrom(...forbidden, "\ud800", "\udfff", "😀", '"', "\\", "a", " ")).map((parts) => parts.join("")),
 );
 
-describe("text from outside", () => {
-  test("has none of the characters that would take it out of its place or that nobody sees", () => {
+describe("untrusted text", () => {
+  test("formatted text has no control, bidi or invisible characters, nor lone surrogates", () => {
     for (const character of [...forbidden, "\ud800", "\udfff"]) {
       const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
       const escapes = units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`);
@@ -25,7 +25,7 @@ describe("text from outside", () => {
     }
   });
 
-  test("keeps all others, those of every script among them", () => {
+  test("formatted text keeps all other characters, in every script", () => {
     for (const text of ["ಬೆಂಗಳೂರು ನಗರ", "é😀\u{10ffff}\u00a0", 'a "b" \\n']) expect(escapeText(text)).toBe(text);
   });
 
@@ -37,9 +37,11 @@ describe("text from outside", () => {
     ["Kannada", "ರಾಜ್\u200cಕುಮಾರ್"],
     ["Telugu, at the end of a word", "ఫేస్\u200cబుక్\u200c"],
     ["Urdu", "علی\u200cگڑھ"],
-  ])("keeps a joiner that a word of an Indian script needs: %s", (_, text) => expect(escapeText(text)).toBe(text));
+  ])("formatted text keeps a joiner that a word of an Indian script needs: %s", (_, text) =>
+    expect(escapeText(text)).toBe(text),
+  );
 
-  test("escapes a joiner that no word needs: in other scripts, at the beginning, behind another one", () => {
+  test("formatted text escapes a joiner that no word needs: in other scripts, at the beginning, after another one", () => {
     expect(escapeText("Deli\u200dvery")).toBe("Deli\\u200dvery");
     expect(escapeText("\u200cಕ")).toBe("\\u200cಕ");
     expect(escapeText("ಕ\u200c\u200d\u200c")).toBe("ಕ\u200c\\u200d\\u200c");
@@ -55,7 +57,7 @@ describe("text from outside", () => {
     "-1.5e+3",
     "table, reference",
     "x".repeat(400),
-  ])("is bare in a cell where it is empty, ids or a name: %s", (text) => {
+  ])("a cell is not quoted if it is empty, ids or a name: %s", (text) => {
     expect(formatCell(text)).toBe(text);
     expect(formatTitleCell(text)).toBe(text);
   });
@@ -79,7 +81,7 @@ describe("text from outside", () => {
     "x\u{e0041}",
     "a,b",
     "Dr. No. Next",
-  ])("is a JSON string in a cell where it could be a line of the server: %j", (text) => {
+  ])("a cell is a JSON string if it could be a line of the server: %j", (text) => {
     expect(formatCell(text)).toBe(formatJson(text));
     expect(formatTitleCell(text)).toBe(formatJson(text));
   });
@@ -93,12 +95,12 @@ describe("text from outside", () => {
     "Manendragarh-Chirmiri-Bharatpur(M C B)",
     "Blend a table with a normalized dataset",
     "not sent",
-  ])("is bare in a cell of names and titles alone where it is a phrase without punctuation: %s", (text) => {
+  ])("only a cell of names and titles is unquoted if it is a phrase without punctuation: %s", (text) => {
     expect(formatTitleCell(text)).toBe(text);
     expect(formatCell(text)).toBe(formatJson(text));
   });
 
-  test("is, within quotes, JSON that says the same", () => {
+  test("quoted text is JSON of the same value", () => {
     const read = fc.property(anyText, (text) => {
       expect(JSON.parse(formatJson({ text }))).toEqual({ text });
       expect(escapeText(formatJson(text))).toBe(formatJson(text));
@@ -115,7 +117,9 @@ describe("text from outside", () => {
     "a.b:c",
     "Tamil Nadu",
     "State AA",
-  ])("is bare where it is an ordinary id, code, pointer or name: %s", (text) => expect(formatToken(text)).toBe(text));
+  ])("a token is not quoted if it is an ordinary id, code, pointer or name: %s", (text) =>
+    expect(formatToken(text)).toBe(text),
+  );
 
   test.each([
     "",
@@ -130,9 +134,9 @@ describe("text from outside", () => {
     "Call It Now.",
     "Next:",
     "Done.",
-  ])("is quoted else: %j", (text) => expect(formatToken(text)).toBe(formatJson(text)));
+  ])("a token is quoted in all other cases: %j", (text) => expect(formatToken(text)).toBe(formatJson(text)));
 
-  test("is cut, and its quotes are closed", () => {
+  test("a truncated token has its quotes closed", () => {
     const long = "word ".repeat(500);
     expect(JSON.parse(formatToken(long))).toMatch(/^(?:word )+word…$/);
     expect(formatToken(long).length).toBeLessThan(310);

@@ -1,4 +1,5 @@
-// Answers whose fields are each right and contradict the contract's words: told as they are, and the contradiction named.
+// Tests answers whose fields are valid but contradict the contract: the answer is returned unchanged, and the contradiction is
+// reported as drift.
 import { expect, test } from "vitest";
 import {
   enveloped,
@@ -19,7 +20,7 @@ import { type Session, sessionForTest } from "../unspecified/session.ts";
 
 const STAGES = ["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"];
 
-/** What a success says beside its data; fails the test on a failure. */
+/** Returns the texts and metadata of a success. A failure fails the test. */
 async function expectSuccess({ stub, connection }: Session, body: unknown, tool: string, args: object, status = 200) {
   stub.expect(answer(status, body));
   const { isError, text, structured, meta } = await connection.callTool(tool, { ...args });
@@ -36,56 +37,56 @@ const failures = [
   ["CANCELLED", problem, false],
 ] as const;
 
-covers(
-  "7.2/failure-when-failed",
-  "a failure where none should be, and none where one should be, is named",
-  async () => {
-    const session = await sessionForTest();
-    for (const [tool, args, resource] of [
-      ["get_job", { jobId: job.id, view: "full" }, job],
-      ["get_operation", { operationId: operation.id, view: "full" }, operation],
-    ] as const)
-      for (const [state, failure, isRight] of failures) {
-        const data = { ...resource, state, failure };
-        const { text, structured, drift } = await expectSuccess(session, enveloped(data), tool, args);
-        expect(structured).toMatchObject({ data: { state, failure }, summary: expect.stringContaining(state) });
-        expect(drift, `${tool} ${state}`).toEqual(
-          isRight
-            ? undefined
-            : [`/data/failure: ${failure === null ? "null" : "a Problem"}, though the state is ${state}`],
-        );
-        // Whoever reads the sentence alone learns of a failure, and of its absence.
-        expect(text.includes(problem.code)).toBe(failure !== null);
-        if (state === "FAILED" && failure === null) expect(text).toContain("gives no reason");
-        if (state !== "FAILED") expect(String(structured?.["summary"]).includes("names a failure")).toBe(!isRight);
-      }
-  },
-);
-
-covers("7.2/failure-when-failed", "in a list it is named by its item, in a resource as in its tool", async () => {
+covers("7.2/failure-when-failed", "reports a missing failure and an unexpected one as drift", async () => {
   const session = await sessionForTest();
-  const data = [
-    job,
-    { ...job, failure: problem },
-    { ...job, state: "FAILED" },
-    { ...job, state: "FAILED", failure: problem },
-  ];
-  const { drift, structured } = await expectSuccess(session, { ...jobList, data }, "list_jobs", {
-    workspaceId: "micws_1",
-  });
-  expect(drift).toEqual([
-    "/data/1/failure: a Problem, though the state is RUNNING",
-    "/data/2/failure: null, though the state is FAILED",
-  ]);
-  expect(structured?.["data"]).toHaveLength(4);
-  session.stub.expect(answer(200, enveloped(data[1])));
-  const resource = await session.connection.readResource("mic://jobs/job-1");
-  expect(resource.meta).toEqual({ "mic-mcp/drift": ["/data/failure: a Problem, though the state is RUNNING"] });
+  for (const [tool, args, resource] of [
+    ["get_job", { jobId: job.id, view: "full" }, job],
+    ["get_operation", { operationId: operation.id, view: "full" }, operation],
+  ] as const)
+    for (const [state, failure, isRight] of failures) {
+      const data = { ...resource, state, failure };
+      const { text, structured, drift } = await expectSuccess(session, enveloped(data), tool, args);
+      expect(structured).toMatchObject({ data: { state, failure }, summary: expect.stringContaining(state) });
+      expect(drift, `${tool} ${state}`).toEqual(
+        isRight
+          ? undefined
+          : [`/data/failure: ${failure === null ? "null" : "a Problem"}, though the state is ${state}`],
+      );
+      // A reader of the sentence learns of a failure, or of its absence.
+      expect(text.includes(problem.code)).toBe(failure !== null);
+      if (state === "FAILED" && failure === null) expect(text).toContain("gives no reason");
+      if (state !== "FAILED") expect(String(structured?.["summary"]).includes("names a failure")).toBe(!isRight);
+    }
 });
 
 covers(
+  "7.2/failure-when-failed",
+  "reports an unexpected failure in a list with the item, in a resource as in its tool",
+  async () => {
+    const session = await sessionForTest();
+    const data = [
+      job,
+      { ...job, failure: problem },
+      { ...job, state: "FAILED" },
+      { ...job, state: "FAILED", failure: problem },
+    ];
+    const { drift, structured } = await expectSuccess(session, { ...jobList, data }, "list_jobs", {
+      workspaceId: "micws_1",
+    });
+    expect(drift).toEqual([
+      "/data/1/failure: a Problem, though the state is RUNNING",
+      "/data/2/failure: null, though the state is FAILED",
+    ]);
+    expect(structured?.["data"]).toHaveLength(4);
+    session.stub.expect(answer(200, enveloped(data[1])));
+    const resource = await session.connection.readResource("mic://jobs/job-1");
+    expect(resource.meta).toEqual({ "mic-mcp/drift": ["/data/failure: a Problem, though the state is RUNNING"] });
+  },
+);
+
+covers(
   ["7.2/failure-when-failed", "4.2/key-names-one-command"],
-  "an action's answer keeps its own, told again too",
+  "reports the drift of an action again when its answer is replayed",
   async () => {
     const session = await sessionForTest();
     const args = { jobId: job.id, ...retryJob, idempotencyKey: "letter-key-1" };
@@ -99,34 +100,30 @@ covers(
   },
 );
 
-covers(
-  "1/nine-stages-in-order",
-  "stages out of the contract's order, or there twice, are named; any in order are not",
-  async () => {
-    const session = await sessionForTest();
-    const inOrder = [[], ["SERVE"], ["GATHER", "SERVE"], ["SIFT", "CHURN", "TASTE"], STAGES];
-    const outOfOrder = [
-      [["SERVE", "GATHER"], "GATHER"],
-      [["GATHER", "GATHER"], "GATHER"],
-      [["GATHER", "REFINE", "SIFT", "BLEND"], "SIFT"],
-      [[...STAGES.slice(1), "GATHER"], "GATHER"],
-      [[...STAGES.slice(0, 8), "SCOOP"], "SCOOP"],
-    ] as const;
-    const cases = [...inOrder.map((names) => [names, undefined] as const), ...outOfOrder];
-    for (const [names, wrong] of cases) {
-      const data = { ...job, stages: names.map((name) => ({ ...stage, stage: name })) };
-      const { structured, drift } = await expectSuccess(session, enveloped(data), "get_job", {
-        jobId: job.id,
-        view: "full",
-      });
-      expect(structured).toMatchObject({ data: { stages: data.stages } });
-      const named = [`/data/stages: ${wrong} is out of the contract's order, or there twice`];
-      expect(drift, names.join()).toEqual(wrong === undefined ? undefined : named);
-    }
-  },
-);
+covers("1/nine-stages-in-order", "reports stages that are out of the contract's order or duplicated", async () => {
+  const session = await sessionForTest();
+  const inOrder = [[], ["SERVE"], ["GATHER", "SERVE"], ["SIFT", "CHURN", "TASTE"], STAGES];
+  const outOfOrder = [
+    [["SERVE", "GATHER"], "GATHER"],
+    [["GATHER", "GATHER"], "GATHER"],
+    [["GATHER", "REFINE", "SIFT", "BLEND"], "SIFT"],
+    [[...STAGES.slice(1), "GATHER"], "GATHER"],
+    [[...STAGES.slice(0, 8), "SCOOP"], "SCOOP"],
+  ] as const;
+  const cases = [...inOrder.map((names) => [names, undefined] as const), ...outOfOrder];
+  for (const [names, wrong] of cases) {
+    const data = { ...job, stages: names.map((name) => ({ ...stage, stage: name })) };
+    const { structured, drift } = await expectSuccess(session, enveloped(data), "get_job", {
+      jobId: job.id,
+      view: "full",
+    });
+    expect(structured).toMatchObject({ data: { stages: data.stages } });
+    const named = [`/data/stages: ${wrong} is out of the contract's order, or there twice`];
+    expect(drift, names.join()).toEqual(wrong === undefined ? undefined : named);
+  }
+});
 
-covers("4.2/has-more", "hasMore says whether more remain; a cursor that says otherwise is told as well", async () => {
+covers("4.2/has-more", "hasMore shows whether more items remain; a contradicting cursor is reported too", async () => {
   const session = await sessionForTest();
   for (const [tool, list] of [
     ["list_jobs", jobList],
@@ -154,7 +151,7 @@ covers("4.2/has-more", "hasMore says whether more remain; a cursor that says oth
   }
 });
 
-covers("9/playground-document-version", "a document of another version than the contract's is named", async () => {
+covers("9/playground-document-version", "reports a document of another version than the contract's", async () => {
   const session = await sessionForTest();
   const named = ["/info/version: not 1.0.0, the contract's document version"];
   for (const [info, drift] of [
@@ -171,7 +168,7 @@ covers("9/playground-document-version", "a document of another version than the 
   }
 });
 
-covers("3/retry-carries-earlier-job", "an answer that is no retry of this job is not taken for one", async () => {
+covers("3/retry-carries-earlier-job", "does not accept an answer that is not a retry of this job", async () => {
   const session = await sessionForTest();
   const { stub, connection } = session;
   for (const [index, earlier] of [null, "another", "ZZ1", "zz1 "].entries()) {
@@ -186,7 +183,7 @@ covers("3/retry-carries-earlier-job", "an answer that is no retry of this job is
     });
     for (const expected of ["/data/retryOfBatchId", JSON.stringify(earlier), "made-7", "zz1", "new key", "list_jobs"])
       expect(failed.text).toContain(expected);
-    // Under its key the same is told again, and nothing is sent.
+    // The same key returns the same error again, and nothing is sent.
     const again = await connection.callTool("retry_job", args);
     expect(again.error).toMatchObject({ kind: "contract_violation", sideEffect: "done" });
   }
@@ -196,7 +193,7 @@ covers("3/retry-carries-earlier-job", "an answer that is no retry of this job is
   expect(structured).toMatchObject({ data: { id: "made-8", retryOfBatchId: "zz1" } });
 });
 
-test("what nothing contradicts has no drift", async () => {
+test("answers without a contradiction have no drift", async () => {
   const session = await sessionForTest();
   for (const [tool, args, body] of [
     ["get_job", { jobId: job.id }, enveloped(job)],

@@ -1,4 +1,5 @@
-// expiresAt of a processing request: what has certainly passed is never sent, and what was sent in time is finished later.
+// Tests expiresAt of a processing request: an instant that has certainly passed is never sent, and a request that was sent in
+// time is resumed later.
 import { expect, onTestFinished, vi } from "vitest";
 import { createProcessingRequest, micEnveloped, processingRequest } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
@@ -12,7 +13,7 @@ const readBack = answer(200, micEnveloped(processingRequest));
 
 covers(
   "4.2/processing-request-expires-in-future",
-  "an instant past by more than the clocks may differ is refused unsent, any other is the service's to judge",
+  "refuses an instant that passed by more than the clock tolerance without sending, and leaves any other to the API",
   async () => {
     const { stub, connection } = await sessionForTest();
     const requestProcessing = (expiresAt: string, purpose = createProcessingRequest.purpose) =>
@@ -35,10 +36,10 @@ covers(
     }
     expect(stub.requests).toHaveLength(0);
     expect(stub.tokenRequests).toHaveLength(0);
-    // A minute is for a slow machine.
+    // 60 s of tolerance for a slow machine.
     for (const expiresAt of [inMs(-SLACK_MS + 60_000), inMs(0), inMs(60_000), "9999-12-31T23:59:59.999999Z"]) {
       stub.expect(accepted);
-      // Another purpose, since the expiry is a note: the same request would be a replay.
+      // With another purpose, because the expiry is a note: the same request would be a replay.
       expect((await requestProcessing(expiresAt, `Purpose until ${expiresAt}`)).isError, expiresAt).toBe(false);
       expect(stub.requests.at(-1)?.body.toString()).toContain(`"expiresAt":"${expiresAt}"`);
     }
@@ -47,7 +48,7 @@ covers(
 
 covers(
   ["4.2/processing-request-expires-in-future", "4.2/key-names-one-command"],
-  "an action that was begun in time is resumed and replayed after it",
+  "resumes and replays an action after the expiry if it was sent in time",
   async () => {
     const { stub, connection } = await sessionForTest();
     const passesAt = Date.now() + 60_000;

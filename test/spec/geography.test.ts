@@ -1,4 +1,4 @@
-// Geography to the letter: whose status it is, what an empty list means, and addresses and instants that only look odd.
+// Tests edge cases of geography: the meaning of an error status and of an empty list, and unusual but valid URIs and instants.
 import { expect, test } from "vitest";
 import { catalogMetadata, districtsResponse, statesResponse } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
@@ -7,21 +7,21 @@ import { sessionForTest } from "../unspecified/session.ts";
 
 const isStates = ({ target }: RecordedRequest): boolean => target.endsWith("/geo/states");
 
-/** The states list as it is, and this to every request for districts. */
+/** Answers every request for districts with `step`, and all others with the states list. */
 const answerDistricts = (stub: Stub, step: Step, states: Step = answer(200, statesResponse)): void =>
   stub.respond((request) => (isStates(request) ? states : step));
 
 const createError = (status: number, code: string): Step => answer(status, { status: code });
-/** Not worth waiting for, so that no test does. */
+/** With a Retry-After that does not fit the call, so that no test waits. */
 const createUpstreamError = (status: number): Step =>
   answer(status, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" }, { "retry-after": "600" });
 const emptyList = answer(200, { ...catalogMetadata, state: "Telangana", districts: [] });
 
-covers("7.1/upstream-status-preserved", "an upstream's error is told as that, whatever its status", async () => {
+covers("7.1/upstream-status-preserved", "reports an upstream error as such, whatever its status", async () => {
   const { stub, connection } = await sessionForTest();
   for (const status of [400, 404, 410, 502]) {
     answerDistricts(stub, createUpstreamError(status));
-    // Neither a state of the list nor another is at fault.
+    // The error is caused neither by a state in the list nor by an unlisted one.
     for (const state of ["TG", "ZZ"]) {
       const { error, text } = await connection.callTool("list_districts", { state });
       expect(error, text).toMatchObject({
@@ -52,7 +52,7 @@ const unknownStateAnswers: readonly (readonly [string, Step])[] = [
 
 covers(
   ["4.1/state-required", "4.1/assumes-no-answer-to-unknown-state"],
-  "no such state is said, whatever is answered, only of a code that the states list does not have",
+  "reports an unknown state only for a code that the states list does not have, whatever the answer",
   async () => {
     for (const [what, step] of unknownStateAnswers) {
       const { stub, connection } = await sessionForTest();
@@ -72,7 +72,7 @@ covers(
 
 covers(
   ["2.1/districts-response-districts", "2.1/state-counts"],
-  "an empty list of a state that has no districts is an empty list",
+  "returns an empty list for a state without districts",
   async () => {
     const { stub, connection } = await sessionForTest();
     const none = { ...statesResponse, states: [{ ...statesResponse.states[0], districtCount: 0, mandalCount: 0 }] };
@@ -86,7 +86,7 @@ covers(
   },
 );
 
-test("where the states cannot be read, an empty list is an empty list", async () => {
+test("returns an empty list if the states cannot be read", async () => {
   const { stub, connection } = await sessionForTest();
   answerDistricts(stub, emptyList, createError(403, "PLAYGROUND_REQUEST_DENIED"));
   const { isError, structured, text } = await connection.callTool("list_districts", { state: "ZZ" });
@@ -94,7 +94,7 @@ test("where the states cannot be read, an empty list is an empty list", async ()
   expect(structured).toMatchObject({ districts: [] });
 });
 
-covers("4.1/districts", "a list that is not empty needs no second request", async () => {
+covers("4.1/districts", "sends no second request if the list is not empty", async () => {
   const { stub, connection } = await sessionForTest();
   stub.expect(answer(200, districtsResponse));
   const { structured } = await connection.callTool("list_districts", { state: "TG" });

@@ -1,4 +1,5 @@
-// Numbers that a double does not hold: never sent as another one, never told as another one, and never a fault of ours.
+// Tests numbers that a double cannot represent: they are never sent or shown as a different number, and never cause an internal
+// error.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../api-client/client.ts";
@@ -11,7 +12,7 @@ import { sessionForTest } from "../unspecified/session.ts";
 
 const MAX_INT64 = "9223372036854775807";
 
-covers("4.1/openapi", "an OpenAPI document with int64 bounds is told, its numbers exact", async () => {
+covers("4.1/openapi", "returns an OpenAPI document with int64 bounds with exact numbers", async () => {
   const { stub, connection } = await sessionForTest();
   const schema = { type: "integer", minimum: 0, maximum: "MAX", example: 9007199254740991 };
   const document = {
@@ -33,25 +34,29 @@ covers("4.1/openapi", "an OpenAPI document with int64 bounds is told, its number
   expect(JSON.parse(rest)).toEqual(shown);
 });
 
-covers("2.2/recipe-parameters-definition", "a recipe's numbers are never shown as null or as other ones", async () => {
-  const { stub, connection } = await sessionForTest();
-  const offer = JSON.stringify(micEnveloped(recipeOffer));
-  for (const [sent, shown] of [
-    ["1e308", 1e308],
-    ["9007199254740991", 9007199254740991],
-    ["9007199254740993", "9007199254740993"],
-    ["1e400", `more than ${Number.MAX_VALUE}`],
-    ["-1e400", `less than -${Number.MAX_VALUE}`],
-  ] as const) {
-    stub.expect(answer(200, offer.replaceAll('"maximum":2026', `"maximum":${sent}`)));
-    const { structured, text } = await connection.callTool("get_recipe", { versionId: recipeOffer.recipe.versionId });
-    const { parameters } = z
-      .looseObject({ data: z.looseObject({ recipe: z.looseObject({ parameters: z.unknown() }) }) })
-      .parse(structured).data.recipe;
-    expect(parameters, sent).toMatchObject({ references: { year: { maximum: shown } } });
-    expect(text).toContain(`"maximum":${JSON.stringify(shown)}`);
-  }
-});
+covers(
+  "2.2/recipe-parameters-definition",
+  "never shows numbers of a recipe as null or as different numbers",
+  async () => {
+    const { stub, connection } = await sessionForTest();
+    const offer = JSON.stringify(micEnveloped(recipeOffer));
+    for (const [sent, shown] of [
+      ["1e308", 1e308],
+      ["9007199254740991", 9007199254740991],
+      ["9007199254740993", "9007199254740993"],
+      ["1e400", `more than ${Number.MAX_VALUE}`],
+      ["-1e400", `less than -${Number.MAX_VALUE}`],
+    ] as const) {
+      stub.expect(answer(200, offer.replaceAll('"maximum":2026', `"maximum":${sent}`)));
+      const { structured, text } = await connection.callTool("get_recipe", { versionId: recipeOffer.recipe.versionId });
+      const { parameters } = z
+        .looseObject({ data: z.looseObject({ recipe: z.looseObject({ parameters: z.unknown() }) }) })
+        .parse(structured).data.recipe;
+      expect(parameters, sent).toMatchObject({ references: { year: { maximum: shown } } });
+      expect(text).toContain(`"maximum":${JSON.stringify(shown)}`);
+    }
+  },
+);
 
 const Refused = z.looseObject({
   result: z.looseObject({ isError: z.boolean().optional(), _meta: z.looseObject({}).optional() }),
@@ -59,7 +64,7 @@ const Refused = z.looseObject({
 
 covers(
   ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan"],
-  "a number that cannot be sent as it is written is refused by its place, at any depth; what can be is sent so",
+  "refuses a number that cannot be sent exactly, with its pointer at any depth, and sends all others exactly",
   async () => {
     const stub = await stubForTest();
     const stateDir = await folderForTest();
@@ -70,7 +75,7 @@ covers(
     stub.respond(() => answer(202, enveloped({ ...job, retryOfBatchId: null })));
     const program = start(["serve"], { env });
     await initialize(program);
-    // Written as text: a client's JSON.stringify would make null of most of these.
+    // Written as text, because JSON.stringify of a client would convert most of these to null.
     let id = 10;
     const submit = async (parameterValues: string) => {
       id += 1;
@@ -102,7 +107,7 @@ covers(
   },
 );
 
-test("an id with a lone surrogate is told, and no resource is linked", async () => {
+test("returns an id with a lone surrogate, and links no resource", async () => {
   const { stub, connection } = await sessionForTest();
   const { links } = await (async () => {
     stub.expect(answer(200, enveloped(job)));

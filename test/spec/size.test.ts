@@ -1,5 +1,5 @@
-// The size of an answer has no bound in the contract: what is larger than anything it describes is reported as a violation, and of a
-// page, which may be so large, that a smaller one can be read.
+// Tests the size of an answer, which the contract does not limit. Answers larger than anything it describes are reported as
+// violations; for a page, the error advises a smaller limit.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJob, enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
@@ -15,7 +15,7 @@ const padJson = (body: unknown, bytes: number): string => {
   return text + " ".repeat(bytes - Buffer.byteLength(text));
 };
 
-// As large as the contract lets a failed job be: all within its field rules.
+// The largest failed job that the contract's field rules permit.
 const fieldError = { pointer: `/${"p".repeat(511)}`, code: "c".repeat(100), message: "☃".repeat(1000) };
 const largeJob = {
   ...job,
@@ -26,7 +26,7 @@ const createPage = (count: number) => ({ ...jobList, data: Array.from({ length: 
 
 covers(
   ["2.2/job-list", "2.2/problem-field-errors"],
-  "a page that is too large to be read can be read with a smaller limit",
+  "reads a page that was too large with a smaller limit",
   async () => {
     const { stub, connection } = await sessionForTest();
     expect(Buffer.byteLength(JSON.stringify(createPage(50)))).toBeGreaterThan(MAX_BYTES);
@@ -41,18 +41,18 @@ covers(
   },
 );
 
-test("16 MiB are read, a byte more is not", async () => {
+test("reads answers of up to 16 MiB, and not one byte more", async () => {
   const { stub, connection } = await sessionForTest();
   stub.expect(answer(200, padJson(enveloped(job), MAX_BYTES)), answer(200, padJson(enveloped(job), MAX_BYTES + 1)));
   const read = await connection.callTool("get_job", { jobId: job.id });
   expect(read.isError, read.text).toBe(false);
   const { error } = await connection.callTool("get_job", { jobId: job.id });
   expect(error).toMatchObject(TOO_LARGE);
-  // There is no limit to make smaller.
+  // This call has no limit argument to reduce.
   expect(error?.next).not.toContain("limit");
 });
 
-test("an answer without an end is a contract violation, and a smaller limit is advised only where it helps", async () => {
+test("reports an endless answer as a contract violation, and advises a smaller limit only if it helps", async () => {
   const { stub, connection } = await sessionForTest();
   const answerEndlessly = () =>
     flood(200, Buffer.alloc(65_536, " "), Number.POSITIVE_INFINITY, { "content-type": "application/json" });
@@ -67,7 +67,7 @@ test("an answer without an end is a contract violation, and a smaller limit is a
   expect(await expectTooLarge("get_job", { jobId: job.id })).not.toContain("limit");
   expect(await expectTooLarge("list_jobs", { workspaceId, limit: 1 })).not.toContain("limit");
   expect(await expectTooLarge("list_jobs", { workspaceId })).toBe("Call again with a smaller limit.");
-  // The limit of such a call counts the jobs that are found.
+  // The limit of such a call counts the matching jobs.
   expect(await expectTooLarge("list_jobs", { workspaceId, limit: 20, states: ["FAILED"] })).toMatch(
     /smaller limit.* without states/,
   );
@@ -75,10 +75,10 @@ test("an answer without an end is a contract violation, and a smaller limit is a
 
 covers(
   "4.2/key-names-one-command",
-  "an action whose answer is too large to be read has an unknown outcome",
+  "reports an unknown outcome for an action whose answer is too large to be read",
   async () => {
     const { stub, connection } = await sessionForTest();
-    // No wait between the attempts.
+    // No delay between the attempts.
     const random = vi.spyOn(Math, "random").mockReturnValue(0);
     onTestFinished(() => random.mockRestore());
     const accepted = enveloped({ ...job, retryOfBatchId: null });
@@ -86,7 +86,7 @@ covers(
     const args = { ...createJob, idempotencyKey: "letter-size-1" };
     const { error, text } = await connection.callTool("submit_job", args);
     expect(error, text).toMatchObject({ sideEffect: "unknown", idempotencyKey: args.idempotencyKey, retryable: true });
-    // Under its key it is asked for again, and told once it can be read.
+    // With its key the action is sent again, and returned once its answer can be read.
     stub.respond(({ method }) => answer(method === "POST" ? 202 : 200, accepted));
     const { structured } = await connection.callTool("submit_job", args);
     expect(structured).toMatchObject({ data: { id: job.id }, action: { idempotencyKey: args.idempotencyKey } });

@@ -1,4 +1,4 @@
-// haproxy and nginx of this machine's own installation, run with the files of deploy/: only addresses, ports and TLS are others.
+// Starts the installed haproxy and nginx with the files of deploy/; only addresses, ports and TLS settings differ.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,21 +8,21 @@ import { isInstalled, launchProcess, type RunningProcess, waitForPort } from "./
 const reasonMissing = (program: string): string | undefined =>
   isInstalled(program) ? undefined : `${program} is not installed`;
 
-/** Why there is none here; undefined where there is. */
+/** Reason why there is no haproxy; undefined if there is one. */
 export const haproxyMissing = reasonMissing("haproxy");
 export const nginxMissing = reasonMissing("nginx");
 
 export interface Balancer {
   readonly url: string;
-  /** Breaks off everything that goes through it; on the same port it comes back with `start`. */
+  /** Breaks off all connections through it. `start` starts it again on the same port. */
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** What it wrote: its log. */
+  /** Its output, which includes its log. */
   output(): string;
   stop(): Promise<void>;
 }
 
-/** The one place of a file that a test needs otherwise. */
+/** Replaces the only occurrence of a pattern in a file. */
 function replaceOnce(text: string, pattern: RegExp, by: string): string {
   const places = text.match(new RegExp(pattern, `${pattern.flags}g`))?.length ?? 0;
   if (places !== 1) throw new Error(`${pattern} is there ${places} times`);
@@ -31,7 +31,7 @@ function replaceOnce(text: string, pattern: RegExp, by: string): string {
 
 const hostOf = (url: string): string => new URL(url).host;
 
-/** deploy/haproxy/haproxy.cfg before these instances. */
+/** deploy/haproxy/haproxy.cfg in front of these instances. */
 export function renderHaproxyConfig(port: number, instances: readonly string[]): string {
   const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
   const servers = instances.map((url, index) => `    server instance${index + 1} ${hostOf(url)}\n`).join("");
@@ -40,7 +40,7 @@ export function renderHaproxyConfig(port: number, instances: readonly string[]):
   return replaceOnce(plain, /(?:^ {4}server .*\n)+/m, servers);
 }
 
-/** deploy/nginx/mic-mcp.conf before these instances, as a whole configuration in a folder. */
+/** deploy/nginx/mic-mcp.conf in front of these instances, as a complete configuration in a folder. */
 export function renderNginxConfig(port: number, instances: readonly string[], folder: string): string {
   const file = readFileSync("deploy/nginx/mic-mcp.conf", "utf8");
   const servers = instances.map((url) => `    server ${hostOf(url)} max_fails=1 fail_timeout=2s;\n`).join("");
@@ -79,7 +79,7 @@ async function startBalancer(
     start,
     output: () => previousOutput + (running?.output() ?? "") + log(),
     async stop() {
-      // In good order, as an operator would.
+      // An orderly shutdown, as an operator would do it.
       await running?.kill("SIGTERM");
       rmSync(folder, { recursive: true, force: true });
     },
@@ -87,9 +87,9 @@ async function startBalancer(
 }
 
 interface HaproxyOptions {
-  /** Where it listens; default any that is free. */
+  /** Port to listen on (default: any free port). */
   readonly port?: number;
-  /** What it adds to requests that have none. */
+  /** Authorization header that it adds to requests without one. */
   readonly authorization?: string;
 }
 
@@ -113,7 +113,7 @@ export async function startNginx(instances: readonly string[], port?: number): P
   const at = port ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-nginx-"));
   const path = join(folder, "nginx.conf");
-  // As another user than root its workers could not write where it starts.
+  // If root starts nginx, workers of another user could not write to its folder.
   const user = process.getuid?.() === 0 ? "user root;\n" : "";
   writeFileSync(path, user + renderNginxConfig(at, instances, folder));
   return startBalancer(["nginx", "-p", folder, "-c", path], at, folder, () =>

@@ -1,17 +1,17 @@
-// A server composed in the process that asks for it, with a home of its own.
+// Composes a server in the calling process, with a separate home folder.
 import { join } from "node:path";
 import { compose } from "../../src/cli/compose.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { createEmptyHome } from "./empty-home.ts";
 
-/** All that a server is made of, served by nobody yet. */
+/** The parts of a server, not served yet. */
 export function composeForTest(env: Readonly<Record<string, string>>) {
   const home = createEmptyHome();
   const config = readConfig({
     MIC_STATE_DIR: join(home.path, "state"),
     MIC_DOWNLOAD_DIR: join(home.path, "Downloads"),
     MIC_KEYCHAIN: "off",
-    // What a test provokes is no news to whoever runs it.
+    // Errors that a test provokes on purpose need no log line.
     MIC_LOG_LEVEL: "silent",
     ...env,
   });

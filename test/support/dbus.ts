@@ -1,9 +1,9 @@
-// As much of the D-Bus wire protocol as it takes to own a name and to ask who owns one (D-Bus specification, "Message
-// Protocol"): with it the mute keychain needs no library and no other language.
+// Implements the part of the D-Bus wire protocol that owns a name and looks up an owner (D-Bus specification, "Message
+// Protocol"). The mute keychain therefore needs no library and no other language.
 import { createConnection, type Socket } from "node:net";
 
 export interface BusConnection {
-  /** Calls a method of the bus itself; true when it was answered by a return, false by an error. */
+  /** Calls a method of the bus itself. Returns true for a method return and false for an error. */
   call(member: string, ...args: readonly (string | number)[]): Promise<boolean>;
   close(): void;
 }
@@ -13,7 +13,7 @@ const METHOD_RETURN = 2;
 const ERROR = 3;
 const BUS = "org.freedesktop.DBus";
 
-/** Little-endian marshalling; every alignment counts from the message's first byte. */
+/** Little-endian marshaling. Every alignment counts from the first byte of the message. */
 class Marshal {
   private bytes: number[] = [];
 
@@ -69,17 +69,17 @@ function methodCall(serial: number, member: string, args: readonly (string | num
 
 interface Reply {
   readonly type: number;
-  /** Of the call that it answers. */
+  /** Serial of the call that it answers. */
   readonly serial: number | undefined;
 }
 
-/** The first whole message in the bytes, and where the next one begins. */
+/** Returns the first complete message in the bytes, and the offset of the next one. */
 function readMessage(bytes: Buffer): { reply: Reply; end: number } | undefined {
   if (bytes.length < 16) return undefined;
   const fieldsLength = bytes.readUInt32LE(12);
   const end = Math.ceil((16 + fieldsLength) / 8) * 8 + bytes.readUInt32LE(4);
   if (bytes.length < end) return undefined;
-  // The field REPLY_SERIAL: code 5, signature "u", value at the next multiple of four.
+  // The field REPLY_SERIAL: code 5, signature "u", value at the next multiple of 4.
   const at = bytes.subarray(16, 16 + fieldsLength).indexOf(Buffer.from([5, 1, 0x75, 0]));
   return { reply: { type: bytes[1] ?? 0, serial: at < 0 ? undefined : bytes.readUInt32LE(16 + at + 4) }, end };
 }
@@ -96,7 +96,7 @@ async function authenticate(socket: Socket): Promise<void> {
   socket.write("BEGIN\r\n");
 }
 
-/** Connects to the bus at a socket. What others call on us is never answered. */
+/** Connects to the bus at a socket. Calls of other clients are never answered. */
 export async function connectToBus(path: string): Promise<BusConnection> {
   const socket = createConnection(path);
   await authenticate(socket);

@@ -1,5 +1,5 @@
-// A deployment for teams on this machine: PostgreSQL, an emulator with a client for each team, an identity provider, instances, and
-// a balancer before them.
+// Starts a deployment for teams on this machine: PostgreSQL, an emulator with one client per team, an identity provider,
+// instances, and a balancer.
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,32 +14,32 @@ import type { Caller } from "./load.ts";
 import { bareEnvironment, type ClientRevision, entryArguments } from "./mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "./postgres.ts";
 
-/** Why there can be no deployment here; undefined where there can. */
+/** Reason why there can be no deployment; undefined if there can be one. */
 export const deploymentMissing = postgresMissing ?? haproxyMissing;
 
 export interface Team {
   readonly name: string;
-  /** What a token's `groups` have for its members. */
+  /** Value in a token's `groups` claim that grants membership. */
   readonly claim: string;
   readonly client: ClientFacts;
 }
 
 export interface Deployment {
-  /** What clients call, through the balancer. */
+  /** MCP endpoint that clients call, through the balancer. */
   readonly url: string;
   readonly emulator: Emulator;
   readonly provider: IdentityProvider;
   readonly teams: readonly Team[];
   readonly fleet: Fleet;
-  /** MIC_DATABASE_URL. */
+  /** Value of MIC_DATABASE_URL. */
   readonly databaseUrl: string;
   readonly balancer: Balancer;
-  /** Of every instance and command. */
+  /** Environment of every instance and command. */
   readonly env: Readonly<Record<string, string>>;
   issueToken(subject: string, teams: readonly Team[], scope?: string): Promise<string>;
-  /** So many, in turn in each team, era and way of naming actions. */
+  /** Creates `count` callers, with alternating teams, protocol revisions and use of explicit keys. */
   createCallers(count: number, revisions?: readonly ClientRevision[]): Promise<readonly Caller[]>;
-  /** `mic-mcp` on this deployment; what it said on stdout. Rejects where it fails. */
+  /** Runs `mic-mcp` on this deployment and returns its stdout. Rejects if the command fails. */
   runCommand(args: readonly string[], input?: string): Promise<string>;
   stop(): Promise<void>;
 }
@@ -47,28 +47,28 @@ export interface Deployment {
 export interface DeploymentOptions {
   readonly instances: number;
   readonly teams: number;
-  /** Of the instances, over what a deployment for tests has. */
+  /** Environment of the instances, in addition to that of every test deployment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly isolated?: boolean;
-  /** Where the balancer listens; default any that is free. */
+  /** Port of the balancer (default: any free port). */
   readonly port?: number;
   readonly provider?: IdentityProviderOptions;
   readonly emulator?: EmulatorOptions;
-  /** The base URL of the teams' service, where it is not the emulator. */
+  /** Base URL of the teams' API (default: the emulator). */
   readonly service?: string;
-  /** MIC_DATABASE_URL; default a server of its own, without replicas. */
+  /** Value of MIC_DATABASE_URL (default: a separate server without replicas). */
   readonly databaseUrl?: string;
   readonly entry?: FleetOptions["entry"];
 }
 
-/** No test here is about what a power cut leaves on disk; what a commit means stays. */
+/** No test here concerns the disk after a power failure. The semantics of commits are unchanged. */
 const FAST_SETTINGS = ["fsync=off", "full_page_writes=off", "autovacuum=off", "max_connections=300"];
 const LOCAL_DURABILITY = { MIC_DATABASE_DURABILITY: "local" };
 
-/** More than any trial has: what the oracle forgets would look like something lost. */
+/** More than any test produces: records that the emulator drops would look like lost actions. */
 const EXECUTIONS = 1_000_000;
 
-/** Longer than any trial. */
+/** Longer than any test: 12 h. */
 const TOKEN_SECONDS = 43_200;
 
 const revisionAt = (index: number, revisions: readonly ClientRevision[]): ClientRevision =>

@@ -1,11 +1,11 @@
-// An empty HOME for a program that a test starts.
+// Creates an empty HOME for a program that a test starts.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface Home {
   readonly path: string;
-  /** Once the program is gone. */
+  /** Removes the folder after the program has ended. */
   remove(): void;
 }
 

@@ -1,4 +1,4 @@
-// Starts an emulator on a clock that moves only when told to, and closes it when the test or the file is done.
+// Starts an emulator on a manually advanced clock, and closes it when the test or the file ends.
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 
@@ -8,7 +8,7 @@ export interface ManualClock {
   advance(ms: number): void;
 }
 
-/** Later than any run of the tests: what is in the future here is so for a server on the machine's clock, too. */
+/** Later than any run of the tests: a time in the future here is also in the future for a server on the machine's clock. */
 export function createManualClock(startAt = "2100-01-15T10:00:00.000Z"): ManualClock {
   let nowMs = Date.parse(startAt);
   return {
@@ -19,14 +19,14 @@ export function createManualClock(startAt = "2100-01-15T10:00:00.000Z"): ManualC
   };
 }
 
-/** For the running test alone. */
+/** Starts an emulator for the running test only. */
 export async function emulatorForTest(options: EmulatorOptions = {}): Promise<Emulator> {
   const emulator = await startEmulator(options);
   onTestFinished(() => emulator.close());
   return emulator;
 }
 
-/** For all tests of a file; call it at the top level. */
+/** Starts an emulator for all tests of a file. Call it at the top level. */
 export function emulatorForFile<T>(options: EmulatorOptions, wrap: (emulator: Emulator) => T): () => T {
   let emulator: Emulator | undefined;
   let wrapped: T | undefined;

@@ -1,4 +1,4 @@
-// Runs a program under another clock, by libfaketime (Debian: libfaketime).
+// Runs a program with a different clock, with libfaketime (Debian package: libfaketime).
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -10,10 +10,10 @@ const library = existsSync(LIBRARIES)
       .find((path) => existsSync(path))
   : undefined;
 
-/** Why no clock can be faked here; undefined if it can. */
+/** Reason why no clock can be faked here; undefined if it can. */
 export const fakeClockMissing = library === undefined ? "libfaketime is not installed" : undefined;
 
-/** A command that runs its last arguments with a clock that differs by so many seconds. Timers are not affected. */
+/** A command that runs its last arguments with a clock that differs by `seconds`. Timers are not affected. */
 export const fakeClockCommand = (seconds: number): readonly string[] => [
   "env",
   `LD_PRELOAD=${library}`,

@@ -1,4 +1,4 @@
-// Tests with a strict stub of the API and a client of it: `test("reads a job", async ({ stub, service }) => { … })`.
+// Defines tests with a strict stub of the API and a client of it: `test("reads a job", async ({ stub, service }) => { … })`.
 import { test as base } from "vitest";
 import { clientForTest } from "../api-client/client.ts";
 import { coversWith } from "../covers.ts";
@@ -12,11 +12,11 @@ interface Fixtures {
   readonly service: Client["service"];
 }
 
-/** Each fixture is made for a test that names it. `client` and its `service` send to the test's stub. */
+/** A fixture is created only for tests that name it. `client` and its `service` send to the test's stub. */
 export const test = base
   .extend("stub", async () => await stubForTest())
   .extend("client", ({ stub }) => clientForTest(stub.baseUrl))
   .extend("service", ({ client }) => client.service);
 
-/** Like `proves` of proves.ts, with the same fixtures. */
+/** Like `covers` of covers.ts, with the same fixtures. */
 export const covers = coversWith<Fixtures>(test);

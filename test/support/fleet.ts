@@ -1,4 +1,4 @@
-// Several instances of the built server on fixed ports of this machine, which a test kills, stops and starts again.
+// Runs several instances of the built server on fixed ports of this machine, which a test kills, stops and restarts.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,21 +18,24 @@ function reasonNamespacesMissing(): string | undefined {
   }
 }
 
-/** Why instances cannot have PID namespaces of their own here, as containers have: then one of them knows at once that another has died. */
+/**
+ * Reason why instances cannot have separate PID namespaces, as containers have; undefined if they can. Without namespaces an
+ * instance detects at once that another one has died.
+ */
 export const namespacesMissing = reasonNamespacesMissing();
 
 export interface Instance {
   readonly name: string;
   readonly url: string;
-  /** kill -9. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** SIGTERM; resolves when it has gone. */
+  /** Sends SIGTERM; resolves when the process has ended. */
   terminate(): Promise<void>;
-  /** Resolves when it is ready; `entry`: of another version, as in FleetOptions. */
+  /** Resolves when the instance is ready. `entry`: the entry point of another version, as in FleetOptions. */
   start(entry?: readonly string[]): Promise<void>;
   signal(name: NodeJS.Signals): void;
   isReady(): Promise<boolean>;
-  /** Of the process that runs now; 0 without one. */
+  /** Id of the running process; 0 without one. */
   pid(): number;
   output(): string;
 }
@@ -45,18 +48,18 @@ export interface Fleet {
 export interface FleetOptions {
   readonly instances: number;
   readonly env: Readonly<Record<string, string>>;
-  /** After the entry point; `--port` and its number follow. */
+  /** Arguments after the entry point; `--port` and its number follow. */
   readonly args?: readonly string[];
-  /** Each in a PID namespace of its own, where this machine can. */
+  /** Runs each instance in a separate PID namespace, if this machine can. */
   readonly isolated?: boolean;
-  /** Other than the built program, for a version of its own. */
+  /** Entry point of another version (default: the built program). */
   readonly entry?: readonly string[];
 }
 
 const PID_NAMESPACE_COMMAND = ["unshare", "--pid", "--fork", "--kill-child"];
 
 const READINESS_INTERVAL_MS = 50;
-/** A minute or more: what never comes is no start. */
+/** 60 s or more: then the start has failed. */
 const MAX_READINESS_CHECKS = 1200;
 
 const describeReadiness = (url: string): Promise<string> =>
@@ -117,7 +120,7 @@ function createInstance(port: number, index: number, home: string, options: Flee
   };
 }
 
-/** All of them ready. Their ports stay theirs when they are started again. */
+/** Starts all instances and waits until they are ready. They keep their ports when they are restarted. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const home = mkdtempSync(join(tmpdir(), "mic-mcp-fleet-"));
   const ports = await Promise.all(Array.from({ length: options.instances }, freePort));
@@ -127,7 +130,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     rmSync(home, { recursive: true, force: true });
   };
   try {
-    // The first brings the tables up to date, if that is to be done.
+    // The first instance migrates the tables if necessary.
     for (const each of instances) await each.start();
   } catch (error) {
     await stop();

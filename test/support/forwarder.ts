@@ -1,11 +1,12 @@
-// A balancer without stickiness: each request goes to the next server, so that no two messages of a client come to the same one.
+// A balancer without sticky sessions: each request goes to the next server, so that consecutive messages of a client reach
+// different servers.
 import { createServer, type IncomingMessage, request as outgoingRequest, type ServerResponse } from "node:http";
 
 const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECONNREFUSED";
 
 /**
- * Sends each request to the next of these servers that accepts a connection; a request that was sent is not sent again. When either side
- * closes its connection, the other one is closed.
+ * Sends each request to the next of these servers that accepts a connection. A request that was sent is not sent again. When
+ * either side closes its connection, the other one is closed.
  */
 export async function startForwarder(urls: readonly string[]): Promise<{ readonly url: string; close(): void }> {
   let nextIndex = 0;

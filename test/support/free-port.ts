@@ -1,7 +1,7 @@
-// A port of this machine that nobody listens on.
+// Finds a free port of this machine.
 import { createServer, type Server } from "node:net";
 
-/** On loopback. It may be taken again before it is used: rare enough for a test. */
+/** Returns a free loopback port. Another program may take it before it is used, which is rare enough for a test. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,5 +1,5 @@
-// An organization's identity provider in this process: oidc-provider, where whoever comes is logged in and consents without a page,
-// and whose keys a test may sign with.
+// An organization's identity provider in this process, based on oidc-provider. Every user is logged in and consents without a
+// page, and a test may sign with its keys.
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from "jose";
@@ -11,14 +11,14 @@ import { memoizeUntilFailure } from "../../src/core/async.ts";
 export const SCOPES = { read: "mic:read", act: "mic:act" } as const;
 /** A public client, as agents are. */
 export const AGENT = { id: "agent", redirectUrl: "http://127.0.0.1/callback" } as const;
-/** Acts for itself. */
+/** A client that acts on its own behalf (client credentials). */
 export const ROBOT = { id: "robot", secret: "robot-secret-0123456789" } as const;
-/** What a deployment is to its provider: it may ask about tokens. */
+/** The client of the deployment, which may introspect tokens. */
 export const DEPLOYMENT = { id: "mic-mcp", secret: "deployment-secret-0123456789" } as const;
-/** A client that nobody has registered: its id is the URL of its metadata. */
+/** A client that is not registered: its id is the URL of its metadata. */
 export const METADATA_URL = "https://agent.example/oauth/client.json";
 
-/** What clients say of themselves at their ids, for nobody here can ask them. */
+/** Metadata of clients by client id, because the provider cannot fetch them here. */
 const METADATA: Readonly<Record<string, object>> = {
   [METADATA_URL]: { client_name: "An agent that nobody registered", redirect_uris: [AGENT.redirectUrl] },
   "https://claude.ai/oauth/claude-code-client-metadata": {
@@ -35,39 +35,39 @@ export interface TokenOptions {
   readonly audience?: string;
   readonly groups?: readonly string[];
   readonly seconds?: number;
-  /** Laid over the claims; undefined takes one away. */
+  /** Overrides the claims; undefined removes a claim. */
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
 export interface IdentityProvider {
   readonly issuer: string;
-  /** A token as the provider issues them to people, for this audience. */
+  /** Returns a token for this audience, like those that the provider issues to users. */
   issueToken(audience: string, options?: TokenOptions): Promise<string>;
-  /** What ROBOT gets for itself at the token endpoint. */
+  /** Returns the token that ROBOT gets for itself at the token endpoint. */
   fetchRobotToken(resource: string, scope?: string): Promise<string>;
-  /** In PEM. */
+  /** Returns the public key in PEM. */
   exportPublicKey(): Promise<string>;
-  /** From now on it signs with another key, and publishes no other. */
+  /** Signs with a new key from now on, and publishes only that one. */
   rotateKeys(): Promise<void>;
-  /** From now on it answers 500 at this path. */
+  /** Answers 500 at this path from now on. */
   failAt(path: string): void;
-  /** "GET /jwks", as they came. */
+  /** Requests such as "GET /jwks", in order of arrival. */
   readonly requests: readonly string[];
   stop(): Promise<void>;
-  /** At the same address as before. */
+  /** Starts it again at the same address. */
   start(): Promise<void>;
-  /** Opens a URL as somebody's browser does; resolves with the address that it leaves the provider for. */
+  /** Opens a URL as the user's browser does. Resolves with the first address outside the provider. */
   browse(url: URL, accountId?: string): Promise<URL>;
 }
 
 export interface IdentityProviderOptions {
-  /** Default: any free one. */
+  /** Port to listen on (default: any free port). */
   readonly port?: number;
-  /** What it issues itself; those of `token` are always JWTs. */
+  /** Format of tokens that it issues itself. The tokens of `issueToken` are always JWTs. */
   readonly format?: "jwt" | "opaque";
   readonly accessTokenSeconds?: number;
-  /** Which groups somebody is in, for tokens that it issues itself. */
+  /** Groups of a user, for tokens that it issues itself. */
   groupsOf?(subject: string): readonly string[];
 }
 
@@ -78,14 +78,14 @@ async function generateKey(kid: string) {
 }
 type Key = Awaited<ReturnType<typeof generateKey>>;
 
-/** Making one takes long: all providers of a run begin with the same. */
+/** Generating a key takes long, so all providers of a run start with the same one. */
 const firstKey = memoizeUntilFailure(() => generateKey("key-1"));
 
 const createConfiguration = (
   key: Key,
   { format = "jwt", accessTokenSeconds = 600, groupsOf }: IdentityProviderOptions,
 ) => ({
-  // The one that it takes by itself, without its warning.
+  // The default adapter, created explicitly to avoid its warning.
   adapter: createMemoryAdapter(0),
   jwks: { keys: [key.jwk] },
   cookies: { keys: ["of a test"] },
@@ -166,7 +166,7 @@ const InteractionParameters = z.looseObject({
   resource: z.union([z.string(), z.array(z.string())]).default([]),
 });
 
-/** Logs in whoever the browser says it is, and grants what is asked for. */
+/** Logs in the user that the browser names, and grants everything that is requested. */
 function createListener(provider: Provider): RequestListener {
   const serve = provider.callback();
   return (request, response) => {
@@ -193,7 +193,7 @@ function listenOn(server: Server, port: number): Promise<number> {
   });
 }
 
-/** The caller stops it. */
+/** Starts an identity provider. The caller must stop it. */
 export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
   const requests: string[] = [];
   let handle: RequestListener = (_request, response) => response.writeHead(503).end();

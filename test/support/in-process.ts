@@ -1,15 +1,15 @@
-// The server inside the test's own process, on streams in memory: composed and served as the command does it, without the
-// start of a process. What is proven of processes, of their pipes, deaths and logs, starts the built one (child.ts, server.ts).
+// Runs the server in the test's own process, on streams in memory, composed and served as by the command. Tests about processes,
+// pipes, crashes and logs start the built server instead (process.ts, server.ts).
 import { PassThrough, Transform } from "node:stream";
 import { onTestFinished } from "vitest";
 import { serveOnHttp } from "../../src/transports/http/serve.ts";
 import { serveOnStdio } from "../../src/transports/stdio/serve.ts";
 import { composeForTest } from "./compose.ts";
 
-// Each composition's log listens to it.
+// The log of each composition adds a listener.
 process.stderr.setMaxListeners(0);
 
-/** As from a pipe, the reader gets a thing after its writer knows that it has left. */
+/** As with a pipe, the reader gets a chunk only after the writer was notified that it was written. */
 class Pipe extends Transform {
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     done();
@@ -20,7 +20,7 @@ class Pipe extends Transform {
 export interface InProcessStdio {
   readonly stdin: PassThrough;
   readonly stdout: Transform;
-  /** Ends it in good order, everything written down. */
+  /** Ends the server in an orderly way, with everything written. */
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export function serveInProcess(env: Readonly<Record<string, string>>): InProcess
     stdin,
     stdout,
     async close() {
-      // A client that lives after an answer has read it: nobody has to look for its death.
+      // A message from the client after an answer shows that it has read the answer.
       if (!stdin.destroyed)
         stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/roots/list_changed" })}\n`);
       await new Promise((resolve) => setImmediate(resolve));
@@ -43,7 +43,7 @@ export function serveInProcess(env: Readonly<Record<string, string>>): InProcess
   };
 }
 
-/** The same over HTTP: its URL. Ended when the running test is done. */
+/** Serves the same over HTTP and returns its URL. It ends with the running test. */
 export async function serveHttpInProcess(env: Readonly<Record<string, string>>): Promise<string> {
   const { runtime, close } = composeForTest(env);
   const { url, drain } = await serveOnHttp(runtime, "127.0.0.1", 0);

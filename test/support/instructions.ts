@@ -4,11 +4,11 @@ import * as z from "zod/v4";
 import { tools } from "../../tools/index.ts";
 import type { TestClient } from "./mcp.ts";
 
-/** Some clients cut instructions at 2,048 bytes. */
+/** Some clients truncate instructions at 2,048 bytes. */
 const MAX_BYTES = 2_000;
 
 const Properties = z.looseObject({ properties: z.record(z.string(), z.unknown()).default({}) });
-/** Names that cannot be taken for ordinary words. */
+/** Only names that cannot be mistaken for ordinary words. */
 const ARGUMENTS = new Set(tools.flatMap(({ argumentNames }) => argumentNames).filter((name) => /[A-Z]/.test(name)));
 
 export async function expectConsistentInstructions(client: TestClient, what: string): Promise<void> {

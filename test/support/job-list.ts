@@ -1,10 +1,10 @@
-// A service whose jobs are listed as a test has them: in its order, with cursors of its own, and whatever happens to it on the way.
+// Serves job lists from a stub: in the test's order, with simple cursors, and with the errors that the test injects.
 import { job } from "../contract/samples.ts";
 import { answer, type Step, type Stub } from "./stub.ts";
 
 export type ListedJob = Readonly<Record<string, unknown>> & { readonly id: string };
 
-/** `count` jobs, each an hour older than the one before. */
+/** Creates `count` jobs, each 1 h older than the previous one. */
 export const hourlyJobs = (count: number, overrides: (index: number) => object = () => ({})): readonly ListedJob[] =>
   Array.from({ length: count }, (_, index) => ({
     ...job,
@@ -19,7 +19,7 @@ export interface RequestedPage {
   readonly cursor: string | undefined;
 }
 
-/** Answers pages of `jobs`; a cursor is the place of the next job. `instead`: what the nth request gets, from 1. */
+/** Answers pages of `jobs`; a cursor is the position of the next job. `answerInstead`: the answer to the nth request, from 1. */
 export function serveJobs(
   stub: Stub,
   jobs: () => readonly ListedJob[],

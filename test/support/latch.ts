@@ -1,4 +1,4 @@
-// A gate that a test opens when it wants something to go on.
+// A gate that a test opens to let other code continue.
 
 export interface Latch {
   readonly released: Promise<void>;

@@ -1,61 +1,61 @@
-// Callers at work on a deployment: each wants one thing after another, asks until it is told, and the service's own records say how
-// often each thing was done.
+// Simulates callers of a deployment: each makes one action after another and repeats it until it succeeds. The emulator's records
+// show how often each action ran.
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { type ClientRevision, connectHttp, type TestClient } from "./mcp.ts";
 import { createSeededRandom, type SeededRandom } from "./random.ts";
 import type { CallResult } from "./results.ts";
 
-/** One who calls. */
+/** A simulated caller. */
 export interface Caller {
   readonly name: string;
   readonly url: string;
   readonly token: string;
   readonly revision: ClientRevision;
-  /** Names its actions itself, by keys that others use, too. */
+  /** Sends explicit idempotency keys, which other callers use too. */
   readonly isKeyed: boolean;
   /** Files of the team's workspace. */
   readonly fileIds: readonly string[];
 }
 
 export interface LoadCounts {
-  /** Things wanted and told as done. */
+  /** Actions that were reported as done. */
   succeeded: number;
-  /** Wanted, and not told when patience was over. */
+  /** Actions that were not reported as done before the deadline. */
   timedOut: number;
-  /** Requests that agents made. */
+  /** Calls that agents made. */
   calls: number;
-  /** Those that got no answer of the protocol. */
+  /** Calls without a valid protocol response. */
   protocolErrors: number;
-  /** Those that got a tool's failure. */
+  /** Calls that returned a tool error. */
   toolFailures: number;
-  /** Told as done by an earlier call. */
+  /** Actions that were reported as done by an earlier call. */
   replayed: number;
-  /** Told something that was told to another, or for another wish. */
+  /** Results that belong to another caller or another action. */
   mismatched: number;
   reads: number;
-  /** Sentences of what was broken or refused, each once. */
+  /** Normalized messages of all errors, each once. */
   readonly reasons: Set<string>;
 }
 
 export interface Load {
   readonly counts: LoadCounts;
-  /** Milliseconds of each call that was answered, the latest 100,000. */
+  /** Durations in ms of the first 100,000 answered calls of each kind. */
   readonly durationsMs: { readonly actions: number[]; readonly reads: number[] };
-  /** Nobody wants anything new; everybody is told of what is under way, or has run out of patience. */
+  /** Starts no new actions, and waits until all current ones are reported as done or have timed out. */
   finish(timeoutMs?: number): Promise<LoadCounts>;
 }
 
 export interface LoadOptions {
   readonly callers: readonly Caller[];
   readonly seed: number;
-  /** Of all steps, how many are reads; default 0.3. */
+  /** Share of reads among all steps (default 0.3). */
   readonly readShare?: number;
-  /** How many things one caller wants; default: until `finish`. */
+  /** Number of actions per caller (default: until `finish`). */
   readonly actionsPerCaller?: number;
 }
 
-/** Longer than an instance's wait for the lease of one that was killed. */
+/** Longer than an instance waits for the lease of a killed one. */
 const CALL_MS = 50_000;
 const DRAIN_TIMEOUT_MS = 120_000;
 const MAX_DURATIONS = 100_000;
@@ -76,7 +76,7 @@ class Agent {
     this.#counts = counts;
   }
 
-  /** Undefined where there was no answer. */
+  /** Undefined if there was no answer. */
   async call(tool: string, args: Readonly<Record<string, unknown>>): Promise<CallResult | undefined> {
     this.#counts.calls += 1;
     const { revision, url, token } = this.#caller;
@@ -92,7 +92,7 @@ class Agent {
       this.#counts.protocolErrors += 1;
       this.#counts.reasons.add(`${revision}: ${normalizeMessage(error)}`);
       this.#failures += 1;
-      // As hosts do: the same connection first.
+      // Reuse the same connection first, as hosts do.
       if (this.#failures % 3 === 0 || this.#client === undefined) await this.close();
       return undefined;
     }
@@ -109,7 +109,7 @@ interface LoadState {
   readonly random: SeededRandom;
   readonly counts: LoadCounts;
   readonly durationsMs: Load["durationsMs"];
-  /** Ids told so far, and for which wish of whom. */
+  /** Ids that were returned, each with its caller and action. */
   readonly wishById: Map<string, string>;
   readonly readShare: number;
   readonly isOver: () => boolean;
@@ -132,7 +132,7 @@ async function performRead(
   if (result && !result.isError) recordDuration(durationsMs.reads, startedAt);
 }
 
-/** What was made, once somebody says so. */
+/** Repeats an action until it is reported as done, and returns the id of the resource; undefined after the deadline. */
 async function performWish(agent: Agent, wish: string, args: Readonly<Record<string, unknown>>, state: LoadState) {
   const { counts, durationsMs, wishById, random } = state;
   for (;;) {
@@ -162,14 +162,14 @@ async function runCaller(caller: Caller, actionsPerCaller: number, state: LoadSt
   for (let n = 1; n <= actionsPerCaller && !state.isOver(); n++) {
     while (state.random.next() < state.readShare && !state.isOver()) await performRead(agent, latest, state);
     if (state.isOver()) break;
-    // The first time for a file without a key; again only under a key of its own.
+    // The first registration of a file has no key. A repeated one needs an explicit key.
     const isNamed = n > caller.fileIds.length;
     const args = {
       inputKind: "M4_FILE",
       referenceId: caller.fileIds[n % caller.fileIds.length],
       clientReference: `${caller.name}, wish ${n}`,
       ...(isNamed && { idempotencyKey: `${caller.name.replaceAll(/[^A-Za-z0-9]/g, "-")}-wish-${n}` }),
-      // The same for all who give keys.
+      // The same keys for all keyed callers.
       ...(caller.isKeyed && { idempotencyKey: `wish-number-${n}` }),
     };
     latest = await performWish(agent, `${caller.name} ${n}`, args, state);
@@ -207,7 +207,7 @@ export function startLoad({
     runCaller(caller, actionsPerCaller, { ...state, random: createSeededRandom(seed + index) }),
   );
   const all = Promise.all(runs);
-  // Whoever finishes hears of it.
+  // `finish` reports the rejection.
   all.catch(() => undefined);
   return {
     counts,
@@ -225,7 +225,7 @@ const Executions = z.array(
   z.looseObject({ clientId: z.string().optional(), operationId: z.string(), executions: z.number() }),
 );
 
-/** How often the service did this, by its own count. */
+/** Returns how often the emulator has executed this operation, by its own records. */
 export async function countExecutions(baseUrl: string, operationId: string): Promise<number> {
   const answer = await fetch(`${baseUrl}/__emulator/executions`);
   return Executions.parse(await answer.json())
@@ -233,5 +233,5 @@ export async function countExecutions(baseUrl: string, operationId: string): Pro
     .reduce((sum, { executions }) => sum + executions, 0);
 }
 
-/** What callers of `startLoad` do. */
+/** The operation that callers of `startLoad` perform. */
 export const LOAD_OPERATION_ID = "createMicPublicInput";

@@ -1,9 +1,9 @@
-// The order of files. What begins last with long to go is what everybody waits for; vitest knows how long a file takes once it has
-// run here, and on a new clone it knows nothing.
+// Orders the test files. A long file that starts last delays the whole run. Vitest has durations of files only after a run on
+// this machine, so a new clone has none.
 import { existsSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Those that take longest, for what they wait for: browsers, keychains, other people's programs, minutes. */
+/** The files that take longest, because they wait for browsers, keychains, other programs, or minutes. */
 const LONGEST = [
   "test/apps/job.test.ts",
   "test/credentials/keychain/login.test.ts",

@@ -1,4 +1,4 @@
-// Real MCP clients over stdio against the real server in a process of its own: two SDKs, two protocol eras.
+// Connects real MCP clients to the real server in a separate process, over stdio or HTTP: two SDKs, two protocol revisions.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -23,7 +23,7 @@ import * as z from "zod/v4";
 import { serveInProcess } from "./in-process.ts";
 import { type CallResult, readResult } from "./results.ts";
 
-/** @modelcontextprotocol/sdk 1.x; @modelcontextprotocol/client 2.x as a 2025 client; the same pinned to 2026-07-28. */
+/** @modelcontextprotocol/sdk 1.x; @modelcontextprotocol/client 2.x as a 2025 client; the same, pinned to 2026-07-28. */
 export const clientRevisions = ["v1-client", "v2-legacy", "v2-modern"] as const;
 export type ClientRevision = (typeof clientRevisions)[number];
 
@@ -52,12 +52,12 @@ const CompletionResult = z.object({
   completion: z.object({ values: z.array(z.string()), total: z.number(), hasMore: z.boolean() }),
 });
 
-/** What a completion is for. */
+/** Prompt or resource template that a completion is for. */
 export type Reference =
   | { readonly type: "ref/resource"; readonly uri: string }
   | { readonly type: "ref/prompt"; readonly name: string };
 
-/** What a person answers to a question. */
+/** The user's reply to an elicitation. */
 export interface Reply {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: Record<string, boolean | string | number>;
@@ -92,56 +92,56 @@ export interface CallOptions {
   readonly onprogress?: (progress: Progress) => void;
 }
 
-/** Resources, prompts and completion: the two clients have the same methods for them. */
+/** Resources, prompts and completion: both clients have the same methods for them. */
 export interface Features {
   listResources(): Promise<readonly z.infer<typeof Resource>[]>;
   listTemplates(): Promise<readonly z.infer<typeof Template>[]>;
   readResource(uri: string): Promise<ReadContent>;
   listPrompts(): Promise<readonly z.infer<typeof Prompt>[]>;
-  /** The text of its one message. */
+  /** Returns the text of its messages. */
   getPrompt(name: string, args?: Record<string, string>): Promise<string>;
   complete(ref: Reference, name: string, value: string): Promise<readonly string[]>;
 }
 
-/** A client and what it can do, whatever it is connected by. */
+/** A client and its features, independent of the transport. */
 export interface TestClient extends Features {
-  /** Listens to these resources; gives those that the server says it watches. Rejects on a refusal. */
+  /** Subscribes to these resources, and returns those that the server accepts. Rejects on a refusal. */
   listen(...uris: readonly string[]): Promise<readonly string[]>;
-  /** Ends what `listen` of these began. */
+  /** Ends the subscription that `listen` started with the same URIs. */
   stopListening(...uris: readonly string[]): Promise<void>;
-  /** URIs of all updates so far, in the order of arrival. */
+  /** URIs of all updates so far, in order of arrival. */
   readonly updates: readonly string[];
-  /** Rejects on a protocol error; a tool's failure is a result. */
+  /** Rejects on a protocol error. A tool error is a result. */
   callTool(name: string, args?: Readonly<Json>, options?: CallOptions): Promise<CallResult>;
   listTools(): Promise<readonly ListedTool[]>;
   instructions(): string | undefined;
-  /** What the server says it can do. */
+  /** Capabilities that the server declares. */
   capabilities(): Json;
   close(): Promise<void>;
 }
 
-/** A client whose server is its child. */
+/** A client whose server is its child process. */
 export interface Connection extends TestClient {
-  /** What the server wrote to stderr so far. */
+  /** Returns the server's stderr so far. */
   stderr(): string;
   readonly pid: number;
-  /** The server's HOME, empty at start, gone after `close`. */
+  /** The server's HOME: empty at the start, removed by `close`. */
   readonly home: string;
 }
 
 export interface ConnectOptions {
-  /** The person at this client; without one, the client cannot ask. */
+  /** Answers elicitations in place of the user. Without it, the client does not support elicitation. */
   readonly onElicitation?: (question: string) => Reply | Promise<Reply>;
-  /** It draws views (MCP Apps). */
+  /** Declares support for views (MCP Apps). */
   readonly showsViews?: boolean;
   readonly env?: Readonly<Record<string, string>>;
-  /** After the entry point; default `serve`. */
+  /** Arguments after the entry point (default `serve`). */
   readonly args?: readonly string[];
 }
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** node's arguments for the server: the build, or what MIC_TEST_ENTRY names (a .ts file runs through tsx). */
+/** Returns node's arguments for the server: the build, or the file in MIC_TEST_ENTRY (a .ts file runs through tsx). */
 export function entryArguments(): readonly string[] {
   const entry = resolve(root, process.env["MIC_TEST_ENTRY"] ?? "dist/cli.js");
   if (!entry.endsWith(".ts")) return [entry];
@@ -150,10 +150,10 @@ export function entryArguments(): readonly string[] {
 
 const clientInfo = { name: "mic-mcp-tests", version: "1.0.0" };
 
-/** Node's compile cache, shared by all tests: without it each program that a test starts would compile the build again. */
+/** Node's compile cache, shared by all tests. Without it each program that a test starts would compile the build again. */
 export const CODE_CACHE = join(root, "node_modules", ".cache", "mic-mcp-tests");
 
-/** What a program under test sees of this machine. No test may write into a developer's own keychain. */
+/** Environment of a program under test. It prevents tests from writing to a developer's own keychain. */
 export const bareEnvironment = (home: string) => ({
   PATH: process.env["PATH"] ?? "",
   HOME: home,
@@ -161,14 +161,17 @@ export const bareEnvironment = (home: string) => ({
   MIC_KEYCHAIN: "off",
 });
 
-/** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */
+/**
+ * Starts a server with only PATH, HOME (an empty folder), XDG_CACHE_HOME, MIC_KEYCHAIN=off and `env`, and connects a client to
+ * it.
+ */
 export async function connect(
   revision: ClientRevision,
   { env = {}, args = ["serve"], ...capabilityOptions }: ConnectOptions = {},
 ): Promise<Connection> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-test-"));
   const variables = { ...bareEnvironment(home), ...env };
-  // The SDKs' transports let more of our environment through; env -i does not.
+  // The SDKs' transports pass on more of the environment; env -i does not.
   const parameters = {
     command: "env",
     args: [
@@ -192,13 +195,13 @@ export async function connect(
   };
 }
 
-/** A client of a server inside this process. */
+/** Connects a client to a server in this process. */
 export async function connectInProcess(
   revision: ClientRevision,
   { env = {}, ...capabilityOptions }: Omit<ConnectOptions, "args"> = {},
 ): Promise<TestClient> {
   const { stdin, stdout, close } = serveInProcess(env);
-  // To these classes a stream to read comes first, whoever is at its other end.
+  // The first parameter of these classes is the stream that they read.
   const opened = await (revision === "v1-client"
     ? connectV1Client(new OlderStreams(stdout, stdin), capabilityOptions)
     : connectV2Client(new ModernStreams(stdout, stdin), revision === "v2-legacy", capabilityOptions));
@@ -211,7 +214,7 @@ export async function connectInProcess(
   };
 }
 
-/** MIC_TEST_OVER=http: what is tested over stdio is tested over HTTP instead. */
+/** With MIC_TEST_OVER=http, the stdio tests run over HTTP. */
 const isOverHttp = ([command]: readonly string[]) => process.env["MIC_TEST_OVER"] === "http" && command === "serve";
 
 interface Parameters {
@@ -269,11 +272,11 @@ async function startHttpServer(
 }
 
 interface HttpOptions extends CapabilityOptions {
-  /** The bearer token that its requests carry. */
+  /** The bearer token of its requests. */
   readonly token?: string;
 }
 
-/** Connects a client to a server that listens on a URL; closing it ends a session that it has. */
+/** Connects a client to a server at a URL. Closing the client also ends its session, if any. */
 export async function connectHttp(
   revision: ClientRevision,
   url: string,
@@ -295,7 +298,10 @@ export async function connectHttp(
   };
 }
 
-/** The SDK's own class asks a process of its own for the era first; a subclass asks the one that stays. */
+/**
+ * The SDK's own class starts a separate process to negotiate the revision. With a subclass, the SDK asks the process that it
+ * keeps.
+ */
 class SameProcessTransport extends ModernTransport {}
 
 function collectStderr({ stderr }: Pick<OlderTransport | ChildProcess, "stderr">): () => string {
@@ -353,7 +359,7 @@ async function connectV1Client(
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updates.push(params.uri));
   await client.connect(transport);
   const listTools = async () => z.array(ListedTool).parse((await client.listTools()).tools);
-  // As hosts do: from now on the client itself holds every result against the tool's output schema.
+  // As in hosts, the client validates every result against the tool's output schema from now on.
   await listTools();
   return {
     ...featuresOf(client),
@@ -396,7 +402,7 @@ async function connectV2Client(
   await listTools();
   const listens = new Map<string, McpSubscription>();
   return {
-    // Every reading asks the server: how long a client keeps one is the client's business.
+    // Every read asks the server, independent of the client's own cache.
     ...featuresOf(client, { cacheMode: "refresh" }),
     async listen(...uris) {
       if (isLegacy) {
@@ -421,7 +427,7 @@ async function connectV2Client(
   };
 }
 
-/** For the running test alone. */
+/** Connects a client for the running test only. */
 export async function connectionForTest(revision: ClientRevision, options: ConnectOptions = {}): Promise<Connection> {
   const connection = await connect(revision, options);
   onTestFinished(() => connection.close());
@@ -440,13 +446,13 @@ function openForFile<C extends TestClient>(open: () => Promise<C>): () => C {
   };
 }
 
-/** For all tests of a file or a describe block; `options` are asked for when it starts. */
+/** Connects a client for all tests of a file or a describe block. `options` is called when the block starts. */
 export const connectionForFile = (
   revision: ClientRevision,
   options: () => ConnectOptions | Promise<ConnectOptions> = () => ({}),
 ): (() => Connection) => openForFile(async () => await connect(revision, await options()));
 
-/** The same two inside this process. */
+/** The same two functions for a server in this process. */
 export async function inProcessClientForTest(
   revision: ClientRevision,
   env: Readonly<Record<string, string>>,

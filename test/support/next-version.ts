@@ -1,4 +1,4 @@
-// A build of this tree whose journal has one more version: the target of a rolling restart.
+// Builds this tree with one additional journal version: the target of a rolling restart.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface NextVersion {
-  /** node's arguments for it. */
+  /** Node's arguments to start it. */
   readonly entry: readonly string[];
   remove(): Promise<void>;
 }
@@ -15,7 +15,7 @@ const SCHEMA = "src/actions/store/schema.ts";
 const CHANGES = /(const CHANGES: readonly \(readonly string\[\]\)\[\] = \[)([^\]]*)\];/;
 const COMPATIBLE_WITH = /(const COMPATIBLE_WITH: Readonly<Record<number, number>> = \{)([^}]*)\}/;
 
-/** Adds to the source of the schema a table that no statement uses, and marks the change as compatible with the version before. */
+/** Adds an unused table to the source of the schema, and marks the change as compatible with the previous version. */
 function addJournalVersion(source: string): string {
   if (!CHANGES.test(source) || !COMPATIBLE_WITH.test(source))
     throw new Error(`${SCHEMA} has changed its form: adapt this file`);
@@ -34,7 +34,7 @@ function addJournalVersion(source: string): string {
     );
 }
 
-/** Takes a build's time. */
+/** Builds the next version, which takes as long as a normal build. */
 export async function buildNextVersion(): Promise<NextVersion> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-next-"));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// The parts of oidc-provider that identity-provider.ts uses: the package comes without types.
+// Types for the parts of oidc-provider that identity-provider.ts uses; the package has none.
 declare module "oidc-provider" {
   import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 

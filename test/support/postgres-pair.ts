@@ -1,5 +1,5 @@
-// A PostgreSQL server with replicas (one, unless more are asked for), on loopback ports, whose commits wait for a replica: the primary can be
-// killed, a replica promoted, and whoever was left behind join again. Linux only.
+// Starts a PostgreSQL server with replicas (default 1) on loopback ports, whose commits wait for a replica. A test can kill the
+// primary, promote a replica and rejoin the others. Linux only.
 import type { ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 import { createPostgresInstallation, queryPostgres, signalAll, stopServer, waitUntilReady } from "./postgres.ts";
 
-/** What the disk does is not what failovers are about. */
+/** Failover tests do not depend on the disk. */
 const SETTINGS = [
   "fsync=off",
   "full_page_writes=on",
@@ -15,7 +15,7 @@ const SETTINGS = [
   "max_connections=200",
   "wal_retrieve_retry_interval=200",
 ];
-/** A standby that leads nowhere. */
+/** A connection string that no server answers: a replica with it is cut off. */
 const NOWHERE = "host=127.0.0.1 port=1";
 
 interface PostgresNode {
@@ -26,26 +26,26 @@ interface PostgresNode {
 }
 
 export interface PostgresPair {
-  /** A new, empty database: its URLs on all servers, comma-separated. */
+  /** Creates an empty database and returns its URLs on all servers, comma-separated. */
   createDatabase(): Promise<string>;
-  /** A statement on the primary, in the database `postgres`. */
+  /** Runs a statement on the primary, in the database `postgres`. */
   run(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Whether commits wait for a replica (`ANY 1`), as they do from the start. */
+  /** Sets whether commits wait for a replica (`ANY 1`, the default). */
   setSynchronous(isEnabled: boolean): Promise<void>;
-  /** Sends the primary and all its processes a signal. */
+  /** Sends a signal to the primary and all its processes. */
   signal(name: NodeJS.Signals): void;
-  /** No replica gets anything any more, until one is promoted or they join again. */
+  /** Stops all replication until a replica is promoted or the replicas rejoin. */
   cutReplicas(): Promise<void>;
   /** Kills the primary and all its processes at once. */
   killPrimary(): Promise<void>;
   /**
-   * The replica that has most becomes the primary. Where no other one is left its commits wait for nobody, as tools for failover have it,
-   * until one joins. Returns when it takes writes.
+   * Promotes the replica that has received most, and returns when it accepts writes. If no other replica is left, its commits do
+   * not wait for one until one rejoins, as with failover tools.
    */
   promote(): Promise<void>;
-  /** The former primary starts again as what it was: its data as they were, a primary by its own account. */
+  /** Starts the former primary with its old data and still configured as a primary. */
   restartFormerPrimary(): Promise<void>;
-  /** All but the primary begin anew as its replicas, and commits wait for them again. */
+  /** Recreates all other servers as replicas of the primary. Commits wait for them again. */
   rejoinReplicas(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -77,7 +77,7 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
   }
 
   async function applySetting(node: PostgresNode, setting: string): Promise<void> {
-    // Not to wait for a replica that this very setting is about.
+    // ALTER SYSTEM does not wait for a replica, so it can also change the setting that requires one.
     await query(node, `ALTER SYSTEM SET ${setting}`);
     await query(node, "SELECT pg_reload_conf()");
   }

@@ -1,4 +1,4 @@
-// A throw-away PostgreSQL server of this machine's own installation (Debian: postgresql), on a loopback port.
+// Starts a temporary PostgreSQL server of the installed version (Debian package: postgresql) on a loopback port.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ function findBin(): string | undefined {
     .findLast((bin) => existsSync(join(bin, "initdb")));
 }
 
-/** PostgreSQL refuses to run as root: then it is the user that Debian's package makes. */
+/** PostgreSQL refuses to run as root, so root runs it as the user that the Debian package creates. */
 function findUserId(): number | undefined {
   if (process.getuid?.() !== 0) return undefined;
   try {
@@ -29,11 +29,11 @@ function findUserId(): number | undefined {
 const bin = findBin();
 const uid = findUserId();
 
-/** Where its programs are, and whom they run as where that is not this process's user. */
+/** Folder of the PostgreSQL programs, and the user id that runs them if it is not this process's. */
 export const postgresBin = bin;
 export const postgresUser = uid;
 
-/** Why there is no PostgreSQL here; undefined where there is one. */
+/** Reason why there is no PostgreSQL; undefined if there is one. */
 export const postgresMissing =
   bin === undefined
     ? "PostgreSQL is not installed"
@@ -42,14 +42,14 @@ export const postgresMissing =
       : undefined;
 
 export interface PostgresServer {
-  /** A new, empty database. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /** Breaks every client's connection off. */
+  /** Breaks off the connections of all clients. */
   cutConnections(): Promise<void>;
   run(sql: string): Promise<void>;
-  /** Sends all its processes a signal (Linux only). */
+  /** Sends a signal to all its processes (Linux only). */
   signal(name: NodeJS.Signals): void;
-  /** Kills all its processes at once and starts it again (Linux only). */
+  /** Kills all its processes at once and restarts it (Linux only). */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -59,7 +59,7 @@ async function waitForExit(server: ChildProcess): Promise<void> {
     await new Promise((resolve) => server.once("exit", resolve));
 }
 
-/** PostgreSQL's own programs, run as the user that may; in a folder of its own. Throws where it is not installed. */
+/** Runs PostgreSQL's own programs as a permitted user in a separate folder. Throws Error if PostgreSQL is not installed. */
 export function createPostgresInstallation() {
   if (bin === undefined) throw new Error(postgresMissing);
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
@@ -67,11 +67,11 @@ export function createPostgresInstallation() {
   if (uid !== undefined) chownSync(folder, uid, -1);
   return {
     folder,
-    /** Runs one to its end. */
+    /** Runs a program and waits until it ends. */
     run(program: string, args: readonly string[]): void {
       execFileSync(join(bin, program), args, { ...identity, cwd: folder, stdio: "ignore" });
     },
-    /** A server on these data. */
+    /** Starts a server on this data folder. */
     serve: (data: string, port: number, settings: readonly string[]): ChildProcess =>
       spawn(
         join(bin, "postgres"),
@@ -82,24 +82,24 @@ export function createPostgresInstallation() {
         { ...identity, cwd: folder, stdio: "ignore" },
       ),
     remove() {
-      // Thousands of files: whoever waits for it may wait for long.
+      // The folder has thousands of files, so the test does not wait for the deletion.
       spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
     },
   };
 }
 
-/** Sends a server and all its children a signal (Linux only). */
+/** Sends a signal to a server and all its children (Linux only). */
 export function signalAll(server: ChildProcess, name: NodeJS.Signals): void {
   const pid = server.pid ?? 0;
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
-  // Its children have ended by themselves where it has gone.
+  // If the server has already ended, its children have ended with it.
   for (const each of [pid, ...children])
     try {
       process.kill(each, name);
     } catch {}
 }
 
-/** Ends it at once (SIGQUIT, SIGKILL with all its children): writing down what is thrown away takes a minute on a busy disk. */
+/** Ends a server at once, with SIGQUIT, or SIGKILL for all its children. An orderly shutdown would take 1 min on a busy disk. */
 export async function stopServer(server: ChildProcess, signalName: "SIGQUIT" | "SIGKILL"): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   if (signalName === "SIGKILL") signalAll(server, signalName);
@@ -107,7 +107,7 @@ export async function stopServer(server: ChildProcess, signalName: "SIGQUIT" | "
   await waitForExit(server);
 }
 
-/** When it answers. Throws what it last failed with where it does not, within ten seconds. */
+/** Waits until the server answers. Throws the last error if it does not within 10 s or has ended. */
 export async function waitUntilReady(server: ChildProcess, probe: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
@@ -120,7 +120,7 @@ export async function waitUntilReady(server: ChildProcess, probe: () => Promise<
   }
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function queryPostgres(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const sql = postgres(url, { max: 1, fetch_types: false, connect_timeout: 10, onnotice: () => undefined });
   try {
@@ -130,10 +130,10 @@ export async function queryPostgres(url: string, text: string): Promise<readonly
   }
 }
 
-/** Where no test is about what a crash leaves on disk. */
+/** Settings for tests that do not depend on the disk after a crash. */
 const NON_DURABLE_SETTINGS = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off"];
 
-/** `settings`: as after -c. */
+/** Starts a server. `settings`: as after -c. */
 export async function startPostgres(settings: readonly string[] = NON_DURABLE_SETTINGS): Promise<PostgresServer> {
   const installation = createPostgresInstallation();
   const data = join(installation.folder, "data");

@@ -1,11 +1,11 @@
-// A program that a test starts, kills and starts again: its end, and what it said.
+// Starts, kills and restarts a program for a test, and collects its output.
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Whether this machine has the program. */
+/** Returns whether this machine has the program. */
 export function isInstalled(program: string): boolean {
   try {
     execFileSync("which", [program], { stdio: "ignore" });
@@ -20,19 +20,19 @@ export async function waitForExit(child: ChildProcess): Promise<void> {
 }
 
 export interface RunningProcess {
-  /** The process that does the work. */
+  /** Id of the process that does the work. */
   targetPid(): number;
-  /** What it wrote to stdout and stderr, its last 64 KiB. */
+  /** The last 64 Ki characters of its stdout and stderr. */
   output(): string;
   isRunning(): boolean;
   signal(name: NodeJS.Signals): void;
-  /** Gone when it resolves. */
+  /** Sends a signal (default SIGKILL) and waits until the process has ended. */
   kill(name?: NodeJS.Signals): Promise<void>;
 }
 
 const MAX_OUTPUT_CHARACTERS = 64 * 1024;
 
-/** The first child of a process, as it is of `unshare --fork` (Linux). */
+/** Returns the first child of a process, such as that of `unshare --fork` (Linux only). */
 function findFirstChild(pid: number): number | undefined {
   try {
     const [first = ""] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
@@ -42,7 +42,7 @@ function findFirstChild(pid: number): number | undefined {
   }
 }
 
-/** `isWrapped`: signals go to its child, which ends with it and it with its child. */
+/** Starts a program. `isWrapped`: signals go to its child; both processes end together. */
 export function launchProcess(
   [program = "", ...args]: readonly string[],
   { isWrapped = false, ...options }: SpawnOptions & { readonly isWrapped?: boolean },
@@ -61,7 +61,7 @@ export function launchProcess(
   const targetPid = (): number => (isWrapped ? findFirstChild(pid) : undefined) ?? pid;
   const signal = (name: NodeJS.Signals): void => {
     if (!isRunning()) return;
-    // Between two looks it may have gone.
+    // The process may have ended since the check.
     try {
       process.kill(targetPid(), name);
     } catch {}
@@ -78,7 +78,7 @@ export function launchProcess(
   };
 }
 
-/** Resolves once somebody listens on the port; rejects, with what the program said, where it ends before. */
+/** Resolves when the port accepts connections. Rejects with the program's output if it ends before. */
 export async function waitForPort(port: number, running: RunningProcess): Promise<void> {
   for (;;) {
     if (!running.isRunning()) throw new Error(`the program has ended: ${running.output()}`);

@@ -1,15 +1,15 @@
-// Chance that a seed repeats.
+// A random number generator that repeats its sequence for the same seed.
 
 export interface SeededRandom {
-  /** From 0 to 1, 1 excluded. */
+  /** From 0 to 1, excluding 1. */
   next(): number;
-  /** A whole number below `limit`. */
+  /** An integer from 0 to `limit`, excluding `limit`. */
   nextInteger(limit: number): number;
-  /** One of them. */
+  /** Returns one of the values. */
   pick<T>(all: readonly T[]): T;
 }
 
-/** A linear congruence (Numerical Recipes): enough to choose moments and victims with. */
+/** A linear congruential generator (Numerical Recipes): good enough to choose times and processes. */
 export function createSeededRandom(seed: number): SeededRandom {
   let state = seed >>> 0;
   const next = (): number => {

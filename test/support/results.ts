@@ -1,7 +1,7 @@
-// What a tool's result says, read once for all clients: its text, its structured content, its action, its failure's facts.
+// Reads a tool's result in the same way for all clients: its text, structured content, action and failure facts.
 import * as z from "zod/v4";
 
-/** A failure's facts for programs, as docs/interface.md ("Failures") has them and nothing else. */
+/** Failure facts for programs: exactly the fields of docs/interface.md ("Failures"). */
 const Facts = z.strictObject({
   kind: z.enum([
     "invalid_arguments",
@@ -49,23 +49,23 @@ const RawResult = z.looseObject({
 
 export interface CallResult {
   readonly isError: boolean;
-  /** All text blocks. */
+  /** The text of all blocks. */
   readonly text: string;
-  /** How many content blocks there are, of whatever type. */
+  /** Number of content blocks of any type. */
   readonly blocks: number;
-  /** What the blocks behind the first one link to. */
+  /** Link targets of the blocks after the first one. */
   readonly links: readonly string[];
   readonly structured: Json | undefined;
-  /** Of a tool that acts. */
+  /** Only for tools that perform an action. */
   readonly action: Action | undefined;
   readonly meta: Json;
-  /** `_meta["mic-mcp/error"]`, held to docs/interface.md. */
+  /** `_meta["mic-mcp/error"]`, validated against docs/interface.md. */
   readonly error: Facts | undefined;
-  /** Everything the client was given, for searching through. */
+  /** The complete result as JSON, for searches. */
   readonly raw: string;
 }
 
-/** Of `tools/call`, by whatever client. */
+/** Reads a result of `tools/call` from any client. */
 export function readResult(result: unknown): CallResult {
   const { content, structuredContent, isError = false, _meta = {} } = RawResult.parse(result);
   const facts = _meta["mic-mcp/error"];

@@ -1,7 +1,8 @@
-// One address before several servers: each new connection goes to the next of them, as a name with several addresses is used.
+// Listens on one address for several servers. Each new connection goes to the next server, as with a name that has several
+// addresses.
 import { connect, createServer, type Socket } from "node:net";
 
-/** Where the next one takes no connection, the one after it gets it. */
+/** If a server refuses the connection, the next one gets it. */
 export async function startRoundRobin(
   port: number,
   servers: readonly { readonly url: string }[],

@@ -1,5 +1,5 @@
-// A private D-Bus session with a private gnome-keyring: the real Secret Service, in whatever state a test needs. Nothing of
-// the machine's own session is seen or touched.
+// Starts a private D-Bus session with a private gnome-keyring: the real Secret Service, in the state that a test needs. It does
+// not access the machine's own session.
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,24 +10,24 @@ import { describe, onTestFinished } from "vitest";
 import { type BusConnection, connectToBus } from "./dbus.ts";
 import { CODE_CACHE } from "./mcp.ts";
 
-/** `absent`: a bus without a Secret Service. `mute`: one that never answers. */
+/** `absent`: a bus without a Secret Service. `mute`: a Secret Service that never answers. */
 export type KeychainState = "unlocked" | "absent" | "mute";
 
 export interface Session {
-  /** What a program needs to find this session: HOME, XDG folders, the bus. MIC_KEYCHAIN is as if unset. */
+  /** Variables with which a program finds this session: HOME, XDG folders, the bus. MIC_KEYCHAIN is empty, which means unset. */
   readonly env: Readonly<Record<string, string>>;
-  /** The session's HOME and XDG folders lie below. */
+  /** Folder above the session's HOME and XDG folders. */
   readonly folder: string;
-  /** Where the keyring keeps its own files, encrypted. */
+  /** Folder of the keyring's own encrypted files. */
   readonly keyringFolder: string;
-  /** Puts the Secret Service into the state of a session that nobody has unlocked, with all it holds. */
+  /** Locks the Secret Service with all its contents, as in a session that the user has not unlocked. */
   lock(): Promise<void>;
   unlock(): Promise<void>;
-  /** Takes the Secret Service away and puts one in its place that never answers. */
+  /** Replaces the Secret Service by one that never answers. */
   replaceWithMute(): Promise<void>;
-  /** Takes every connection that the bus has left for this user: whoever wants one is told so in the bus's own words. */
+  /** Takes all remaining connections of this user to the bus. Further ones are refused with the bus's own error. */
   exhaustConnections(): Promise<void>;
-  /** Stops the bus itself in its tracks: nothing that is asked of it ever comes back. */
+  /** Suspends the bus itself: no request gets an answer. */
   freezeBus(): void;
 }
 
@@ -46,10 +46,10 @@ const MISSING = [
   ...["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !isInPath(name)),
 ];
 
-/** A describe block that is skipped, saying so, where the machine has no Secret Service to offer. */
+/** Defines a describe block that is skipped with a reason if the machine has no Secret Service. */
 export function describeWithKeychain(name: string, body: () => void): void {
   const title = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} missing here)`;
-  // Each of these tests starts a dozen processes.
+  // Each of these tests starts about 12 processes.
   describe.skipIf(MISSING.length > 0)(title, { timeout: 60_000 }, body);
 }
 
@@ -58,7 +58,7 @@ const SECRET_SERVICE = "org.freedesktop.secrets";
 const STARTING_MS = 10_000;
 const DO_NOT_QUEUE = 4;
 
-// No service folder: nothing is started by the bus itself, so that `absent` is absent.
+// Without a service folder the bus itself starts nothing, so `absent` stays absent.
 const busConfiguration = (socket: string): string => `<!DOCTYPE busconfig PUBLIC
   "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -87,7 +87,7 @@ function killChild(child: ChildProcess): Promise<void> {
   return ended;
 }
 
-/** For the running test alone. */
+/** Starts a session for the running test only. */
 export async function sessionForTest(state: KeychainState = "unlocked"): Promise<Session> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-session-"));
   const [home, data, runtime] = [join(folder, "home"), join(folder, "data"), join(folder, "run")];

@@ -1,5 +1,5 @@
-// A server that is spoken to in raw protocol lines, answers by their id: the built one, as a process that tests may kill, starve
-// and cut off, or one inside this process.
+// A client that exchanges raw protocol lines with a server and matches answers by id. The server is the built one in a process
+// that tests may kill or cut off, or one in this process.
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
@@ -14,33 +14,33 @@ const Answer = z.looseObject({
   error: z.looseObject({}).optional(),
 });
 
-/** What can be said to any server. */
+/** A client of any server. */
 export interface RawClient {
-  /** Answers whose line has come; under an id of its own, or the one given. */
+  /** Calls a tool and resolves with its result. The id is new unless it is given. */
   call(tool: string, args: object, id?: number): Promise<CallResult>;
-  /** Sends a call and waits for nothing. */
+  /** Sends a call and does not wait. */
   send(tool: string, args: object, id: number): void;
-  /** Of a call that was only sent. */
+  /** Resolves with the result of a call that was sent with `send`. */
   waitForResult(id: number): Promise<CallResult>;
-  /** The same, if it has come. */
+  /** Returns the same result if it has arrived. */
   received(id: number): CallResult | undefined;
   cancel(id: number): void;
   request(method: string, params: object): Promise<z.infer<typeof Answer>>;
 }
 
-/** A server inside this process. */
+/** A server in this process. */
 export interface InProcessServer extends RawClient {
-  /** In good order, everything written down. */
+  /** Ends the server in an orderly way, with everything written. */
   end(): Promise<void>;
 }
 
-/** A process. */
+/** A server in a separate process. */
 export interface Server extends RawClient {
   readonly pid: number;
   stderr(): string;
   /** Ends stdin. */
   closeInput(): void;
-  /** Nobody reads what the server writes any more. */
+  /** Closes the reading end of the server's stdout. */
   breakOutput(): void;
   kill(): Promise<void>;
   readonly exit: Promise<unknown>;
@@ -48,21 +48,21 @@ export interface Server extends RawClient {
 
 export interface ServerOptions {
   readonly env: Readonly<Record<string, string>>;
-  /** A command that runs the server as its own last arguments. */
+  /** A command that runs the server as its last arguments. */
   readonly under?: readonly string[];
 }
 
-/** What takes messages to a server and brings back what it says, a line each. */
+/** Sends messages to a server and returns its answers, one per line. */
 export interface ServerChannel {
   send(message: unknown): void;
   readonly answers: Readable;
-  /** When no more answers can come: why. */
+  /** Resolves with the reason when no more answers can arrive. */
   readonly ended: Promise<string>;
-  /** Of a process, kills it; inside, in good order. */
+  /** Kills a process; ends a server in this process in an orderly way. */
   end(): Promise<void>;
 }
 
-/** To a server of its own inside this process, which the caller ends. */
+/** Starts a separate server in this process. The caller must end it. */
 export function openInProcessChannel(env: Readonly<Record<string, string>>): ServerChannel {
   const { stdin, stdout, close } = serveInProcess(env);
   let closing: Promise<void> | undefined;
@@ -74,7 +74,7 @@ export function openInProcessChannel(env: Readonly<Record<string, string>>): Ser
   };
 }
 
-/** To a program that was just started. */
+/** Opens a channel to a program that was just started. */
 export const openProcessChannel = ({ send, process, exit, stderr }: Program): ServerChannel => ({
   send,
   answers: process.stdout,
@@ -85,7 +85,7 @@ export const openProcessChannel = ({ send, process, exit, stderr }: Program): Se
   },
 });
 
-/** Begins a session as clients of 2025 speak it. */
+/** Initializes a session with the 2025 protocol. */
 async function initializeClient({ send, answers: stream, ended }: ServerChannel): Promise<RawClient> {
   const waiting = new Map<number, (answer: z.infer<typeof Answer>) => void>();
   const answers = new Map<number, z.infer<typeof Answer>>();
@@ -131,7 +131,7 @@ async function initializeClient({ send, answers: stream, ended }: ServerChannel)
   };
 }
 
-/** Killed when the running test is done. */
+/** Starts a server that is killed when the running test ends. */
 export async function startServer({ env, under = [] }: ServerOptions): Promise<Server> {
   const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env }, launcher: under });
   const channel = openProcessChannel(program);
@@ -146,7 +146,7 @@ export async function startServer({ env, under = [] }: ServerOptions): Promise<S
   };
 }
 
-/** Ended when the running test is done. */
+/** Starts a server that ends with the running test. */
 export async function inProcessServerForTest(env: Readonly<Record<string, string>>): Promise<InProcessServer> {
   const channel = openInProcessChannel(env);
   onTestFinished(channel.end);

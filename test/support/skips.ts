@@ -1,4 +1,4 @@
-// A reporter that ends each run with what was skipped, and why. The why stands in brackets in the name of a test or of its block.
+// Reports skipped tests and their reasons after each run. The reason is in parentheses in the name of a test or of its block.
 import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 
 const reasonOf = ({ fullName }: TestCase): string =>
@@ -8,7 +8,7 @@ export default class SkippedTestsReporter implements Reporter {
   #isFullRun = true;
 
   onInit({ config }: Vitest): void {
-    // With -t, all that was not asked for counts as skipped.
+    // With -t, all tests that do not match count as skipped.
     this.#isFullRun = config.testNamePattern === undefined;
   }
 

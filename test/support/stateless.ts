@@ -1,4 +1,4 @@
-// The product as a deployment serves it, without sessions and without sign-in, inside the test's own process.
+// Serves the server as a deployment does, without sessions and without sign-in, in the test's own process.
 import { onTestFinished } from "vitest";
 import { createStatelessClients } from "../../src/teams/frontend/stateless.ts";
 import { createEndpoint } from "../../src/transports/http/endpoint.ts";
@@ -14,7 +14,7 @@ export function startStateless(service: HttpService): Promise<HttpServer> {
   return startServer({ ...service, ...endpoint }, { address: "127.0.0.1", port: 0, limits });
 }
 
-/** Two instances, which get requests in turn: their URL. Ended when the running test is done. */
+/** Starts two instances that receive requests in turn, and returns their URL. They end with the running test. */
 export async function serveStatelessInProcess(env: Readonly<Record<string, string>>): Promise<string> {
   const { runtime, close } = composeForTest(env);
   const service = createHttpService(runtime);

@@ -1,5 +1,5 @@
-// A strict stub of the service on node:http: answers by script, down to the raw socket, records every request, and fails
-// the test on a request that nobody expected and on an expected one that never came.
+// A strict stub of the API on node:http. It answers by script, down to the raw socket, and records every request. It fails the
+// test on unexpected requests and on expected requests that never arrived.
 import { once } from "node:events";
 import {
   createServer,
@@ -14,17 +14,17 @@ import { afterAll, afterEach, beforeAll, onTestFinished } from "vitest";
 
 export interface RecordedRequest {
   readonly method: string;
-  /** Path and query as they stood in the request line, undecoded. */
+  /** Path and query as in the request line, not decoded. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The number of the connection that brought it, from 1. */
+  /** Number of the connection, from 1. */
   readonly connection: number;
-  /** When the exchange is over: true if the answer was sent whole, false if either side broke it off. */
+  /** Resolves when the exchange ends: true if the complete answer was sent, false if either side broke it off. */
   readonly closed: Promise<boolean>;
 }
 
-/** How one request is answered. */
+/** The answer to one request. */
 export interface Step {
   readonly readsBody: boolean;
   readonly answer: (response: ServerResponse) => void | Promise<void>;
@@ -45,25 +45,25 @@ const headersFor = (body: unknown, headers: Headers): Headers => ({
   ...headers,
 });
 
-/** Strings and buffers go out as they are, anything else as JSON. */
+/** Strings and buffers are sent unchanged, all other values as JSON. */
 export const answer = (status: number, body?: unknown, headers: Headers = {}): Step =>
   step((response) => {
     response.writeHead(status, headersFor(body, headers)).end(bytesOf(body));
   });
 
-/** Kills the connection (RST) before a byte of the body is read. */
+/** Resets the connection (RST) before a byte of the body is read. */
 export const resetBeforeReading: Step = { readsBody: false, answer: ({ socket }) => void socket?.resetAndDestroy() };
-/** Kills the connection (RST) with the whole request read. */
+/** Resets the connection (RST) after the complete request was read. */
 export const resetAfterReading: Step = step(({ socket }) => void socket?.resetAndDestroy());
-/** Closes the connection politely (FIN) without an answer. */
+/** Closes the connection in an orderly way (FIN) without an answer. */
 export const hangUp: Step = step(({ socket }) => void socket?.end());
 export const neverAnswer: Step = step(() => undefined);
 
-/** Answers with these bytes and closes. */
+/** Sends these bytes and closes the connection. */
 export const sendRawBytes = (bytes: string): Step =>
   step(({ socket }) => void socket?.end(Buffer.from(bytes, "latin1")));
 
-/** Announces the whole body, sends its first bytes, kills the connection. */
+/** Announces the complete length, sends the first bytes of the body and closes the connection. */
 export const answerTruncated = (status: number, body: unknown, sentBytes: number, headers: Headers = {}): Step =>
   step((response) => {
     const bytes = bytesOf(body);
@@ -71,7 +71,7 @@ export const answerTruncated = (status: number, body: unknown, sentBytes: number
     response.write(bytes.subarray(0, sentBytes), () => response.socket?.destroy());
   });
 
-/** Sends the body byte by byte group, pausing between the pieces. */
+/** Sends the body in `pieces` parts, with a pause of `pauseMs` after each. */
 export const answerSlowly = (status: number, body: unknown, pieces: number, pauseMs: number): Step =>
   step(async (response) => {
     const bytes = bytesOf(body);
@@ -84,7 +84,7 @@ export const answerSlowly = (status: number, body: unknown, pieces: number, paus
     response.end();
   });
 
-/** Sends the chunk again and again, no faster than the client reads, until `totalBytes` are out or the client goes. */
+/** Sends the chunk repeatedly, no faster than the client reads, until `totalBytes` are sent or the client disconnects. */
 export const flood = (status: number, chunk: Buffer, totalBytes: number, headers: Headers = {}): Step =>
   step(async (response) => {
     response.writeHead(status, headers);
@@ -96,7 +96,7 @@ export const flood = (status: number, chunk: Buffer, totalBytes: number, headers
     response.end();
   });
 
-/** Answers with `then` once the test says so. */
+/** Answers with `then` after `released` resolves. */
 export const holdUntil = (released: Promise<unknown>, then: Step): Step =>
   step(async (response) => {
     await released;
@@ -107,14 +107,14 @@ const TOKEN_PATH = "/sandbox/oauth/token";
 
 export interface Stub {
   readonly baseUrl: string;
-  /** Everything but token requests, in the order of arrival. */
+  /** All requests except token requests, in order of arrival. */
   readonly requests: readonly RecordedRequest[];
   readonly tokenRequests: readonly RecordedRequest[];
-  /** The next requests, one step each. */
+  /** Sets the answers to the next requests, one step each. */
   expect(...steps: readonly Step[]): void;
-  /** Every request that no step is waiting for. */
+  /** Sets the answers to all requests for which there is no step. */
   respond(script: Script): void;
-  /** Token requests; without it each is answered with a new `stub-token-<n>` and nothing else. */
+  /** Sets the answers to token requests (default: a new `stub-token-<n>` for each). */
   respondToToken(script: Script): void;
 }
 
@@ -126,7 +126,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 
 interface RunningStub {
   readonly stub: Stub;
-  /** Throws when something unexpected came or something expected did not; forgets everything, for the next test. */
+  /** Throws Error if an unexpected request arrived or an expected one did not. Resets everything for the next test. */
   verifyAndReset(): void;
   close(): Promise<void>;
 }
@@ -158,7 +158,7 @@ async function startStub(): Promise<RunningStub> {
   }
 
   const server = createServer((request, response) => {
-    // A client that goes away while it is answered or read is a part of many tests.
+    // Many tests disconnect a client while its request is read or answered.
     serve(request, response).catch(() => response.destroy());
   });
   server.on("connection", (socket) => connections.set(socket, connections.size + 1));
@@ -199,7 +199,7 @@ async function listen(server: Server): Promise<number> {
   return address.port;
 }
 
-/** For the running test alone. */
+/** Starts a stub for the running test only. */
 export async function stubForTest(): Promise<Stub> {
   const { stub, verifyAndReset, close } = await startStub();
   onTestFinished(async () => {
@@ -209,7 +209,7 @@ export async function stubForTest(): Promise<Stub> {
   return stub;
 }
 
-/** For all tests of a file, new for each of them but in its address; call it at the top level. */
+/** Starts a stub for all tests of a file, which keeps its address and is reset for each test. Call it at the top level. */
 export function stubForFile(): () => Stub {
   let running: RunningStub | undefined;
   beforeAll(async () => {
@@ -223,7 +223,7 @@ export function stubForFile(): () => Stub {
   };
 }
 
-/** A base URL where connections are refused. */
+/** Returns a base URL that refuses connections. */
 export async function refusingBaseUrl(): Promise<string> {
   const server = createServer();
   const port = await listen(server);

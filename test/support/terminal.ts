@@ -1,4 +1,5 @@
-// The built program on a real terminal, which util-linux's script makes: 100 columns wide, keys typed, everything shown kept.
+// Runs the built program on a real terminal, with the script command of util-linux: 100 columns wide, with typed keys and
+// recorded output.
 import { spawn } from "node:child_process";
 import { accessSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";
@@ -15,7 +16,7 @@ export const hasTerminals = ((): boolean => {
   }
 })();
 
-/** A name for tests that need one. */
+/** Adds the reason for skipping to the name of a test that needs a terminal. */
 export const withTerminalNote = (name: string): string =>
   hasTerminals ? name : `${name} (skipped: script missing here)`;
 
@@ -24,11 +25,11 @@ export const CTRL_C = "\u0003";
 export const CTRL_D = "\u0004";
 export const CTRL_U = "\u0015";
 
-/** `env`: all of its environment but PATH, TERM and SHELL. Killed when the running test is done. */
+/** Runs `mic-mcp` on a terminal until the running test ends. `env`: its environment in addition to PATH, TERM and SHELL. */
 export const runOnTerminal = (env: Readonly<Record<string, string>>, args: readonly string[]) =>
   runProgramOnTerminal([...entryArguments(), ...args], env);
 
-/** The same for any program of Node's, in `cwd`. */
+/** Runs any program of Node's on a terminal, in `cwd`. */
 export function runProgramOnTerminal(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
   const command = [process.execPath, ...args].map((argument) => `'${argument}'`).join(" ");
   const child = spawn(
@@ -48,12 +49,12 @@ export function runProgramOnTerminal(args: readonly string[], env: Readonly<Reco
   const exit = new Promise<number | null>((resolve) => child.once("close", resolve));
   const waitForText = (text: string): Promise<void> => expect.poll(() => screen, { timeout: 10_000 }).toContain(text);
   return {
-    /** All that was ever shown on it. */
+    /** Everything that the terminal has shown. */
     screen: () => screen,
     exit,
     shows: waitForText,
     type: (keys: string) => void child.stdin.write(keys),
-    /** Waits for a question and answers it. */
+    /** Waits for a prompt and answers it. */
     async answer(question: string, keys: string) {
       await waitForText(question);
       child.stdin.write(keys);

@@ -1,4 +1,5 @@
-// A test that the thorough run alone has: its name says so where it is skipped. A smaller one of the same stands beside it.
+// Defines a test that only the thorough run includes; its name gives the reason if it is skipped. A smaller version of it always
+// runs.
 import { test } from "vitest";
 import { isThorough } from "./thorough.ts";
 

@@ -1,5 +1,5 @@
-// How much is tried: `npm test` takes what a developer waits for, MIC_TEST_ALL=1 (as .ci/run has it) all there is.
+// Decides how much a run tests: `npm test` uses small samples, MIC_TEST_ALL=1 (as in .ci/run) uses all.
 export const isThorough = process.env["MIC_TEST_ALL"] === "1";
 
-/** Of runs whose number is a matter of patience. */
+/** Number of runs or samples in the current mode. */
 export const runCount = (usual: number, thorough: number): number => (isThorough ? thorough : usual);

@@ -1,4 +1,4 @@
-// The job API's answers as the contract leaves them open: headers, statuses, codes, keys, rates, forms of a body.
+// Tests parts of the job API's answers that the contract leaves open: headers, statuses, codes, keys, rates, body forms.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
@@ -32,9 +32,9 @@ const oddHeaders: readonly Readonly<Record<string, string>>[] = [
   { "content-type": "application/vnd.mic.v1+json; charset=latin1" },
 ];
 for (const [at, headers] of oddHeaders.entries())
-  covers("4.2/assumes-no-response-headers", `a job is what its body says, beside headers ${at}`, async () => {
+  covers("4.2/assumes-no-response-headers", `returns a job as in its body, with headers ${at}`, async () => {
     const { stub, connection } = session();
-    // As bytes: the stub adds no header of its own.
+    // As bytes, so that the stub adds no header of its own.
     const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
     const jobId = `job-headers-${at}`;
     const found = { ...running, id: jobId };
@@ -53,7 +53,7 @@ for (const [at, headers] of oddHeaders.entries())
 for (const replayed of [undefined, "yes", "1", "false"])
   covers(
     ["4.2/assumes-no-response-headers", "4.2/key-names-one-command"],
-    `a stored answer is one though Idempotent-Replayed is ${replayed ?? "absent"}`,
+    `accepts a stored answer if Idempotent-Replayed is ${replayed ?? "absent"}`,
     async () => {
       const { stub, connection } = session();
       const headers = replayed === undefined ? {} : { "idempotent-replayed": replayed };
@@ -78,7 +78,7 @@ const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
   ["an ETag of something else", { etag: '"not-a-hash"', "accept-ranges": "bytes" }],
 ];
 for (const [what, headers] of files)
-  covers("4.2/assumes-no-asset-headers", `a file is saved with these headers: ${what}`, async () => {
+  covers("4.2/assumes-no-asset-headers", `saves a file with these headers: ${what}`, async () => {
     const { stub, connection } = session();
     const bytes = Buffer.from('{"not": "judged by its type"');
     stub.expect(answer(200, bytes, headers));
@@ -89,7 +89,7 @@ for (const [what, headers] of files)
     expect(await readFile(String(structured?.["path"]))).toEqual(bytes);
   });
 
-covers("7.2/assumes-no-statuses-or-codes", "a refusal is told as it came, whatever its status and code", async () => {
+covers("7.2/assumes-no-statuses-or-codes", "reports a refusal as it came, whatever its status and code", async () => {
   const { stub, connection } = session();
   const codes = ["¡no!", "IDEMPOTENCY_KEY_REUSED", "NOT_FOUND", "VERSION_CONFLICT", "RATE_LIMITED", "SUCCESS"];
   for (const status of [400, 402, 404, 405, 409, 410, 418, 422, 423, 425, 451, 499]) {
@@ -100,12 +100,12 @@ covers("7.2/assumes-no-statuses-or-codes", "a refusal is told as it came, whatev
       expect(error).toMatchObject({ status, code, retryable: false, sideEffect: "none", requestId: problem.requestId });
       kinds.push(error?.kind);
     }
-    // The status alone says what kind it is.
+    // Only the status determines the kind.
     expect(new Set(kinds).size, `${status}: ${kinds}`).toBe(1);
   }
 });
 
-covers("7.2/assumes-no-answer-to-key-reuse", "a key that has been used is never sent with another body", async () => {
+covers("7.2/assumes-no-answer-to-key-reuse", "never sends a used key with another body", async () => {
   const { stub, connection } = session();
   const steps = [answer(202, enveloped(running)), answer(422, problem), answer(409, { ...problem, retryable: false })];
   for (const [at, step] of steps.entries()) {
@@ -118,12 +118,12 @@ covers("7.2/assumes-no-answer-to-key-reuse", "a key that has been used is never 
       kind: "conflict",
       idempotencyKey,
     });
-    // Another note is the same action once it succeeded; a rejected one would have to send other bytes.
+    // A call with another note is the same action after a success. After a rejection it would have to send other bytes.
     if (at === 0) stub.expect(answer(200, enveloped(running)));
     const noted = await submitWithKey({ clientReference: "another note" });
     if (at === 0) expect(noted.structured).toMatchObject({ action: { replayed: true } });
     else expect(noted.error).toMatchObject({ kind: "conflict", idempotencyKey });
-    // Nor to another endpoint.
+    // The key is not sent to another endpoint either.
     const elsewhere = { jobId: job.id, retryMode: "SAFE_RESUME", reason: "Again", idempotencyKey };
     expect((await connection.callTool("retry_job", elsewhere)).error).toMatchObject({ kind: "conflict" });
     expect(stub.requests.filter(({ method }) => method === "POST")).toHaveLength(at + 1);
@@ -132,7 +132,7 @@ covers("7.2/assumes-no-answer-to-key-reuse", "a key that has been used is never 
 
 covers(
   "8/assumes-no-job-rate",
-  "no call waits for a limit that nobody has named, and a named one is obeyed",
+  "does not wait for a limit that no answer has stated, and obeys a stated one",
   async () => {
     const { stub, connection } = session();
     const read = () => connection.callTool("get_job", { jobId: job.id });
@@ -140,7 +140,7 @@ covers(
     const many = await Promise.all(Array.from({ length: 200 }, read));
     expect(many.filter(({ isError }) => isError)).toEqual([]);
     expect(stub.requests).toHaveLength(200);
-    // One that says for how long is handed on; one that does not is asked again.
+    // A 429 with Retry-After is returned to the agent; one without it is retried.
     stub.expect(answer(429, problem, { "retry-after": "600" }));
     expect((await read()).error).toMatchObject({ kind: "rate_limited", retryable: true, retryAfterSeconds: 600 });
     stub.expect(answer(429), answer(429, "<html>slow down</html>"));
@@ -150,7 +150,7 @@ covers(
 );
 
 const envelopes = { register_input: enveloped(input), request_file_processing: micEnveloped(processingRequest) };
-covers("1/json-bodies", "every body that goes out is JSON, but the token request", async () => {
+covers("1/json-bodies", "sends every body as JSON, except the token request", async () => {
   const { stub, connection } = await sessionForTest();
   const cancelJob = { jobId: "job-json", reason: "„Nein“ – \u2028 🧭", resourceVersion: 3 };
   const calls = [

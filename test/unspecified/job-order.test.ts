@@ -1,4 +1,4 @@
-// The job list in any order: a filter concludes nothing from it that it does not say.
+// Tests that filters of the job list work with any order of the list.
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";
@@ -13,12 +13,12 @@ const Found = z.looseObject({
 });
 
 const newestFirst = hourlyJobs(350);
-/** What was created in the last 31 hours. */
+/** Lower bound of createdAt: matches the latest 31 jobs. */
 const createdSince = "2026-11-19T06:00:00Z";
 const young = newestFirst.slice(0, 31).map(({ id }) => id);
 const args = { workspaceId: "micws_1", createdSince, limit: 100 };
 
-covers("4.2/assumes-no-job-order", "what was created since is found in a list of any order", async () => {
+covers("4.2/assumes-no-job-order", "finds jobs created since a time in a list of any order", async () => {
   const oldestFirst = newestFirst.toReversed();
   const mixed = newestFirst.map((_, index) => newestFirst[(index * 137) % newestFirst.length] ?? { id: "none" });
   for (const jobs of [oldestFirst, mixed]) {
@@ -33,7 +33,7 @@ covers("4.2/assumes-no-job-order", "what was created since is found in a list of
 
 covers(
   "4.2/assumes-no-job-order",
-  "newest first, reading ends behind a whole page that is older, and says so",
+  "stops after a page of only older jobs if the newest come first, and says so",
   async () => {
     const { stub, connection } = await sessionForTest();
     const requestedPages = serveJobs(stub, () => newestFirst);

@@ -1,4 +1,4 @@
-// Recipes as the contract leaves them open: what a port is called, and in which language parameters are described.
+// Tests parts of recipes that the contract leaves open: the names of ports, and the schema language of parameters.
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import {
@@ -20,7 +20,7 @@ type Json = Readonly<Record<string, unknown>>;
 const { versionId } = recipeDefinition;
 const submitted = answer(202, enveloped({ ...job, retryOfBatchId: null }));
 
-/** The agent reads the recipe, then submits; what of it the service was sent. */
+/** Reads the recipe, then submits a job as an agent does. Returns the result and the bodies that the API received. */
 async function submitAfterReading({ stub, connection }: Session, recipe: Json, changes: Json) {
   stub.expect(answer(200, micEnveloped({ ...recipeOffer, recipe: { ...recipeDefinition, ...recipe } })));
   const read = await connection.callTool("get_recipe", { versionId });
@@ -33,7 +33,7 @@ async function submitAfterReading({ stub, connection }: Session, recipe: Json, c
 
 const inputsNamed = (names: readonly string[]) => names.map((name) => ({ ...inputRequirement, name }));
 const anyParameters = { ...recipeParameters, definition: {}, references: {} };
-/** Many inputs, each small, so that the offer stays within its 65,536 bytes. */
+/** Many small inputs, so that the offer stays within its 65,536 bytes. */
 const recipeOf = (names: readonly string[]) => ({
   inputs: inputsNamed(names).map((requirement) => ({ ...requirement, schema: anyParameters })),
   parameters: anyParameters,
@@ -52,7 +52,7 @@ const otherNames: readonly (readonly [what: string, inputs: readonly string[], p
 ];
 
 for (const [what, inputs, ports] of otherNames)
-  covers("4.2/assumes-no-port-names", `${what}: the job is sent as the agent has it`, async () => {
+  covers("4.2/assumes-no-port-names", `${what}: sends the job as the agent wrote it`, async () => {
     const session = await sessionForTest();
     session.stub.respond(() => submitted);
     const inputBindings = bindingsTo(ports);
@@ -63,7 +63,7 @@ for (const [what, inputs, ports] of otherNames)
 
 covers(
   ["4.2/assumes-no-port-names", "4.2/job-input-binding-port"],
-  "names that can all be ports, and all be bound, are: another port or a missing one is told before anything is sent",
+  "refuses an unknown or missing port before sending if all input names are possible ports and all can be bound",
   async () => {
     const session = await sessionForTest();
     for (const inputs of [["left", "right"], numbered(32), ["n".repeat(80)]]) {
@@ -79,7 +79,7 @@ covers(
 const DRAFT = "http://json-schema.org/draft-07/schema#";
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
-/** A definition with its references, and values that it takes in its own language. */
+/** A definition with its references, and values that are valid in its own language. */
 const otherLanguages: readonly (readonly [what: string, parameters: Json, values: Json])[] = [
   [
     "draft-07, where what stands beside $ref has no force",
@@ -116,7 +116,7 @@ const otherLanguages: readonly (readonly [what: string, parameters: Json, values
 ];
 
 for (const [what, parameters, parameterValues] of otherLanguages)
-  covers("2.2/assumes-no-schema-language", `${what}: the service judges`, async () => {
+  covers("2.2/assumes-no-schema-language", `${what}: leaves the check to the API`, async () => {
     const session = await sessionForTest();
     session.stub.respond(() => submitted);
     const recipe = { parameters: { ...recipeParameters, references: {}, ...parameters } };
@@ -127,7 +127,7 @@ for (const [what, parameters, parameterValues] of otherLanguages)
 
 covers(
   ["2.2/assumes-no-schema-language", "4.2/job-parameter-values"],
-  "JSON Schema 2020-12, by its name or by none, is held against the values before anything is sent",
+  "checks values before sending if the definition names JSON Schema 2020-12 or no language",
   async () => {
     const session = await sessionForTest();
     const schema = { properties: { name: { $ref: "#/$defs/s", minLength: 5 } }, $defs: { s: { type: "string" } } };

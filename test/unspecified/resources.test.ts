@@ -1,4 +1,4 @@
-// Resources as the contract leaves them open: values, ids and moves of the service's own choice.
+// Tests parts of resources that the contract leaves open: unlisted values, ids and state transitions.
 import { expect } from "vitest";
 import {
   capability,
@@ -38,7 +38,7 @@ const operationWithState = (state: string, more: object = {}) => ({
   ...more,
 });
 
-covers("2.2/assumes-no-value-sets", "values that nobody has heard of are told as they came", async () => {
+covers("2.2/assumes-no-value-sets", "returns unlisted values as they came", async () => {
   const { stub, connection } = session();
   const moved = operationWithState("SUCCEEDED", { operationType: "réindex/v2 ☃", resultResourceId: null });
   const set = { ...capabilitySet, capabilities: [{ ...capability, kind: "🧭", operation: "un-blend", version: "∞" }] };
@@ -59,7 +59,7 @@ covers("2.2/assumes-no-value-sets", "values that nobody has heard of are told as
     expect(isError, text).toBe(false);
     expect(structured?.["data"]).toEqual(data);
   }
-  // An operation of another type is what a cancellation may answer with, too.
+  // A cancellation may also return an operation of another type.
   stub.respond(({ method }) =>
     method === "GET" ? answer(200, enveloped(jobWithState("RUNNING"))) : answer(202, enveloped(moved)),
   );
@@ -72,7 +72,7 @@ covers("2.2/assumes-no-value-sets", "values that nobody has heard of are told as
 
 covers(
   "2.2/assumes-no-workspace-or-asset-record",
-  "a workspace and an asset are their identifiers: nothing else is asked for",
+  "uses only the identifiers of a workspace and an asset",
   async () => {
     const { stub, connection } = session();
     const workspaceId = "Tenant:42.a";
@@ -102,7 +102,7 @@ covers(
   },
 );
 
-covers("3/assumes-no-transitions", "each reading is told as it is, whatever was read before", async () => {
+covers("3/assumes-no-transitions", "returns each state as it was read, whatever was read before", async () => {
   const { stub, connection } = session();
   const jobStates = ["SUCCEEDED", "PREPARING", "FAILED", "RUNNING", "CANCELLED", "QUEUED", "PAUSED", "WAITING_REVIEW"];
   for (const [at, state] of jobStates.entries()) {
@@ -129,23 +129,27 @@ covers("3/assumes-no-transitions", "each reading is told as it is, whatever was 
   }
 });
 
-covers("3/assumes-no-transitions", "a retry is the service's to refuse, whatever the job's state was", async () => {
-  const { stub, connection } = session();
-  for (const state of ["SUCCEEDED", "RUNNING", "PREPARING", "PAUSED"]) {
-    const jobId = `job-${state}`;
-    const born = jobWithState("SUCCEEDED", { id: `${jobId}-again`, retryOfBatchId: jobId });
-    stub.respond(({ method }) =>
-      method === "GET" ? answer(200, enveloped(jobWithState(state, { id: jobId }))) : answer(202, enveloped(born)),
-    );
-    await connection.callTool("get_job", { jobId });
-    const retried = await connection.callTool("retry_job", { jobId, retryMode: "SAFE_RESUME", reason: "Once more" });
-    expect(retried, retried.text).toMatchObject({ isError: false, structured: { data: { id: born.id } } });
-  }
-});
+covers(
+  "3/assumes-no-transitions",
+  "leaves the refusal of a retry to the API, whatever the job's state was",
+  async () => {
+    const { stub, connection } = session();
+    for (const state of ["SUCCEEDED", "RUNNING", "PREPARING", "PAUSED"]) {
+      const jobId = `job-${state}`;
+      const born = jobWithState("SUCCEEDED", { id: `${jobId}-again`, retryOfBatchId: jobId });
+      stub.respond(({ method }) =>
+        method === "GET" ? answer(200, enveloped(jobWithState(state, { id: jobId }))) : answer(202, enveloped(born)),
+      );
+      await connection.callTool("get_job", { jobId });
+      const retried = await connection.callTool("retry_job", { jobId, retryMode: "SAFE_RESUME", reason: "Once more" });
+      expect(retried, retried.text).toMatchObject({ isError: false, structured: { data: { id: born.id } } });
+    }
+  },
+);
 
 covers(
   "4.2/assumes-no-default-recipe-page",
-  "without a limit none is sent, and a page is as long as it comes",
+  "sends no limit if none was given, and accepts pages of any length",
   async () => {
     const { stub, connection } = session();
     const cursor = "c".repeat(43);
@@ -163,7 +167,7 @@ covers(
       expect(text).toContain(cursor);
       expect(stub.requests.at(-1)?.target).toBe("/sandbox/v1/mic/recipes?workspaceId=micws_1");
     }
-    // Nor is one that was asked for taken as given.
+    // A requested limit is not taken as the page's limit either.
     stub.expect(answer(200, { ...recipeList, page: { limit: 5, nextCursor: null, hasMore: false } }));
     const result = await connection.callTool("list_recipes", { workspaceId: "micws_1", limit: 50 });
     expect(result.structured).toMatchObject({ page: { limit: 5 } });
@@ -171,7 +175,7 @@ covers(
   },
 );
 
-covers("9/recipe-version-identity", "a version is told by its id and its hash, as they are now", async () => {
+covers("9/recipe-version-identity", "returns a recipe version with its current id and hash", async () => {
   const { stub, connection } = session();
   const { versionId } = recipeDefinition;
   for (const versionHash of ["1".repeat(64), "2".repeat(64)]) {
@@ -192,17 +196,24 @@ const windows = [
   ["ENTITLEMENT", "DAY"],
 ] as const;
 for (const [requested, returned] of windows)
-  covers("4.2/usage-window-told", `usage by ${returned} is no usage by ${requested}, and says so`, async () => {
-    const { stub, connection } = session();
-    stub.expect(answer(200, enveloped({ ...usageSummary, window: returned })));
-    const { structured, text } = await connection.callTool("get_usage", { workspaceId: "micws_1", window: requested });
-    expect(stub.requests[0]?.target).toContain(`window=${requested}`);
-    expect(structured?.["data"]).toMatchObject({ window: returned });
-    for (const window of [requested, returned]) expect(structured?.["summary"]).toContain(window);
-    expect(text.startsWith(String(structured?.["summary"]))).toBe(true);
-  });
+  covers(
+    "4.2/usage-window-told",
+    `reports usage by ${returned} as different from the requested ${requested}`,
+    async () => {
+      const { stub, connection } = session();
+      stub.expect(answer(200, enveloped({ ...usageSummary, window: returned })));
+      const { structured, text } = await connection.callTool("get_usage", {
+        workspaceId: "micws_1",
+        window: requested,
+      });
+      expect(stub.requests[0]?.target).toContain(`window=${requested}`);
+      expect(structured?.["data"]).toMatchObject({ window: returned });
+      for (const window of [requested, returned]) expect(structured?.["summary"]).toContain(window);
+      expect(text.startsWith(String(structured?.["summary"]))).toBe(true);
+    },
+  );
 
-covers("4.2/usage-window-told", "usage of the window asked for says nothing of it", async () => {
+covers("4.2/usage-window-told", "does not mention the window if it is the requested one", async () => {
   const { stub, connection } = session();
   for (const window of ["DAY", "ENTITLEMENT"]) {
     stub.expect(answer(200, enveloped({ ...usageSummary, window })));

@@ -1,4 +1,4 @@
-// A service that chooses for itself where the contract says "not shown", and the real server behind a real client on it.
+// Starts a stub of an API that behaves in any way the contract does not exclude, and the real server behind a real client on it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const createEnvironment = ({ baseUrl }: Stub, downloadDir: string) => ({
   MIC_GEOGRAPHY_RATE: "600",
 });
 
-/** For all tests of a file: the server remembers what it was told, so each test speaks of ids of its own. */
+/** Starts a session for all tests of a file. The server caches answers, so each test uses different ids. */
 export function sessionForFile(): () => Session {
   const downloadDir = createFolder();
   const stubOf = stubForFile();
@@ -33,7 +33,7 @@ export function sessionForFile(): () => Session {
   return () => ({ stub: stubOf(), connection: connectionOf(), downloadDir });
 }
 
-/** For the running test alone: nothing was told before. */
+/** Starts a session for the running test only: the server has no cached answers. */
 export async function sessionForTest(): Promise<Session> {
   const downloadDir = createFolder();
   onTestFinished(() => removeFolder(downloadDir));

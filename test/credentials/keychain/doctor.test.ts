@@ -1,4 +1,4 @@
-// `mic-mcp doctor`: each set-up that is broken is found, on its own line, with what mends it.
+// Tests `mic-mcp doctor`: it reports each problem of a setup on a separate line, with its fix.
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -40,12 +40,12 @@ async function runDoctor(env: Environment) {
   const { ok, checks } = Report.parse(JSON.parse(stdout));
   expect(code).toBe(ok ? 0 : 1);
   expect(ok).toBe(checks.every((check) => check.ok));
-  // What is wrong can be mended; what is well needs nothing.
+  // Every failed check has a fix, and no successful check has one.
   for (const check of checks) expect(check.fix === undefined, check.name).toBe(check.ok);
   return { ok, checks, wrong: checks.filter((check) => !check.ok) };
 }
 
-/** The one line that is wrong. */
+/** Returns the only failed check. */
 async function expectOneFailedCheck(env: Environment) {
   const { wrong, checks } = await runDoctor(env);
   expect(wrong.map(({ name, detail }) => `${name}: ${detail}`)).toHaveLength(1);
@@ -65,7 +65,7 @@ const stubEnvironment = ({ baseUrl }: Stub): Environment => ({
   MIC_WORKSPACE_ID: "micws_1",
 });
 
-/** A service that is well, but for what a test changes. */
+/** An API that passes all checks, except for the test's changes. */
 async function createHealthyStub(headers: Environment = {}): Promise<Stub> {
   const stub = await stubForTest();
   stub.respond(({ target }) =>
@@ -76,7 +76,7 @@ async function createHealthyStub(headers: Environment = {}): Promise<Stub> {
   return stub;
 }
 
-test("a sound set-up without a keychain is well", async ({ emulator }) => {
+test("doctor reports no problem for a valid setup without a keychain", async ({ emulator }) => {
   const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };
   const { ok, checks } = await runDoctor(env);
   expect(ok).toBe(true);
@@ -85,40 +85,40 @@ test("a sound set-up without a keychain is well", async ({ emulator }) => {
   expect(code).toBe(0);
   for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^ok +${name} `, "m"));
   expect(stdout).not.toContain(emulator.clientSecret);
-  // Without a default workspace too.
+  // It also passes without a default workspace.
   expect(await runDoctor(emulatorEnv(emulator))).toMatchObject({ ok: true });
 });
 
-test("a person is told what is wrong and what mends it, line by line", async () => {
+test("doctor prints each problem and its fix to the user, one per line", async () => {
   const { code, stdout } = await run(["doctor"], { env: {} });
   expect(code).toBe(1);
   expect(stdout).toMatch(/^WRONG service .*MIC_BASE_URL.*\n +-> .*MIC_BASE_URL/m);
   expect(stdout).toContain("Something is wrong");
 });
 
-test("no base URL", async () => {
+test("doctor reports a missing base URL", async () => {
   const { name, detail, fix } = await expectOneFailedCheck({});
   expect(name).toBe("service");
   expect(detail).toContain("MIC_BASE_URL");
   expect(fix).toContain("MIC_BASE_URL");
 });
 
-test("a service that cannot be reached", async () => {
+test("doctor reports an API that cannot be reached", async () => {
   const env = { MIC_BASE_URL: await refusingBaseUrl(), MIC_CLIENT_ID: "id", MIC_CLIENT_SECRET: "a-secret" };
   const { wrong } = await runDoctor(env);
   expect(wrong.map(({ name }) => name)).toEqual(["geography API", "clock", "token", "job API"]);
   for (const { detail } of wrong) expect(detail).toContain("ECONNREFUSED");
 });
 
-test("a service that is out of order is asked once by each check: a person is waiting", async ({ stub }) => {
+test("doctor asks a failing API once per check, because a user is waiting", async ({ stub }) => {
   stub.respond(() => answer(503, { ...problem, status: 503 }));
   const { wrong } = await runDoctor(stubEnvironment(stub));
   expect(wrong.map(({ name }) => name)).toEqual(["geography API", "job API"]);
-  // The two, and the one that reads the clock.
+  // The two checks, and the one that reads the clock.
   expect(stub.requests).toHaveLength(3);
 });
 
-test("a wrong secret, echoed by the service", async () => {
+test("doctor reports a wrong secret and redacts it in the API's message", async () => {
   const stub = await createHealthyStub();
   const error_description = `no client has the secret ${client.clientSecret} here`;
   stub.respondToToken(() => answer(401, { error: "invalid_client", error_description }));
@@ -129,14 +129,14 @@ test("a wrong secret, echoed by the service", async () => {
   expect(JSON.stringify(wrong)).not.toContain(client.clientSecret);
 });
 
-test("no credentials", async () => {
+test("doctor reports missing credentials", async () => {
   const stub = await createHealthyStub();
   const { wrong } = await runDoctor({ MIC_BASE_URL: stub.baseUrl });
   expect(wrong.map(({ name }) => name)).toEqual(["token", "job API"]);
   expect(wrong[0]?.fix).toContain("MIC_CLIENT_SECRET");
 });
 
-test("a workspace that is not the client's", async ({ stub }) => {
+test("doctor reports a workspace that does not belong to the client", async ({ stub }) => {
   stub.respond(({ target }) =>
     target.includes("/playground/") ? answer(200, statesResponse) : answer(403, { ...problem, status: 403 }),
   );
@@ -146,7 +146,7 @@ test("a workspace that is not the client's", async ({ stub }) => {
 test.each([
   ["behind", 3600],
   ["ahead of", -3600],
-])("a clock %s the service's", async (direction, seconds) => {
+])("doctor reports a clock %s the API's", async (direction, seconds) => {
   const stub = await createHealthyStub({ date: new Date(Date.now() + seconds * 1000).toUTCString() });
   const { name, detail, fix } = await expectOneFailedCheck(stubEnvironment(stub));
   expect(name).toBe("clock");
@@ -154,7 +154,7 @@ test.each([
   expect(fix).toContain("clock");
 });
 
-test("a variable that nobody knows, or that says what cannot be", async () => {
+test("doctor reports an unrecognized variable or an invalid value", async () => {
   const stub = await createHealthyStub();
   const { name, detail } = await expectOneFailedCheck({ ...stubEnvironment(stub), MIC_BASE_ULR: "hunter2" });
   expect(name).toBe("configuration");
@@ -166,7 +166,7 @@ test("a variable that nobody knows, or that says what cannot be", async () => {
 });
 
 describeWithKeychain("doctor", () => {
-  test("finds a sound login, and leaves nothing of its own behind", async ({ session, emulator }) => {
+  test("doctor accepts a valid login, and leaves no entry of its own", async ({ session, emulator }) => {
     await expectLogin(session, emulator);
     const { ok, checks } = await runDoctor(session.env);
     expect(ok).toBe(true);
@@ -175,7 +175,7 @@ describeWithKeychain("doctor", () => {
     expect(await run(["logout"], { env: session.env })).toMatchObject({ stdout: "Nothing was stored.\n" });
   });
 
-  test("finds a secret that is wrong by now, whatever token is still kept", async ({ session }) => {
+  test("doctor finds a secret that is no longer valid, even if a token is still stored", async ({ session }) => {
     const stub = await createHealthyStub();
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     expect(await runDoctor(session.env)).toMatchObject({ ok: true });
@@ -187,7 +187,7 @@ describeWithKeychain("doctor", () => {
     });
   });
 
-  test("finds a login for another service", async ({ session }) => {
+  test("doctor finds a login for another API", async ({ session }) => {
     const [own, other] = [await stubForTest(), await createHealthyStub()];
     await storeLogin(session, { baseUrl: own.baseUrl });
     const { wrong } = await runDoctor({ ...session.env, MIC_BASE_URL: other.baseUrl });
@@ -195,13 +195,13 @@ describeWithKeychain("doctor", () => {
     for (const url of [own.baseUrl, other.baseUrl]) expect(wrong[0]?.detail).toContain(url);
   });
 
-  test("finds a locked keychain, and that the credentials in it are missing", async ({ session }) => {
+  test("doctor reports a locked keychain, and the credentials in it as missing", async ({ session }) => {
     await storeLogin(session, { baseUrl: (await stubForTest()).baseUrl });
     await session.lock();
     expect((await runDoctor(session.env)).wrong.map((check) => check.name)).toEqual(["keychain", "service"]);
   });
 
-  test("finds folders that cannot be used, or that others can read", async () => {
+  test("doctor finds folders that cannot be used, or that others can read", async () => {
     const session = await sessionForTest("absent");
     const env = { ...session.env, ...stubEnvironment(await createHealthyStub()) };
     const state = join(session.env["XDG_STATE_HOME"] ?? "", "mic-mcp");
@@ -213,7 +213,7 @@ describeWithKeychain("doctor", () => {
     await chmod(state, 0o700);
     const file = join(session.folder, "a file");
     await writeFile(file, "");
-    // /proc takes no new folder from anybody, root included.
+    // /proc accepts no new folder from any user, including root.
     const folders = [file, join(file, "below"), "/proc"];
     for (const { name, fix } of await Promise.all(
       folders.map((folder) => expectOneFailedCheck({ ...env, MIC_DOWNLOAD_DIR: folder })),

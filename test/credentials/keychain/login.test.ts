@@ -1,4 +1,4 @@
-// `mic-mcp login` for scripts: what it takes, that it proves before it stores, and that a failure leaves everything as it was.
+// Tests `mic-mcp login` for scripts: its arguments, that it verifies before it stores, and that a failure changes nothing.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished } from "vitest";
@@ -12,8 +12,8 @@ import { addon, client, expectLogin, login, nothing, readStatus, refusedClient, 
 
 const html = { "content-type": "text/html" };
 
-describeWithKeychain("login by flags", () => {
-  test("stores what it has proven", async ({ session, stub }) => {
+describeWithKeychain("login with flags", () => {
+  test("login stores verified credentials", async ({ session, stub }) => {
     const { code, stdout, stderr } = await login(session, { baseUrl: `${stub.baseUrl}/`, workspaceId: "micws_1" });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(stub.baseUrl);
@@ -33,17 +33,19 @@ describeWithKeychain("login by flags", () => {
     ["no line break, of all that a shell, a URL and JSON mind", `'"\\$(x)\`%41+=&:/?#{}<>`, ""],
     ["a line break, of 4000 characters", "x".repeat(4000), "\n"],
     ["a line break of Windows, with outer spaces", "  spaced secret ", "\r\n"],
-  ] as const)("takes a secret with %s as it is", async ([_, clientSecret, end], { session, stub }) => {
+  ] as const)("login accepts a secret with %s unchanged", async ([_, clientSecret, end], { session, stub }) => {
     await expectLogin(session, { baseUrl: stub.baseUrl, input: clientSecret + end });
     expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader({ ...client, clientSecret }));
   });
 
-  test("counts a scope that the client may not have as a proof of the client", async ({ session, stub }) => {
+  test("login treats a refused scope as verification of the client", async ({ session, stub }) => {
     stub.respondToToken(() => answer(400, { error: "invalid_scope" }));
     await expectLogin(session, { baseUrl: stub.baseUrl });
   });
 
-  test("warns about unresolved actions of another client, which only that client can resolve", async ({ session }) => {
+  test("login warns about unresolved actions of another client, which only that client can resolve", async ({
+    session,
+  }) => {
     const emulator = await emulatorForTest({ clients: 2 });
     const { baseUrl, clients, fileIds } = emulator;
     const [first, second] = clients;
@@ -69,7 +71,7 @@ describeWithKeychain("login by flags", () => {
     expect((await login(session, { baseUrl, ...second })).stderr).toBe("");
   });
 
-  test("replaces the login before it, tokens and all", async ({ session, stub }) => {
+  test("login replaces the previous login and its tokens", async ({ session, stub }) => {
     await expectLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await expectLogin(session, { baseUrl: stub.baseUrl, clientId: "another" });
     const { clientId, workspaceId, tokens } = await readStatus(session);
@@ -80,7 +82,7 @@ describeWithKeychain("login by flags", () => {
     });
   });
 
-  test("at the same time as another leaves one of the two, whole", async ({ session, stub }) => {
+  test("login leaves one complete login when two run at the same time", async ({ session, stub }) => {
     const both = ["first", "second"].map((name) =>
       login(session, { baseUrl: stub.baseUrl, clientId: name, workspaceId: `micws_${name}` }),
     );
@@ -91,7 +93,7 @@ describeWithKeychain("login by flags", () => {
   });
 });
 
-/** Another program that makes and removes entries of ours without end. */
+/** Another program that creates and removes mic-mcp entries in an endless loop. */
 function startBusyProgram(session: Session): () => Promise<void> {
   const script = `const { AsyncEntry } = require(process.argv[1]);
     const entries = Array.from({ length: 8 }, (_, n) =>
@@ -106,9 +108,9 @@ function startBusyProgram(session: Session): () => Promise<void> {
   };
 }
 
-describeWithKeychain("while entries come and go", () => {
+describeWithKeychain("login while other programs change entries", () => {
   thoroughTest(
-    "logins and logouts at once do what they say, or say in our words why not",
+    "simultaneous logins and logouts succeed or explain why not",
     async () => {
       const session = await sessionForTest();
       const stub = await stubForTest();
@@ -129,7 +131,7 @@ describeWithKeychain("while entries come and go", () => {
   );
 });
 
-describeWithKeychain("a login that cannot be proven", () => {
+describeWithKeychain("a login that cannot be verified", () => {
   const refusals = [
     ["a wrong secret", refusedClient, /HTTP 401.*invalid_client/s],
     ["a revoked application", answer(400, { error: "unauthorized_client" }), /unauthorized_client/],
@@ -138,7 +140,7 @@ describeWithKeychain("a login that cannot be proven", () => {
     ["a broken service", answer(503), /HTTP 503/],
   ] as const;
 
-  test("stores nothing", async ({ session }) => {
+  test("a login that fails stores nothing", async ({ session }) => {
     const tried = refusals.map(async ([what, step, expectedError]) => {
       const stub = await stubForTest();
       stub.respondToToken(() => step);
@@ -151,21 +153,21 @@ describeWithKeychain("a login that cannot be proven", () => {
     expect(await readStatus(session)).toMatchObject(nothing);
   });
 
-  test("keeps the login there was", async ({ session, stub }) => {
+  test("a login that fails keeps the previous login", async ({ session, stub }) => {
     await expectLogin(session, { baseUrl: stub.baseUrl });
     stub.respondToToken(() => refusedClient);
     expect(await login(session, { baseUrl: stub.baseUrl, clientId: "another" })).toMatchObject({ code: 1 });
     expect(await readStatus(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
   });
 
-  test("because nobody listens stores nothing", async ({ session }) => {
+  test("login stores nothing if the API cannot be reached", async ({ session }) => {
     const { code, stderr } = await login(session, { baseUrl: await refusingBaseUrl() });
     expect(code).toBe(1);
     expect(stderr).toMatch(/could not be reached.*ECONNREFUSED/);
     expect(await readStatus(session)).toMatchObject(nothing);
   });
 
-  test("does not show the secret that the service echoes", async ({ session, stub }) => {
+  test("login does not show the secret that the API echoes", async ({ session, stub }) => {
     const basic = basicHeader(client).slice("Basic ".length);
     const error_description = `${client.clientSecret} in ${basic} is wrong`;
     stub.respondToToken(() => answer(401, { error: "invalid_client", error_description }));
@@ -173,7 +175,7 @@ describeWithKeychain("a login that cannot be proven", () => {
     expect(stderr).toContain("[redacted] in [redacted] is wrong");
   });
 
-  test("because it is killed on the way stores nothing", async ({ session, stub }) => {
+  test("login stores nothing if it is killed during verification", async ({ session, stub }) => {
     stub.respondToToken(() => neverAnswer);
     const args = ["login", "--base-url", stub.baseUrl, "--client-id", "id", "--secret-stdin"];
     const program = start(args, { env: session.env });
@@ -184,8 +186,8 @@ describeWithKeychain("a login that cannot be proven", () => {
     expect(await readStatus(session)).toMatchObject(nothing);
   });
 
-  test("over plain http to another machine is refused before anything is sent", async ({ session }) => {
-    // 192.0.2.0/24 is nobody's (RFC 5737): a request there would hang.
+  test("login over plain HTTP to another machine is refused before anything is sent", async ({ session }) => {
+    // 192.0.2.0/24 is unassigned (RFC 5737): a request there would hang.
     const { code, stderr } = await login(session, { baseUrl: "http://192.0.2.1" });
     expect(code).toBe(1);
     expect(stderr).toContain("https");
@@ -203,7 +205,7 @@ test.concurrent.each([
   ["a base URL that is none", [...complete, "--base-url", "service.example"], ["base URL"]],
   ["a workspace id that is none", [...complete, "--workspace-id", "a b"], ["workspace id"]],
   ["a client id that is none", [...complete, "--client-id", "é"], ["client id"]],
-] as const)("login without a terminal and %s is wrong usage", async (_, args, named) => {
+] as const)("login without a terminal and %s is a usage error", async (_, args, named) => {
   const { code, stdout, stderr } = await run(["login", ...args], { env: { MIC_KEYCHAIN: "" }, input: "a-secret\n" });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   for (const name of named) expect(stderr).toContain(name);
@@ -211,7 +213,9 @@ test.concurrent.each([
 });
 
 describeWithKeychain("a secret on stdin", () => {
-  test("that is empty, of two lines, not ASCII or without end is wrong usage, and not shown", async ({ session }) => {
+  test("a secret on stdin that is empty, has two lines, is not ASCII or never ends is a usage error, and is not shown", async ({
+    session,
+  }) => {
     const inputs = ["", "\n", "hunter2-first\nhunter2-second\n", "hunter2-é\n", "hunter2".repeat(20_000)];
     const ended = await Promise.all(
       inputs.map((input) => login(session, { baseUrl: "https://service.example", input })),
@@ -225,7 +229,7 @@ describeWithKeychain("a secret on stdin", () => {
   });
 });
 
-test.each(["login", "logout"])("%s with MIC_KEYCHAIN=off says that there is nowhere to go", async (command) => {
+test.each(["login", "logout"])("%s with MIC_KEYCHAIN=off reports that the keychain is off", async (command) => {
   const { code, stderr } = await run([command, ...(command === "login" ? complete : [])], { input: "a-secret" });
   expect(code).toBe(2);
   expect(stderr).toContain("MIC_KEYCHAIN=off");

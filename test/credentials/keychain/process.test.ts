@@ -1,4 +1,4 @@
-// The process that talks to the keychain: never longer there than it is needed, never in the server's way.
+// Tests the process that accesses the keychain: it lives no longer than needed and never blocks the server.
 import type { ChildProcess } from "node:child_process";
 import { readdirSync, readlinkSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
@@ -14,15 +14,15 @@ const states = [
 ] as const;
 const stuck = states.slice(0, runCount(1, 2));
 
-/** The one process that a server has started. */
+/** Returns the only child process of a server. */
 async function findWorker({ pid = 0 }: ChildProcess): Promise<number> {
   await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
   const [worker = 0] = childrenOf(pid);
   return worker;
 }
 
-describeWithKeychain("the keychain's own process", () => {
-  test.each(stuck)("ends with a server that is killed while the keychain is %s", async (_, make) => {
+describeWithKeychain("the keychain process", () => {
+  test.each(stuck)("the keychain process ends when the server is killed while the keychain is %s", async (_, make) => {
     const session = await make();
     const program = start(["serve"], { env: session.env });
     await initialize(program);
@@ -32,7 +32,7 @@ describeWithKeychain("the keychain's own process", () => {
     await expect.poll(() => isAlive(worker)).toBe(false);
   });
 
-  test.each(stuck)("lets the server end at once while the keychain is %s", async (_, make) => {
+  test.each(stuck)("the keychain process lets the server end at once while the keychain is %s", async (_, make) => {
     const session = await make();
     const program = start(["serve"], { env: session.env });
     await initialize(program);
@@ -40,12 +40,12 @@ describeWithKeychain("the keychain's own process", () => {
     const worker = await findWorker(program.process);
     program.process.stdin.end();
     expect(await program.exit).toMatchObject({ code: 0 });
-    // Before the keychain's own limit would have let go of the call.
+    // It ends before the keychain's own time limit would end the call.
     expect(program.stdout()).not.toContain('"id":2');
     await expect.poll(() => isAlive(worker)).toBe(false);
   });
 
-  test("may be killed: the call says so, the next one starts another", async () => {
+  test("the keychain process may be killed: the call reports it, and the next call starts another process", async () => {
     const session = await sessionForTest("mute");
     const program = start(["serve"], { env: session.env });
     await initialize(program);
@@ -58,7 +58,7 @@ describeWithKeychain("the keychain's own process", () => {
   });
 });
 
-/** A keychain of this process, and how to find the process that it has started. */
+/** Opens a keychain in this process, and lists the process that it has started. */
 function openKeychainForTest(environment: NodeJS.ProcessEnv, idleMs = 10_000) {
   const others = childrenOf(process.pid);
   const keychain = openKeychain(20_000, { idleMs, environment: { PATH: process.env["PATH"], ...environment } });
@@ -66,8 +66,8 @@ function openKeychainForTest(environment: NodeJS.ProcessEnv, idleMs = 10_000) {
   return { keychain, own: () => childrenOf(process.pid).filter((pid) => !others.includes(pid) && isAlive(pid)) };
 }
 
-test("it ends when nobody has asked it anything for a while, and is started anew", async () => {
-  // No bus: it answers at once that there is no keychain.
+test("the keychain process ends when it has been idle, and is started again for the next call", async () => {
+  // Without a bus it reports at once that the keychain is absent.
   const { keychain, own } = openKeychainForTest({ DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere/bus" }, 100);
   for (const _ of ["first", "anew"]) {
     const rejection = expect(keychain.getPassword("login")).rejects.toMatchObject({ kind: "absent" });
@@ -77,9 +77,9 @@ test("it ends when nobody has asked it anything for a while, and is started anew
   }
 });
 
-describeWithKeychain("a keychain that is read again and again", () => {
-  // Of connections to the bus a user has 256, for all programs of the desktop.
-  test("is read over a few connections to the bus", async () => {
+describeWithKeychain("repeated reads of a keychain", () => {
+  // A user has 256 connections to the bus, for all programs of the desktop.
+  test("a keychain that is read repeatedly uses only a few connections to the bus", async () => {
     const { env } = await sessionForTest();
     const { keychain, own } = openKeychainForTest(env);
     await keychain.setPassword("login", "first");

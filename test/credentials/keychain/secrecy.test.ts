@@ -1,4 +1,4 @@
-// Nothing secret is readable anywhere but in the keychain: not in a file, an argument, an environment, a log or a crash.
+// Tests that secrets are readable only in the keychain: not in a file, an argument, an environment, a log or a crash report.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -16,19 +16,19 @@ const SECRETS = [client.clientSecret, TOKEN, BASIC];
 
 const leaksIn = (text: string): string[] => SECRETS.filter((secret) => text.includes(secret));
 
-/** Every file below a folder that holds something secret, or that cannot be read. */
+/** Every file below a folder that contains a secret or cannot be read. */
 const leakingFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => leaksIn(readFileSync(path, "latin1")).length > 0);
 
-/** What anybody may see of a process and, with the same user, of its environment. */
+/** Information about a process that other users can read, and its environment, which the same user can read. */
 const readProcessInfo = (pid: number): string =>
   ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "latin1")).join("\n");
 
-describeWithKeychain("nothing secret", () => {
-  test("is in a file, an argument, an environment, a log or a result, from login to logout", async ({
+describeWithKeychain("secrecy", () => {
+  test("no secret is in a file, an argument, an environment, a log or a result, from login to logout", async ({
     session,
     stub,
   }) => {
@@ -47,7 +47,7 @@ describeWithKeychain("nothing secret", () => {
     const connection = await connectionForTest("v2-modern", {
       env: { ...session.env, MIC_LOG_LEVEL: "debug", MIC_DOWNLOAD_DIR: join(session.folder, "downloads") },
     });
-    // The worker ends when it is idle: on a busy machine, before the last call.
+    // The worker ends when it is idle. On a busy machine this is before the last call.
     const workers = new Set<number>();
     for (const [tool, args] of [
       ["list_jobs", {}],
@@ -62,7 +62,7 @@ describeWithKeychain("nothing secret", () => {
       for (const pid of children) workers.add(pid);
     }
     expect(workers.size).toBe(1);
-    // The service was really sent what must not be seen.
+    // The API did receive the secret values.
     expect(stub.requests.every(({ headers }) => headers.authorization === `Bearer ${TOKEN}`)).toBe(true);
     await connection.close();
     outputs.push(connection.stderr());
@@ -72,19 +72,19 @@ describeWithKeychain("nothing secret", () => {
     for (const args of [["status"], ["doctor"], ["doctor", "--json"], ["logout"]]) {
       const { stdout, stderr } = await run(args, { env: { ...session.env, MIC_LOG_LEVEL: "debug" } });
       outputs.push(stdout, stderr);
-      // The keyring's own files are among these, and hold both: encrypted.
+      // The keyring's own files are in this folder too, and contain both, encrypted.
       expect(leakingFiles(session.folder)).toEqual([]);
     }
     expect(outputs.flatMap(leaksIn)).toEqual([]);
   });
 
-  test("of the environment reaches the keychain's process", async () => {
+  test("no secret is in the environment of the keychain's process", async () => {
     const session = await sessionForTest("mute");
     const program = await startServerWithSecret(session, []);
     program.send(callMessage(2, "list_jobs", { workspaceId: "micws_1" }));
     const { pid = 0 } = program.process;
     await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
-    // The worker has replaced the fork's first image.
+    // Wait until the worker has replaced the image of the forked process.
     const [worker = 0] = childrenOf(pid);
     await expect.poll(() => readProcessInfo(worker), { timeout: 10_000 }).toContain("keychain-worker");
     expect(leaksIn(readProcessInfo(pid))).toEqual([client.clientSecret]);
@@ -93,7 +93,7 @@ describeWithKeychain("nothing secret", () => {
   });
 });
 
-/** A server with the secret in its environment; `node`: node's own arguments. */
+/** Starts a server with the secret in its environment. `node`: arguments of node itself. */
 async function startServerWithSecret(session: Pick<Session, "env">, node: readonly string[]): Promise<Program> {
   const env = {
     ...session.env,
@@ -112,7 +112,7 @@ test.each([
   ["a rejection", "Promise.reject(new Error('at ' + process.env.MIC_CLIENT_SECRET + ' it broke'))"],
   ["something that is no error", "throw 'at ' + process.env.MIC_CLIENT_SECRET + ' it broke'"],
   ["a cause", "throw new Error('it broke', { cause: new Error(process.env.MIC_CLIENT_SECRET) })"],
-])("a crash by %s nobody caught tells what happened, without the secret", async (_, crash) => {
+])("the report of a crash by %s names its cause without the secret", async (_, crash) => {
   const script = `process.on("SIGUSR2", () => { ${crash} })`;
   const program = await startServerWithSecret({ env: {} }, [
     "--import",

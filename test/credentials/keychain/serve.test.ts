@@ -1,4 +1,5 @@
-// A server with nothing in its environment: everything it needs comes from the login, and goes nowhere but where it belongs.
+// Tests a server without credentials in its environment: all settings come from the login, and go only to the API that it was
+// stored for.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { LOGIN_CACHE_MS } from "../../../src/credentials/identity.ts";
@@ -17,11 +18,11 @@ async function requiredBy(connection: Connection, name: string): Promise<unknown
   return tools.find((tool) => tool.name === name)?.inputSchema["required"] ?? [];
 }
 
-describeWithKeychain("after login a server without a MIC_ variable", () => {
-  // For its instructions a server waits a second: on a machine that has much to do the keychain may take longer.
+describeWithKeychain("a server without MIC_ variables, after a login", () => {
+  // A server waits 1 s for the keychain before it sends its instructions. On a busy machine the keychain may take longer.
   const patient = { retry: 3 };
   test.for((["v2-modern", "v1-client"] as const).slice(0, runCount(1, 2)))(
-    "does jobs, the default workspace included (%s)",
+    "a server without settings runs jobs after a login, with its default workspace (%s)",
     patient,
     async (revision, { session, emulator }) => {
       const { workspaceId, fileIds } = emulator;
@@ -37,7 +38,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     },
   );
 
-  test("finds the bus in the user's runtime folder when the client has stripped its address", async ({
+  test("a server finds the bus in the user's runtime folder if the client has removed its address", async ({
     session,
     emulator,
   }) => {
@@ -48,7 +49,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
   });
 
-  test("takes each setting of the environment before the login's", async ({ session, stub }) => {
+  test("a server prefers each setting of the environment to the login's", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_login" });
     const own = { clientId: "env-client", clientSecret: "env-secret-0123456789" };
@@ -65,7 +66,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(stub.requests[0]?.target).toContain("workspaceId=micws_env");
   });
 
-  test("picks up a login that came after it started, and a secret that was renewed", async ({ session, stub }) => {
+  test("a server uses a login that was stored after its start, and a renewed secret", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
     const renewed = "renewed-secret-0123456789";
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
@@ -81,7 +82,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
-  test("notices a logout within 3 s, whatever token it has left, and a new login at its next call", async ({
+  test("a server stops within 3 s after a logout, even with a token in memory, and uses a new login at its next call", async ({
     session,
     stub,
   }) => {
@@ -101,7 +102,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(await jobs()).toMatchObject({ isError: false });
   });
 
-  test("does not use a token that was asked for before a logout", async ({ session, stub }) => {
+  test("a server does not use a token that was requested before a logout", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
@@ -118,7 +119,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(stub.requests).toEqual([]);
   });
 
-  test("looks again a little later: goes on when the keychain is locked, stops when the login was removed", async () => {
+  test("a server rechecks the login: it continues if the keychain is locked, and stops if the login was removed", async () => {
     async function startSession() {
       const session = await sessionForTest();
       const stub = await stubForTest();
@@ -130,24 +131,24 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
       return { session, jobs };
     }
     const [locked, robbed] = await Promise.all([startSession(), startSession()]);
-    // Longer than a login is believed without another look.
+    // Longer than the server caches a login.
     const waited = sleep(LOGIN_CACHE_MS + 200);
     await locked.session.lock();
-    // By another program, which leaves no sign of it.
+    // Removed by another program, without a notification.
     await putEntry(robbed.session, "login", "gone");
     await expect.poll(async () => (await robbed.jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
     await waited;
     expect(await locked.jobs()).toMatchObject({ isError: false });
   });
 
-  test("does not become somebody else when somebody else logs in", async ({ session }) => {
+  test("a server keeps its client when another client logs in", async ({ session }) => {
     const [first, second] = [await stubForTest(), await stubForTest()];
     first.respond(() => answer(200, jobList));
     await storeLogin(session, { baseUrl: first.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
     await expectLogin(session, { baseUrl: second.baseUrl, clientId: "another" });
-    // The token in memory is refused, and so is the client.
+    // The API refuses the token in memory and the client.
     first.respond(() => answer(401));
     first.respondToToken(() => refusedClient);
     await connection.callTool("list_jobs");
@@ -159,7 +160,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
 });
 
 describeWithKeychain("a stored secret", () => {
-  test("goes to no other service than the one it was stored for", async ({ session }) => {
+  test("a stored secret is sent to no API except the one it was stored for", async ({ session }) => {
     const [own, other] = [await stubForTest(), await stubForTest()];
     await storeLogin(session, { baseUrl: own.baseUrl, workspaceId: "micws_1" });
     other.respond(() => answer(200, statesResponse));
@@ -172,7 +173,7 @@ describeWithKeychain("a stored secret", () => {
     expect(other.tokenRequests).toEqual([]);
   });
 
-  test("that is broken is as good as none, and login mends it", async ({ session }) => {
+  test("a broken login counts as missing, and a new login replaces it", async ({ session }) => {
     await putEntry(session, "login", Buffer.from([0xff, 0xfe, 0x00, 0xd8]));
     const connection = await connectionForTest("v2-modern", { env: session.env });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
@@ -181,10 +182,10 @@ describeWithKeychain("a stored secret", () => {
   });
 });
 
-test("credentials of the environment leave over plain http for this machine only", async () => {
+test("credentials of the environment are sent over plain HTTP only to this machine", async () => {
   const connection = await connectionForTest("v2-modern", {
     env: {
-      // Nobody's address (RFC 5737): a request there would hang.
+      // An unassigned address (RFC 5737): a request there would hang.
       MIC_BASE_URL: "http://192.0.2.1",
       MIC_CLIENT_ID: client.clientId,
       MIC_CLIENT_SECRET: client.clientSecret,
@@ -196,7 +197,7 @@ test("credentials of the environment leave over plain http for this machine only
 });
 
 describeWithKeychain("MIC_KEYCHAIN=off", () => {
-  test("never touches the keychain", async ({ session, stub }) => {
+  test("a server with MIC_KEYCHAIN=off never accesses the keychain", async ({ session, stub }) => {
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
@@ -208,7 +209,7 @@ describeWithKeychain("MIC_KEYCHAIN=off", () => {
 });
 
 describeWithKeychain("serve --emulator", () => {
-  test("leaves the keychain alone", async ({ session }) => {
+  test("serve --emulator does not access the keychain", async ({ session }) => {
     const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
     expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
     expect(childrenOf(connection.pid)).toEqual([]);

@@ -1,4 +1,4 @@
-// What the keychain's tests do again and again: log in to a service, look at what is kept, reach into the keyring by hand.
+// Helpers of the keychain tests: log in to an API, read the stored state, write entries of the keyring directly.
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,7 +11,7 @@ import { test as base } from "../../support/fixtures.ts";
 import { type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Step } from "../../support/stub.ts";
 
-/** Beside the stub: a session with an unlocked keychain, and an emulator of its own. */
+/** In addition to the stub: a session with an unlocked keychain, and a separate emulator. */
 export const test = base
   .extend("session", async () => await sessionForTest())
   .extend("emulator", async () => await emulatorForTest());
@@ -23,18 +23,18 @@ export interface Login {
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly workspaceId?: string;
-  /** What comes on stdin, if it is not the secret and a line break. */
+  /** Text on stdin (default: the secret and a line break). */
   readonly input?: string;
 }
 
-/** Unlocked, and on a bus that passes nothing on: the worst a keychain can do. */
+/** Unlocked, on a bus that forwards no messages: the worst case for a keychain. */
 export async function createFrozenSession(): Promise<Session> {
   const session = await sessionForTest();
   session.freezeBus();
   return session;
 }
 
-/** `mic-mcp login` as a script calls it. */
+/** Runs `mic-mcp login` as a script does. */
 export function login(session: Session, { baseUrl, clientId = client.clientId, ...rest }: Login) {
   const { clientSecret = client.clientSecret, workspaceId, input = `${clientSecret}\n` } = rest;
   const workspace = workspaceId === undefined ? [] : ["--workspace-id", workspaceId];
@@ -68,14 +68,14 @@ const Status = z.strictObject({
   }),
 });
 
-/** `mic-mcp status --json`. */
+/** Output of `mic-mcp status --json`. */
 export async function readStatus(session: Session, env: Readonly<Record<string, string>> = {}) {
   const { code, stdout } = await run(["status", "--json"], { env: { ...session.env, ...env } });
   expect(code).toBe(0);
   return Status.parse(JSON.parse(stdout));
 }
 
-/** A keychain in which nobody has logged in. */
+/** Status of a keychain without a login. */
 export const nothing = {
   baseUrl: { from: "not set" },
   clientId: { from: "not set" },
@@ -86,7 +86,7 @@ export const nothing = {
 export const addon = createRequire(import.meta.url).resolve("@napi-rs/keyring");
 const execute = promisify(execFile);
 
-/** Puts an entry of our service into the keyring, as another program could. */
+/** Writes an entry of mic-mcp into the keyring, as another program could. */
 export async function putEntry(session: Session, account: string, bytes: string | Buffer): Promise<void> {
   const script = `const { Entry } = require(process.argv[1]);
     new Entry("mic-mcp", process.argv[2], { linux: { store: "secret-service" } })
@@ -95,25 +95,25 @@ export async function putEntry(session: Session, account: string, bytes: string 
   await execute(process.execPath, ["-e", script, addon, account, base64], { env: { ...session.env } });
 }
 
-/** What `loggedIn` leaves, without the program that proves it: for tests of what comes after. */
+/** Stores the same entry as `login`, without running the program that verifies it: for tests of later steps. */
 export const storeLogin = (session: Session, { baseUrl, workspaceId }: Pick<Login, "baseUrl" | "workspaceId">) =>
   putEntry(session, "login", JSON.stringify({ ...client, baseUrl, workspaceId }));
 
 export const refusedClient = answer(401, { error: "invalid_client" });
 
-/** Answers whoever has this token, refuses everybody else. */
+/** Answers requests with this token, and refuses all others with 401. */
 export const answerOnlyFor =
   (token: () => string, step: Step) =>
   ({ headers }: { headers: { authorization?: string | undefined } }): Step =>
     headers.authorization === `Bearer ${token()}` ? step : answer(401);
 
-/** The processes that a process has started. */
+/** Returns the ids of the child processes. */
 export function childrenOf(pid: number): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => {
       try {
-        // After the command's name, which may hold anything, come the state and the parent.
+        // The state and the parent follow the command name, which may contain any characters.
         return (
           Number(
             readFileSync(`/proc/${name}/stat`, "utf8")
@@ -130,7 +130,7 @@ export function childrenOf(pid: number): number[] {
 
 export function isAlive(pid: number): boolean {
   try {
-    // One that has ended and that nobody has asked about is still in the list, as a zombie.
+    // A process that has ended, and whose parent has not waited for it, is still listed as a zombie.
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;

@@ -1,4 +1,4 @@
-// Tokens in the keychain: one for all processes, as long as it lives and is not refused.
+// Tests tokens in the keychain: all processes share one until it expires or is refused.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { tokenAccount } from "../../../src/credentials/login.ts";
@@ -15,7 +15,10 @@ const SCOPES = ["mic.jobs:read"];
 const readJob = (connection: Connection) => connection.callTool("get_job", { jobId: "job-1" });
 const bearersOf = ({ requests }: Stub) => requests.map(({ headers }) => headers.authorization);
 
-/** A session that is logged in to a stub whose tokens are `token-1`, `token-2` and so on, without a lifetime. */
+/**
+ * Creates a session that is logged in to a stub whose tokens are `token-1`, `token-2` and so on. `expiresIn`: their lifetime in
+ * seconds (default: none).
+ */
 async function createLoggedInSession(expiresIn?: number) {
   const session = await sessionForTest();
   const stub = await stubForTest();
@@ -37,7 +40,7 @@ describeWithKeychain("a token in the keychain", () => {
     ["known", 3600],
   ] as const;
   test.each(lifetimes.slice(0, runCount(1, 2)))(
-    "of %s lifetime serves processes now and later",
+    "a token in the keychain with %s lifetime serves current and later processes",
     async (_, expiresIn) => {
       const { session, stub, fetched } = await createLoggedInSession(expiresIn);
       const [first, second] = [await startServerIn(session), await startServerIn(session)];
@@ -52,7 +55,7 @@ describeWithKeychain("a token in the keychain", () => {
     },
   );
 
-  test("is not used by another process once its life is over", async () => {
+  test("a token in the keychain is not used by another process once it has expired", async () => {
     const { session, stub, fetched } = await createLoggedInSession(1);
     const first = await startServerIn(session);
     await readJob(first);
@@ -63,19 +66,19 @@ describeWithKeychain("a token in the keychain", () => {
     expect(bearersOf(stub)).toEqual(["Bearer token-1", "Bearer token-2"]);
   });
 
-  test("that another process has renewed is used when one's own is refused", async () => {
+  test("a token that another process has renewed is used when a process's own token is refused", async () => {
     const { session, stub, fetched } = await createLoggedInSession();
     const [first, second] = [await startServerIn(session), await startServerIn(session)];
     await readJob(first);
     stub.respond(answerOnlyFor(() => "token-2", completeAnswer));
-    // Takes token-1 from the keychain, is refused, fetches token-2 and leaves it there.
+    // Takes token-1 from the keychain, is refused, fetches token-2 and stores it.
     expect(await readJob(second)).toMatchObject({ isError: false });
     await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(1);
     expect(await readJob(first)).toMatchObject({ isError: false });
     expect(fetched()).toBe(2);
   });
 
-  test("that the service refuses is removed from it", async () => {
+  test("a token is removed from the keychain when the API refuses it", async () => {
     const { session, stub } = await createLoggedInSession();
     const connection = await startServerIn(session);
     await readJob(connection);
@@ -86,10 +89,10 @@ describeWithKeychain("a token in the keychain", () => {
     await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(0);
   });
 
-  test("that cannot be is not used, and replaced", async () => {
+  test("a token with an impossible time is not used, but replaced", async () => {
     const { session, stub, fetched } = await createLoggedInSession();
     const account = tokenAccount({ baseUrl: stub.baseUrl, clientId: client.clientId }, SCOPES);
-    // As a clock that was once wrong would leave it.
+    // As stored under a clock that was wrong.
     const [obtainedAt, expiresAt] = [Date.now() + 1e9, Date.now() + 2e9];
     await putEntry(session, account, JSON.stringify({ value: "of-the-future", obtainedAt, expiresAt }));
     expect(await readJob(await startServerIn(session))).toMatchObject({ isError: false });

@@ -1,4 +1,5 @@
-// `mic-mcp status` and `mic-mcp logout`: what is configured and from where, never a secret; and that nothing stays behind.
+// Tests `mic-mcp status` and `mic-mcp logout`: status shows the settings and their sources, never a secret; logout leaves nothing
+// stored.
 import { expect } from "vitest";
 import { enveloped, job, jobList } from "../../contract/samples.ts";
 import { run } from "../../mcp/stdio/child.ts";
@@ -15,7 +16,7 @@ const environment = {
   MIC_WORKSPACE_ID: "micws_env",
 } as const;
 
-/** A login, and a token of two scope sets, left by a server. */
+/** Stores a login and, through a server, tokens of two scope sets. */
 async function storeTokens(session: Session, stub: Stub): Promise<void> {
   await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
   stub.respondToToken(() =>
@@ -29,7 +30,7 @@ async function storeTokens(session: Session, stub: Stub): Promise<void> {
 }
 
 describeWithKeychain("status", () => {
-  test("tells the tokens' scopes and ages", async ({ session }) => {
+  test("status reports the scopes and ages of the tokens", async ({ session }) => {
     await storeTokens(session, await stubForTest());
     const { tokens } = await readStatus(session);
     expect(tokens.map(({ scopes }) => scopes).sort()).toEqual(["files:read mic.inputs:read", "mic.jobs:read"]);
@@ -41,7 +42,7 @@ describeWithKeychain("status", () => {
     expect(stdout).toContain("mic.jobs:read");
   });
 
-  test("says where each setting comes from when the environment overrides some", async ({ session, stub }) => {
+  test("status reports the source of each setting when the environment overrides some", async ({ session, stub }) => {
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     expect(await readStatus(session, { MIC_WORKSPACE_ID: "micws_env" })).toMatchObject({
       baseUrl: { from: "keychain" },
@@ -56,7 +57,7 @@ describeWithKeychain("status", () => {
     });
   });
 
-  test("works with one that is locked, and with none", async ({ session, stub }) => {
+  test("status works with a locked keychain, and without one", async ({ session, stub }) => {
     await storeLogin(session, { baseUrl: stub.baseUrl });
     await session.lock();
     expect(await readStatus(session)).toMatchObject({ ...nothing, keychain: { state: "locked" } });
@@ -67,7 +68,7 @@ describeWithKeychain("status", () => {
 });
 
 describeWithKeychain("logout", () => {
-  test("removes the credentials and every token, and may be repeated", async ({ session }) => {
+  test("logout removes the credentials and every token, and may be repeated", async ({ session }) => {
     await storeTokens(session, await stubForTest());
     const first = await run(["logout"], { env: session.env });
     expect(first).toMatchObject({ code: 0, stderr: "" });
@@ -80,7 +81,7 @@ describeWithKeychain("logout", () => {
     });
   });
 
-  thoroughTest("removes the tokens of credentials that it knows nothing of", async () => {
+  thoroughTest("logout removes tokens of credentials that are not stored", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.expect(answer(200, jobList));
@@ -93,8 +94,8 @@ describeWithKeychain("logout", () => {
     expect((await readStatus(session, env)).tokens).toEqual([]);
   });
 
-  test("removes what it cannot read", async ({ session }) => {
-    // The second kind keeps a keychain from listing anything.
+  test("logout removes unreadable entries", async ({ session }) => {
+    // The second kind prevents the keychain from listing any entries.
     for (const entry of ["{ broken", Buffer.from([0xff, 0xfe])]) {
       await putEntry(session, "login", entry);
       expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });

@@ -1,4 +1,4 @@
-// `mic-mcp login` as a person meets it, on a real terminal: asked for everything, the secret never shown.
+// Tests `mic-mcp login` on a real terminal as a user sees it: it prompts for everything and never shows the secret.
 import { expect } from "vitest";
 import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { describeWithKeychain } from "../../support/secret-service.ts";
@@ -15,22 +15,25 @@ import {
 import { client, nothing, readStatus, refusedClient, storeLogin, test } from "./session.ts";
 
 describeWithKeychain(withTerminalNote("login on a terminal"), () => {
-  test.skipIf(!hasTerminals)("asks for everything and shows all but the secret", async ({ session, stub }) => {
-    const terminal = runOnTerminal(session.env, ["login"]);
-    await terminal.answer("Base URL", stub.baseUrl + ENTER);
-    await terminal.answer("Client id", `mistyped${CTRL_U}${client.clientId}${ENTER}`);
-    await terminal.answer("Client secret", client.clientSecret + ENTER);
-    await terminal.answer("workspace", `micws_1${ENTER}`);
-    expect(await terminal.exit).toBe(0);
-    expect(terminal.screen()).toContain("Logged in");
-    expect(terminal.screen()).toContain(client.clientId);
-    expect(terminal.screen()).not.toContain(client.clientSecret);
-    expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader(client));
-    expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1", from: "keychain" } });
-  });
+  test.skipIf(!hasTerminals)(
+    "login on a terminal asks for every setting and shows all of them except the secret",
+    async ({ session, stub }) => {
+      const terminal = runOnTerminal(session.env, ["login"]);
+      await terminal.answer("Base URL", stub.baseUrl + ENTER);
+      await terminal.answer("Client id", `mistyped${CTRL_U}${client.clientId}${ENTER}`);
+      await terminal.answer("Client secret", client.clientSecret + ENTER);
+      await terminal.answer("workspace", `micws_1${ENTER}`);
+      expect(await terminal.exit).toBe(0);
+      expect(terminal.screen()).toContain("Logged in");
+      expect(terminal.screen()).toContain(client.clientId);
+      expect(terminal.screen()).not.toContain(client.clientSecret);
+      expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader(client));
+      expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1", from: "keychain" } });
+    },
+  );
 
   test.skipIf(!hasTerminals)(
-    "takes everything pasted at once, and does not show the secret then either",
+    "login on a terminal accepts everything pasted at once, without showing the secret",
     async ({ session, stub }) => {
       const terminal = runOnTerminal(session.env, ["login"]);
       const paste = [stub.baseUrl, client.clientId, client.clientSecret, "micws_1", ""].join(ENTER);
@@ -41,20 +44,23 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
     },
   );
 
-  test.skipIf(!hasTerminals)("asks only for what the flags leave out", async ({ session, stub }) => {
-    const flags = ["--base-url", stub.baseUrl, "--client-id", client.clientId, "--workspace-id", "micws_1"];
-    // Who asks for the secret on stdin and has a terminal there is asked for it, unseen.
-    const terminal = runOnTerminal(session.env, ["login", ...flags, "--secret-stdin"]);
-    await terminal.answer("Client secret", client.clientSecret + ENTER);
-    expect(await terminal.exit).toBe(0);
-    expect(terminal.screen()).not.toMatch(/Base URL|Client id|Default workspace/);
-    expect(terminal.screen()).not.toContain(client.clientSecret);
-  });
+  test.skipIf(!hasTerminals)(
+    "login on a terminal asks only for the settings that the flags omit",
+    async ({ session, stub }) => {
+      const flags = ["--base-url", stub.baseUrl, "--client-id", client.clientId, "--workspace-id", "micws_1"];
+      // With --secret-stdin on a terminal, the user is asked for the secret, which is not shown.
+      const terminal = runOnTerminal(session.env, ["login", ...flags, "--secret-stdin"]);
+      await terminal.answer("Client secret", client.clientSecret + ENTER);
+      expect(await terminal.exit).toBe(0);
+      expect(terminal.screen()).not.toMatch(/Base URL|Client id|Default workspace/);
+      expect(terminal.screen()).not.toContain(client.clientSecret);
+    },
+  );
 
   test.skipIf(!hasTerminals).for([
     ["Ctrl-C", CTRL_C],
     ["Ctrl-D", CTRL_D],
-  ] as const)("left half-way with %s stores nothing", async ([_, keys], { session }) => {
+  ] as const)("login on a terminal stores nothing if the user leaves with %s", async ([_, keys], { session }) => {
     const terminal = runOnTerminal(session.env, ["login"]);
     await terminal.answer("Base URL", `https://service.example${ENTER}`);
     await terminal.answer("Client id", client.clientId + ENTER);
@@ -66,7 +72,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
   });
 
   test.skipIf(!hasTerminals)(
-    "asks again for what cannot be right, and stores nothing that is refused",
+    "login on a terminal asks again for invalid values, and stores nothing that is refused",
     async ({ session, stub }) => {
       stub.respondToToken(() => refusedClient);
       const refused = runOnTerminal(session.env, ["login"]);
@@ -86,7 +92,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
   );
 
   test.skipIf(!hasTerminals)(
-    "asks nobody again who has pasted it all: the secret would be shown",
+    "login on a terminal does not ask again after a paste of all values, because the secret would be shown",
     async ({ session }) => {
       const terminal = runOnTerminal(session.env, ["login"]);
       await terminal.answer("Base URL", ["service.example", client.clientId, client.clientSecret].join(ENTER));
@@ -97,30 +103,33 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
     },
   );
 
-  test.skipIf(!hasTerminals)("offers what is stored, and for another service none of it", async ({ session }) => {
-    const [stub, other] = [await stubForTest(), await stubForTest()];
-    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    const kept = runOnTerminal(session.env, ["login"]);
-    await kept.answer(`[${stub.baseUrl}]`, ENTER);
-    await kept.answer(`[${client.clientId}]`, ENTER);
-    await kept.answer("keeps the stored one", ENTER);
-    await kept.answer("[micws_1]", ENTER);
-    expect(await kept.exit).toBe(0);
-    expect(stub.tokenRequests.at(-1)?.headers.authorization).toBe(basicHeader(client));
-    expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1" } });
+  test.skipIf(!hasTerminals)(
+    "login on a terminal offers the stored values, but none of them for another API",
+    async ({ session }) => {
+      const [stub, other] = [await stubForTest(), await stubForTest()];
+      await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+      const kept = runOnTerminal(session.env, ["login"]);
+      await kept.answer(`[${stub.baseUrl}]`, ENTER);
+      await kept.answer(`[${client.clientId}]`, ENTER);
+      await kept.answer("keeps the stored one", ENTER);
+      await kept.answer("[micws_1]", ENTER);
+      expect(await kept.exit).toBe(0);
+      expect(stub.tokenRequests.at(-1)?.headers.authorization).toBe(basicHeader(client));
+      expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1" } });
 
-    const none = runOnTerminal(session.env, ["login", "--client-id", client.clientId]);
-    await none.answer("Base URL", ENTER);
-    await none.answer("keeps the stored one", ENTER);
-    await none.answer("[micws_1]", `-${ENTER}`);
-    expect(await none.exit).toBe(0);
-    expect(await readStatus(session)).toMatchObject({ workspaceId: { from: "not set" } });
+      const none = runOnTerminal(session.env, ["login", "--client-id", client.clientId]);
+      await none.answer("Base URL", ENTER);
+      await none.answer("keeps the stored one", ENTER);
+      await none.answer("[micws_1]", `-${ENTER}`);
+      expect(await none.exit).toBe(0);
+      expect(await readStatus(session)).toMatchObject({ workspaceId: { from: "not set" } });
 
-    const elsewhere = runOnTerminal(session.env, ["login"]);
-    await elsewhere.answer("Base URL", other.baseUrl + ENTER);
-    await elsewhere.answer("Client id: ", client.clientId + ENTER);
-    await elsewhere.answer("Client secret (not shown): ", CTRL_C);
-    expect(await elsewhere.exit).toBe(1);
-    expect(other.tokenRequests).toEqual([]);
-  });
+      const elsewhere = runOnTerminal(session.env, ["login"]);
+      await elsewhere.answer("Base URL", other.baseUrl + ENTER);
+      await elsewhere.answer("Client id: ", client.clientId + ENTER);
+      await elsewhere.answer("Client secret (not shown): ", CTRL_C);
+      expect(await elsewhere.exit).toBe(1);
+      expect(other.tokenRequests).toEqual([]);
+    },
+  );
 });

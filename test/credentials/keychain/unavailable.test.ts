@@ -1,5 +1,5 @@
-// A keychain that is locked, silent, frozen or not there: told apart, within 5 s, and nothing else waits for it.
-// The 5 s are the server's own limit, which a test reads; a clock here would measure how much the machine has to do.
+// Tests a keychain that is locked, silent, frozen or absent: each is reported as such within 5 s, and nothing else waits for it.
+// The test reads the server's own 5 s limit, because a measured time would depend on the load of the machine.
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { SERVER_LIMIT_MS } from "../../../src/credentials/keychain/keychain.ts";
@@ -36,12 +36,12 @@ async function createSessionWithoutBus(): Promise<Session> {
 interface UnavailableKeychain {
   readonly what: string;
   readonly createSession: () => Promise<Session>;
-  /** In `mic-mcp status --json`. */
+  /** The state in `mic-mcp status --json`. */
   readonly state: string;
   readonly message: RegExp;
-  /** What a server's call advises. */
+  /** Advice of a server's call. */
   readonly next: RegExp;
-  /** What `mic-mcp doctor` advises; without it doctor finds nothing wrong, unless a keychain is required. */
+  /** Advice of `mic-mcp doctor`. If it is undefined, doctor finds no problem unless a keychain is required. */
   readonly fix?: RegExp;
 }
 
@@ -60,18 +60,18 @@ const unavailableKeychains: readonly UnavailableKeychain[] = [
   { what: "absent, bus and all", createSession: createSessionWithoutBus, ...absent },
 ];
 
-test("a call waits for the keychain for less than 5 s", () => {
+test("a call waits less than 5 s for the keychain", () => {
   expect(SERVER_LIMIT_MS).toBeLessThan(5_000);
 });
 
-/** All at once, since most of it is waiting; `work` says of which keychain a failure is. */
+/** Runs a task with each keychain concurrently, since most of the time is waiting. */
 const runWithEach = (
   chosen: readonly UnavailableKeychain[],
   task: (session: Session, keychain: UnavailableKeychain) => Promise<void>,
 ) => Promise.all(chosen.map(async (keychain) => await task(await keychain.createSession(), keychain)));
 
 describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent", () => {
-  test("is told as what it is, within 5 s; the environment's credentials work, but where one is required", async () => {
+  test("an unavailable keychain is reported with its state within 5 s; environment credentials work, unless the keychain is required", async () => {
     await runWithEach(unavailableKeychains, async (session, { message, next, what }) => {
       const stub = await stubForTest();
       stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
@@ -82,20 +82,20 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
       );
       const listJobs = (connection: typeof bare) => connection?.callTool("list_jobs", { workspaceId: "micws_1" });
       const [bareResult, strictResult, freeResult] = await Promise.all([bare, strict, free].map(listJobs));
-      // By the keychain's own limit: what a call's runs out on is told as a timeout.
+      // The keychain's own limit ends the call: the call's limit would be reported as a timeout.
       for (const failed of [bareResult, strictResult]) {
         expect(failed?.error, what).toMatchObject({ kind: "not_configured", sideEffect: "none" });
         expect(failed?.error?.message, what).toMatch(message);
       }
       expect(bareResult?.error?.next, what).toMatch(next);
-      // Not hidden behind the workspace that the same login would have brought.
+      // The error is not hidden by the workspace that the same login would have supplied.
       if (message.source !== "no OS keychain")
         expect((await bare?.callTool("list_jobs"))?.error?.message, what).toMatch(message);
-      // What it is required for are jobs alone.
+      // Only the job API requires the keychain.
       expect(await strict?.callTool("list_states"), what).toMatchObject({ isError: false });
       for (const result of [freeResult, await listJobs(free), await listJobs(free)])
         expect(result, what).toMatchObject({ isError: false });
-      // In memory the token is kept all the same.
+      // The token is kept in memory anyway.
       expect(stub.tokenRequests, what).toHaveLength(1);
       expect(
         stub.requests.filter(({ target }) => target.includes("/jobs")),
@@ -104,8 +104,8 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
     });
   });
 
-  test("is told by every command, with what to do; none of them changes anything", async () => {
-    // On a frozen bus a command waits for a minute: a person may be typing the keyring's password.
+  test("an unavailable keychain is reported by every command with advice, and no command changes anything", async () => {
+    // On a frozen bus a command waits for 60 s, because the user may be typing the keyring's password.
     const others = unavailableKeychains.filter((keychain) => keychain !== onFrozenBus);
     await runWithEach(others, async (session, { state, message, fix, what }) => {
       const stub = await stubForTest();
@@ -138,7 +138,7 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
     });
   });
 
-  test("holds up nothing else where it does not answer", async () => {
+  test("a keychain that does not respond blocks nothing else", async () => {
     await runWithEach([mute, onFrozenBus], async (session, { what }) => {
       const stub = await stubForTest();
       stub.respond(() => answer(200, statesResponse));
@@ -153,7 +153,7 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
         while (!answered.includes(id)) answered.push(Answer.parse(await program.next()).id);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      // A server that waits with the keychain answers the first of them when it is done.
+      // A server that is blocked by the keychain would answer the first of them only when it is unblocked.
       expect(answered.indexOf(10), what).toBeGreaterThan(5);
       const others = answered.filter((id) => id < 100);
       expect([others.slice(0, 2).sort(), others.at(-1)], what).toEqual([[11, 12], 10]);
@@ -161,11 +161,8 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
   });
 });
 
-describeWithKeychain("a keychain that is", () => {
-  test("out of order is told in our words, by servers and by every command, with what to do", async ({
-    session,
-    stub,
-  }) => {
+describeWithKeychain("a keychain that changes its state", () => {
+  test("a keychain that fails is explained by servers and every command, with advice", async ({ session, stub }) => {
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.exhaustConnections();
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_LOG_LEVEL: "info" } });
@@ -188,7 +185,7 @@ describeWithKeychain("a keychain that is", () => {
     );
   });
 
-  test("unlocked again is used without a restart", async ({ session, stub }) => {
+  test("a keychain is used without a restart after it is unlocked", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.lock();

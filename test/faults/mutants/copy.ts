@@ -1,4 +1,4 @@
-// A copy of this tree in a temporary folder, to change and test: nothing is ever changed in place.
+// Copies this tree into a temporary folder for changes and test runs. The tree itself is never changed.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import * as z from "zod/v4";
 import { findPath, type Mutant, readSources, type TestName } from "./mutant.ts";
 
-/** A test that does not end says nothing: the machine may be slow. */
+/** A test that exceeds this limit has no result: the machine may be slow. */
 const LIMIT_MS = 300_000;
 
 const Report = z.object({
@@ -23,24 +23,24 @@ const Report = z.object({
 export interface TestOutcome {
   readonly passed: readonly string[];
   readonly failed: readonly string[];
-  /** Why there is no result: it cannot be built or loaded, or does not end. */
+  /** Reason why there is no result: a build or load error, or a timeout. */
   readonly error: string | undefined;
 }
 
 export interface SourceCopy {
-  /** The tests with these names, up to the first that fails; of the tree as it is, or with this change. */
+  /** Runs the tests with these names until the first failure, on the unchanged copy or with this mutant. */
   test(names: readonly TestName[], mutant?: Mutant): Promise<TestOutcome>;
   remove(): Promise<void>;
 }
 
 const running = new Set<ChildProcess>();
 
-/** With all that it has started. */
+/** Kills a process with all its children. */
 function kill(child: ChildProcess): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
   } catch {
-    // It has ended.
+    // It has already ended.
   }
 }
 
@@ -48,7 +48,7 @@ export function killAll(): void {
   for (const child of running) kill(child);
 }
 
-/** What it wrote, and how it ended; undefined when it did not. */
+/** Runs node and returns its output and exit code; the code is undefined if it was killed. */
 async function run(cwd: string, args: readonly string[]): Promise<{ code: number | undefined; output: string }> {
   const child = spawn(process.execPath, [...args], { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
@@ -108,7 +108,7 @@ export async function createCopy(root: string): Promise<SourceCopy> {
       if (!mutant) return await runTests(wanted);
       const path = join(folder, findPath(mutant, readSources(folder)));
       const text = await readFile(path, "utf8");
-      // Not by its pattern characters: "$5" stands in much of the SQL.
+      // A function, because replace() would interpret patterns such as "$5", which is frequent in SQL.
       await writeFile(
         path,
         text.replace(mutant.code, () => mutant.replacement),

@@ -1,4 +1,4 @@
-// Which call is which action: the fingerprint, the keys, the deduplication window.
+// Mutants of deduplication: the fingerprint, the keys and the deduplication window.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the code that is replaced contains templates.
 import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
 
@@ -18,7 +18,7 @@ export const identityMutants: readonly Mutant[] = [
     what: "arguments in another order make another action",
     code: "Object.keys(value).sort();",
     replacement: "Object.keys(value);",
-    killedBy: canonical("the order of keys, at any depth, does not matter"),
+    killedBy: canonical("the order of keys does not matter at any depth"),
   },
   {
     what: "a note makes another action",
@@ -48,25 +48,25 @@ export const identityMutants: readonly Mutant[] = [
     what: "another input of the same file makes another job",
     code: "return { port: String(port), input: reference ?? inputId };",
     replacement: "return { port: String(port), input: inputId ?? reference };",
-    killedBy: deduplication("a job of another input of the same file is the same action"),
+    killedBy: deduplication("a job for another input of the same file is the same action"),
   },
   {
     what: "there is no deduplication window: a repeated call is a new action as soon as the first has succeeded",
     code: IS_RECENT,
     replacement: "ABS(${now} - ${row}.resolved_at) < 0 * ${DEDUPLICATION_WINDOW_MS}",
-    killedBy: deduplication("an identical call is a replay with the current state, in a new session too"),
+    killedBy: deduplication("an identical call is a replay with the current state, even in a new session"),
   },
   {
     what: "the deduplication window does not end",
     code: IS_RECENT,
     replacement: "ABS(${now} - ${row}.resolved_at) < 100 * ${DEDUPLICATION_WINDOW_MS}",
-    killedBy: journal("a success gives up its slot after the window, which replays do not extend"),
+    killedBy: journal("a success releases its slot after the window, and replays do not extend the window"),
   },
   {
     what: "the deduplication window is 18 h",
     code: "export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;",
     replacement: "export const DEDUPLICATION_WINDOW_MS = 18 * 3_600_000;",
-    killedBy: window("the same call is a replay after 19 h and a new action after 21 h"),
+    killedBy: window("an identical call is a replay after 19 h and a new action after 21 h"),
   },
   {
     what: "the deduplication window is a day",
@@ -78,13 +78,17 @@ export const identityMutants: readonly Mutant[] = [
     what: "an action in progress is not live",
     code: "(${row}.state = 'in_progress' OR (${row}.state = 'unknown'",
     replacement: "((${row}.state = 'unknown'",
-    killedBy: journal("an action that is in progress is the same call without a key, and no second one is inserted"),
+    killedBy: journal(
+      "a call without a key is the same action while that action is in progress, and no second one is inserted",
+    ),
   },
   {
     what: "an action with an unknown outcome is not live",
     code: "OR (${row}.state = 'unknown' AND NOT ${supersededSql(row)}) OR",
     replacement: "OR",
-    killedBy: journal("an action that is unknown is the same call without a key, and no second one is inserted"),
+    killedBy: journal(
+      "a call without a key is the same action while that action is unknown, and no second one is inserted",
+    ),
   },
   {
     what: "an unknown action stays live after an identical success",
@@ -96,13 +100,15 @@ export const identityMutants: readonly Mutant[] = [
     what: "a live action of another slot does not bar the insert: no NOT EXISTS",
     code: "AND a.fingerprint = $6\n         AND ${liveSql(",
     replacement: "AND a.fingerprint = $6 AND a.slot = 2\n         AND ${liveSql(",
-    killedBy: journal("a live action under a key of its own bars the insert without a key"),
+    killedBy: journal("a live action with an explicit key prevents an insert without a key"),
   },
   {
     what: "an action without a key takes no slot, so the unique index excludes nothing",
     code: ", 1, 'in_progress', 0, 0\n",
     replacement: ", 0, 'in_progress', 0, 0\n",
-    killedBy: postgres("of identical calls that are inserted at the same moment with a free slot, one is recorded"),
+    killedBy: postgres(
+      "one of several identical calls that are inserted at the same moment with a free slot is recorded",
+    ),
   },
   {
     what: "a mistyped key in mic-mcp's own format begins a new action",
@@ -126,25 +132,27 @@ export const identityMutants: readonly Mutant[] = [
     what: "a key is accepted for an action with other arguments",
     code: "if (stored.fingerprint !== identity.fingerprint && stored.arguments !== identity.canonical)\n    throw otherArgumentsFailure(stored, identity);",
     replacement: "",
-    killedBy: unknownOutcome("the same key for another call is refused here"),
+    killedBy: unknownOutcome("the same key for another call is refused before sending"),
   },
   {
     what: "a call with nothing but a key is refused",
     code: "(await recallArguments(tool, knownArguments, runtime)) ?? knownArguments",
     replacement: "knownArguments",
-    killedBy: deduplication("a call with nothing but the key takes the other arguments from the journal"),
+    killedBy: deduplication("a call with only the key takes the other arguments from the journal"),
   },
   {
     what: "a key of one service is found by another",
     code: "FROM actions WHERE service = $1 AND key = $2`, [service, key]",
     replacement: "FROM actions WHERE $1 <> '' AND key = $2`, [service, key]",
-    killedBy: journal("a new action is recorded as it is and found by its key"),
+    killedBy: journal("a new action is recorded unchanged and found by its key"),
   },
   {
     what: "the same call to another service is the same action",
     code: "WHERE a.service = $1 AND a.tool = $2 AND a.fingerprint = $3",
     replacement: "WHERE $1 <> '' AND a.tool = $2 AND a.fingerprint = $3",
-    killedBy: journal("an action that is in progress is the same call without a key, and no second one is inserted"),
+    killedBy: journal(
+      "a call without a key is the same action while that action is in progress, and no second one is inserted",
+    ),
   },
   {
     what: "the key that the user agreed to is not the action's",
@@ -156,18 +164,20 @@ export const identityMutants: readonly Mutant[] = [
     what: "callers who share client credentials share their actions",
     code: "    caller === undefined\n      ? serviceName",
     replacement: "    caller !== ''\n      ? serviceName",
-    killedBy: callers("one key of two callers is two actions, each under a key of its own at the service"),
+    killedBy: callers("the same key of two callers makes two actions, each with its own upstream idempotency key"),
   },
   {
     what: "a key that two callers name is one key at the API",
     code: "upstreamKey: call.explicitKey === undefined ? undefined : call.hooks?.upstreamKey?.(call.explicitKey),",
     replacement: "upstreamKey: undefined,",
-    killedBy: callers("one key of two callers is two actions, each under a key of its own at the service"),
+    killedBy: callers("the same key of two callers makes two actions, each with its own upstream idempotency key"),
   },
   {
     what: "a caller without a name lists the actions of all callers",
     code: "const listedServiceName = caller === undefined ?",
     replacement: "const listedServiceName = caller !== '' ?",
-    killedBy: callers("a caller who cannot be named lists nothing, where one person alone would see the whole journal"),
+    killedBy: callers(
+      "a caller whose identity cannot be determined lists nothing, not the whole journal of a single user",
+    ),
   },
 ];

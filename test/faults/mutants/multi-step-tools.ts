@@ -1,4 +1,4 @@
-// Tools of several actions: what was done before is found, and what must not be sent is not.
+// Mutants of tools with several actions: earlier results are found, and nothing is sent that must not be sent.
 import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
 
 const attempts = inProcessTest("test/api-client/attempts.test.ts");
@@ -22,7 +22,7 @@ export const multiStepMutants: readonly Mutant[] = [
     what: "a Retry-After of one request lets the others of its call go on",
     code: "const waitMs = Math.max(ownWaitMs, (sharedRetryAfter?.heldUntilAt ?? now) - now);",
     replacement: "const waitMs = ownWaitMs;",
-    killedBy: attempts("a Retry-After that one of several requests gets holds the others"),
+    killedBy: attempts("a Retry-After that one of several requests receives delays the others"),
   },
   {
     what: "a tool of many actions asks nobody when one of them is in the journal",

@@ -1,34 +1,34 @@
-// A mutant: one safeguard of the program taken away by a small patch, and the test that fails without it.
+// Defines a mutant: a small patch that removes one safeguard of the program, and the test that fails without it.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface TestName {
   readonly file: string;
-  /** What its full name contains. */
+  /** Part of the test's full name. */
   readonly name: string;
-  /** It starts the built server. */
+  /** The test starts the built server. */
   readonly needsBuild: boolean;
 }
 
 export interface Mutant {
-  /** What is so without the safeguard, as the README's table says it. */
+  /** Behavior without the safeguard, as in the README table. */
   readonly what: string;
-  /** A piece of code that stands in src/ exactly once. */
+  /** Code that occurs exactly once in src/. */
   readonly code: string;
   readonly replacement: string;
   readonly killedBy: TestName;
 }
 
-/** Tests of functions and of databases; `block` begins their names. */
+/** Names a test of functions or databases. `block` is the beginning of its full name. */
 export const inProcessTest =
   (file: string, block = "") =>
   (name: string) =>
     ({ file, name: `${block}${name}`, needsBuild: false }) satisfies TestName;
-/** Tests of the server as it is delivered. */
+/** Names a test of the built server. */
 export const builtServerTest = (file: string) => (name: string) =>
   ({ file, name, needsBuild: true }) satisfies TestName;
 
-/** Code by its path. */
+/** Source code by path. */
 export type Sources = ReadonlyMap<string, string>;
 
 export const readSources = (root: string): Sources =>
@@ -41,7 +41,10 @@ export const readSources = (root: string): Sources =>
 
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
-/** Where a mutant's code stands. Throws Error unless that is one place: what would be patched is not what was meant. */
+/**
+ * Returns the path of the file with a mutant's code. Throws Error unless the code occurs exactly once, because the patch could
+ * change the wrong place.
+ */
 export function findPath({ what, code }: Mutant, sources: Sources): string {
   const paths = [...sources].flatMap(([path, text]) => Array<string>(count(text, code)).fill(path));
   const [foundPath] = paths;

@@ -1,4 +1,4 @@
-// All mutants, in the order of the README's table.
+// Lists all mutants, in the order of the README table.
 import { claimMutants } from "./claims.ts";
 import { identityMutants } from "./identity.ts";
 import { multiStepMutants } from "./multi-step-tools.ts";

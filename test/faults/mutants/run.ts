@@ -1,5 +1,6 @@
-// `npm run test:mutants`: takes each safeguard away, in a copy of this tree, and sees to it that its test fails. Exits with 1 and
-// names those that nothing saw. `npm run test:mutants -- WORD…`: only those whose description has one of these words.
+// Runs `npm run test:mutants`: removes each safeguard in a copy of this tree and checks that its test fails. It exits with 1 and
+// lists the mutants that no test detected. With `npm run test:mutants -- WORD…` it runs only mutants whose description contains
+// one of the words.
 import { readFile, writeFile } from "node:fs/promises";
 import { createCopy, killAll, type SourceCopy, type TestOutcome } from "./copy.ts";
 import { findPath, type Mutant, readSources } from "./mutant.ts";
@@ -12,7 +13,7 @@ const startedAt = performance.now();
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const elapsedSince = (beganAt: number): string => `${Math.round((performance.now() - beganAt) / 1_000)} s`;
 
-/** Does one after the other of these, in as many copies as there are. */
+/** Runs a task for all things, one at a time per copy. */
 async function runOnCopies<T>(
   copies: readonly SourceCopy[],
   things: readonly T[],
@@ -26,7 +27,7 @@ async function runOnCopies<T>(
   );
 }
 
-/** Why a test that failed, or none that did, says nothing about a mutant; undefined when it has seen it. */
+/** Returns the reason why a test run shows nothing about a mutant or does not detect it; undefined if the test detected it. */
 function describeProblem({ passed, failed, error }: TestOutcome): string | undefined {
   if (error !== undefined) return `was not tested: ${error}`;
   if (failed.length > 0) return undefined;
@@ -41,7 +42,7 @@ const places = new Map(chosen.map((mutant) => [mutant, findPath(mutant, sources)
 const rows = new Map<Mutant, Row>();
 const problems: string[] = [];
 
-/** A test that fails or is skipped without any change would say nothing: gives the mutants whose tests pass. */
+/** Returns the mutants whose tests pass without any change. A test that fails or is skipped would show nothing. */
 async function selectTestable(copies: readonly SourceCopy[]): Promise<readonly Mutant[]> {
   const passing = new Set<Mutant>();
   await runOnCopies(copies, [...new Set(chosen.map(({ killedBy }) => killedBy.file))], async (copy, file) => {

@@ -1,4 +1,4 @@
-// What is sent, and what is known of it then: journal first, one key, the same bytes, and doubt wherever there is any.
+// Mutants of sending: journal first, one key, the same bytes, and an indeterminate outcome whenever it is not certain.
 import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
 
 const deduplication = inProcessTest("test/actions/deduplication.test.ts");
@@ -18,7 +18,7 @@ export const sendingMutants: readonly Mutant[] = [
     code: "const sent = await claimAndSend(openedJournal, action, call, () =>\n      openedJournal.insert(action)",
     replacement:
       "await call.send(request, action.key, {}); const sent = await claimAndSend(openedJournal, action, call, () =>\n      openedJournal.insert(action)",
-    killedBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
+    killedBy: machine("an action is in the journal before it is sent, and is not sent if it cannot be recorded"),
   },
   {
     what: "SQLite does not sync what it commits",
@@ -30,7 +30,9 @@ export const sendingMutants: readonly Mutant[] = [
     what: "PostgreSQL does not sync what it commits, where its role says so",
     code: "SET synchronous_commit = on",
     replacement: "SET synchronous_commit = off",
-    killedBy: postgres("killed together with the server, its role careless of what is on disk"),
+    killedBy: postgres(
+      "an action is not lost when PostgreSQL, with a role that commits asynchronously, is killed together with the server",
+    ),
   },
   {
     what: "a journal that was moved under a running server is written to all the same",
@@ -48,19 +50,21 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a journal that cannot be read is told as if nothing had ever been sent",
     code: 'sideEffect: "unknown" };\n  return failure.with(key === undefined',
     replacement: 'sideEffect: "none" };\n  return failure.with(key === undefined',
-    killedBy: unavailable("a journal that another process holds locked, and then does not"),
+    killedBy: unavailable(
+      "actions are refused while another process locks the journal, and accepted once it is unlocked",
+    ),
   },
   {
     what: "an action that could not be written counts as absent, whatever the journal holds",
     code: "throw isAbsent ? new Failure(",
     replacement: "throw !isAbsent || isAbsent ? new Failure(",
-    killedBy: machine("what may have been written is not said to be nothing"),
+    killedBy: machine("an action that may have been recorded is not reported as having no effect"),
   },
   {
     what: "an action that is sent again is made anew",
     code: "const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };",
     replacement: "const request = await call.prepare();",
-    killedBy: resend("sent again, an action has the version and the words of the first time"),
+    killedBy: resend("a repeated action sends the version and the texts of the first request"),
   },
   {
     what: "an action that is sent again has a new key",
@@ -74,50 +78,50 @@ export const sendingMutants: readonly Mutant[] = [
     what: "an action is sent under another key than the journal's",
     code: "await call.send(request, upstreamKey, {",
     replacement: "await call.send(request, makeKey(), {",
-    killedBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
+    killedBy: machine("an action is in the journal before it is sent, and is not sent if it cannot be recorded"),
   },
   {
     what: "a refused token is not renewed",
     code: "tokens.discard(scopes, token);\n    const renewed",
     replacement: "if (scopes.length > 0) return answer;\n    const renewed",
-    killedBy: tokens("is replaced once, and the same bytes go out under the same key"),
+    killedBy: tokens("a refused token is replaced once, and the same bytes are sent under the same key"),
   },
   {
     what: "with a new token other bytes are sent",
     code: "send(withToken(renewed))",
     replacement: 'send({ ...withToken(renewed), body: Buffer.from("{}") })',
-    killedBy: tokens("is replaced once, and the same bytes go out under the same key"),
+    killedBy: tokens("a refused token is replaced once, and the same bytes are sent under the same key"),
   },
   {
     what: "with a token there is no key",
     code: "headers: { ...wire.headers, authorization:",
     replacement: 'headers: { "content-type": "application/json", authorization:',
-    killedBy: tokens("is replaced once, and the same bytes go out under the same key"),
+    killedBy: tokens("a refused token is replaced once, and the same bytes are sent under the same key"),
   },
   {
     what: "a success is sent again",
     code: 'if (state === "succeeded" ||',
     replacement: 'if (state === "succeeded") return await sendClaimed(open, stored, call);\n    if (',
-    killedBy: deduplication("an identical call is a replay with the current state, in a new session too"),
+    killedBy: deduplication("an identical call is a replay with the current state, even in a new session"),
   },
   {
     what: "what took effect with an unreadable answer may be done again",
     code: 'return facts.sideEffect === "done" ? "succeeded" : "rejected";',
     replacement: 'return "rejected";',
-    killedBy: machine("what took effect, with an answer that cannot be read, is not done again"),
+    killedBy: machine("an action that took effect with an unreadable answer does not run again"),
   },
   {
     what: "what is unknown is written down as refused",
     code: 'if (facts.sideEffect === "unknown") return "unknown";\n  // If it is',
     replacement: "// If it is",
-    killedBy: machine("a fault of our own while sending leaves the outcome unknown"),
+    killedBy: machine("an internal error while sending leaves the outcome unknown"),
   },
   {
     what: "a fault of our own while sending counts as nothing sent",
     code: "error instanceof Failure\n          ? withCallerKey(error, upstreamKey, idempotencyKey)\n          : unknownOutcomeFailure(errorMessage(error))",
     replacement:
       'error instanceof Failure ? withCallerKey(error, upstreamKey, idempotencyKey) : unknownOutcomeFailure(errorMessage(error)).with({ sideEffect: "none" })',
-    killedBy: machine("a fault of our own while sending leaves the outcome unknown"),
+    killedBy: machine("an internal error while sending leaves the outcome unknown"),
   },
   {
     what: "a lost answer leaves no doubt",
@@ -135,31 +139,31 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a page with the contract's status proves that it took effect",
     code: "if (jsonError !== undefined) return unverifiedResponseFailure(endpoint, response.status, jsonError);",
     replacement: 'if (jsonError !== undefined) return violated(endpoint, jsonError).with({ sideEffect: "done" });',
-    killedBy: outcomes("and has an unknown outcome when nothing else comes: a page with the contract's status"),
+    killedBy: outcomes("and is unknown if no other answer comes: a page with the contract's status"),
   },
   {
     what: "a JSON without the contract's envelope proves that it took effect",
     code: "if (!isEnvelope(response))\n    return unverifiedResponseFailure(",
     replacement: "if (response.status === 0)\n    return unverifiedResponseFailure(",
-    killedBy: outcomes("and has an unknown outcome when nothing else comes: no requestId"),
+    killedBy: outcomes("and is unknown if no other answer comes: no requestId"),
   },
   {
     what: "another success than the contract's changed nothing",
     code: 'jsonErrorOf(response) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined)',
     replacement: "jsonErrorOf(response)",
-    killedBy: outcomes("and has an unknown outcome when nothing else comes: the envelope with another status"),
+    killedBy: outcomes("and is unknown if no other answer comes: the envelope with another status"),
   },
   {
     what: "an answer that proves nothing leaves no doubt",
     code: 'mayHaveTakenEffect ||= error instanceof Failure && error.facts.sideEffect === "unknown";',
     replacement: "",
-    killedBy: outcomes("is refused for certain by a Problem alone"),
+    killedBy: outcomes("counts as refused only after a Problem"),
   },
   {
     what: "a page that refuses decides about what was lost before",
     code: "CONCLUSIVE_KINDS.has(failure.facts.kind) && failure.facts.code !== undefined",
     replacement: "CONCLUSIVE_KINDS.has(failure.facts.kind)",
-    killedBy: outcomes("is refused for certain by a Problem alone"),
+    killedBy: outcomes("counts as refused only after a Problem"),
   },
   {
     what: "a connection that breaks counts as never made",
@@ -171,7 +175,7 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a request without an answer in its time counts as not sent",
     code: "new TransportError(message, { sent: controller !== undefined, timedOut })",
     replacement: "new TransportError(message, { sent: false, timedOut })",
-    killedBy: outcomes("a request that is not answered in time may have taken effect"),
+    killedBy: outcomes("a request that times out may have taken effect"),
   },
   {
     what: "doubt is forgotten at the end of a call",
@@ -214,19 +218,19 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a call that is cancelled before it sends knows nothing of earlier ones",
     code: "let sent = mayHaveTakenEffectBefore;",
     replacement: "let sent = false;",
-    killedBy: outcomes("a call that is cancelled before it sends may have taken effect by an earlier one"),
+    killedBy: outcomes("a call that is canceled before it sends may have taken effect only if an earlier one did"),
   },
   {
     what: "an action is sent again without the doubt it is in",
     code: "mayHaveTakenEffect: isResumed,",
     replacement: "mayHaveTakenEffect: false,",
-    killedBy: unknownOutcome("a call that was put off is told as such while nothing is in doubt"),
+    killedBy: unknownOutcome("a postponed call is reported as rate-limited while no outcome is unknown"),
   },
   {
     what: "a call knows nothing of what earlier ones have lost",
     code: "let mayHaveTakenEffect = mayHaveTakenEffectBefore;",
     replacement: "let mayHaveTakenEffect = false;",
-    killedBy: unknownOutcome("a call that was put off is told as such while nothing is in doubt"),
+    killedBy: unknownOutcome("a postponed call is reported as rate-limited while no outcome is unknown"),
   },
   {
     what: "an action is sent again however old its key",
@@ -238,12 +242,14 @@ export const sendingMutants: readonly Mutant[] = [
     what: "an action that was rejected a day ago is too old",
     code: 'if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))\n        throw',
     replacement: "if (isTooOldToResend(stored, stored.looked_at))\n        throw",
-    killedBy: machine("under its key, the same bytes are sent again after a rejection, also a day later"),
+    killedBy: machine("the same bytes are sent again under the same key after a rejection, even a day later"),
   },
   {
     what: "the age of an unknown outcome counts from an earlier rejection",
     code: "first_sent_at = CASE WHEN state = 'rejected' THEN",
     replacement: "first_sent_at = CASE WHEN state = '' THEN",
-    killedBy: journal("the age of an unknown outcome counts from when the API may have received the key"),
+    killedBy: journal(
+      "the age of an unknown outcome counts from the time when the API may first have received the key",
+    ),
   },
 ];

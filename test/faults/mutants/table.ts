@@ -1,4 +1,4 @@
-// The README's table of mutants, as the last whole run has made it.
+// Reads and writes the README table of mutants, which each complete run updates.
 import { basename } from "node:path";
 import type { Mutant } from "./mutant.ts";
 
@@ -20,7 +20,7 @@ export const rowOf = ({ what, killedBy }: Mutant, where: string, name: string): 
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
-/** The rows of the table in this text. */
+/** Returns the rows of the table in a text. */
 export function readTable(text: string): readonly Row[] {
   const lines = text.split("\n");
   return lines
@@ -30,7 +30,7 @@ export function readTable(text: string): readonly Row[] {
     .map(([, what = "", where = "", fails = ""]) => ({ what, where, fails }));
 }
 
-/** The text with these rows for those that it has. */
+/** Returns the text with these rows in place of those in its table. */
 export function writeTable(text: string, rows: readonly Row[]): string {
   const lines = text.split("\n");
   const from = lines.indexOf(HEAD[0] ?? "");
