@@ -1,4 +1,4 @@
-// A real Chromium, and two origins on this machine: the host's page, and the sandbox in which it puts a view.
+// Starts Chromium with two origins on this machine: the host's page, and the sandbox that contains a view.
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,14 +7,14 @@ import { type Browser, chromium } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 
 const CHROMIUM_PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-/** Undefined where there is none: then what needs it is skipped, and said. */
+/** Path of Chromium; undefined if there is none, and then the tests that need it are skipped with that reason. */
 export const CHROMIUM = [process.env["MIC_TEST_CHROMIUM"] ?? "", ...CHROMIUM_PATHS].find((path) => existsSync(path));
 
-/** What a host has by default (SEP-1865): no network at all. */
+/** The default policy of a host (SEP-1865), which allows no network. */
 const CSP =
   "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'none'; base-uri 'none'";
 
-/** Hands the host's messages to the view and the view's to the host, as the sandboxes of web hosts do. */
+/** Forwards messages between host and view, as the sandboxes of web hosts do. */
 const SANDBOX = `<!doctype html><link rel="icon" href="data:,"><style>html,body,iframe{margin:0;border:0;width:100%;height:100%;display:block}</style><script>
 let inner;
 addEventListener("message", ({ source, data }) => {
@@ -32,7 +32,7 @@ export interface Pages {
   readonly browser: Browser;
   readonly hostUrl: string;
   readonly sandboxUrl: string;
-  /** Paths that anyone has asked these two origins for, but the two pages. */
+  /** Paths that were requested from these two origins, except the two pages. */
   readonly unexpectedRequests: readonly string[];
   close(): Promise<void>;
 }
@@ -81,7 +81,7 @@ export async function openPages(): Promise<Pages> {
   };
 }
 
-/** For all tests of a file. */
+/** The browser pages for all tests of a file. */
 export function pagesForFile(): () => Pages {
   let pages: Pages | undefined;
   beforeAll(async () => {

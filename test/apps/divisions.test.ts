@@ -1,4 +1,4 @@
-// The view of states and districts in a real browser: sorted, filtered, as tiles, exported; coverage and vintage in sight.
+// Tests the view of states and districts in a real browser: sorting, filters, tiles, export, coverage and vintage.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isThorough } from "../support/thorough.ts";
@@ -18,7 +18,7 @@ const sortDescending = (counts: readonly number[]): readonly number[] => [...cou
 
 describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)", () => {
   describe.each(isThorough ? (["v2-legacy", "v2-modern"] as const) : (["v2-legacy"] as const))("%s", (revision) => {
-    test("shows every state with what rank_divisions says, coverage and vintage beside", async () => {
+    test("the view shows every state with the values of rank_divisions, coverage and vintage", async () => {
       const { connection, draw } = await setUpView(revision, pages());
       const host = await draw("show_divisions", { level: "state" });
       await expectShown(host, "36 of 36", "Coverage: 36 of 36 states, complete", "Source updated", "Not a map");
@@ -35,7 +35,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     });
   });
 
-  test("sorts by its headings, by keyboard too, and says so to a screen reader", async () => {
+  test("the view sorts by its column headings, also by keyboard, and announces it to screen readers", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "States by mandals");
@@ -53,7 +53,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     await expect.poll(async () => (await divisionNames(host))[0]).toBe("Andaman And Nicobar Islands");
   });
 
-  test("filters without regard to case and accents, tiles too", async () => {
+  test("the filter ignores case and accents, also for tiles", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await host.frame.getByLabel("Filter").fill("PRÁDESH");
@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     await expectShown(host, "0 of 36", "No name fits the filter.");
   });
 
-  test("hands the rows to the host as CSV with coverage and vintage on top, and no formula in them", async () => {
+  test("the view exports its rows as CSV with coverage and vintage on top, and without formulas", async () => {
     const { connection, draw } = await setUpView("v2-modern", pages());
     const { structured } = await connection.callTool("show_divisions", { level: "state", states: ["GA"] });
     const row = { code: "XX", name: '=HYPERLINK("http://h")', districtCount: 1, mandalCount: 2, mandalsPerDistrict: 2 };
@@ -88,7 +88,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     await expectShown(withoutCapabilities, /lets nothing out of the frame|Copied as CSV/);
   });
 
-  test("a district's row has its state; a hundred of them are said to be a hundred", async () => {
+  test("a district's row has its state, and a list cut at 100 rows reports the cut", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "district" });
     await expectShown(host, "Districts by mandals", "100 of 784");
@@ -99,7 +99,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect(await measureOverflow(host)).toBe(0);
   });
 
-  test("what is not read is told on top, and can be read there", async () => {
+  test("missing districts are listed on top of the view, with a button that reads them", async () => {
     const { connection, draw } = await setUpView("v2-modern", pages());
     const args = { level: "district", states: ["GA"], waitSeconds: 5 };
     const { structured } = await connection.callTool("show_divisions", args);
@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect(host.calls).toEqual([{ name: "show_divisions", arguments: args }]);
   });
 
-  test("a code without a tile stands in the table alone; 64 states and a long name break nothing", async () => {
+  test("a code without a tile is only in the table, and 64 states and a long name do not overflow", async () => {
     const { connection, draw } = await setUpView("v2-modern", pages());
     const { structured } = await connection.callTool("show_divisions", { level: "state" });
     const rows = Array.from({ length: 64 }, (_, at) => ({
@@ -139,7 +139,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect(await measureOverflow(host)).toBe(0);
   });
 
-  test("whoever wants no motion gets none, and forced colors leave bars and tiles to be seen", async () => {
+  test("reduced motion turns animations off, and forced colors keep bars and tiles visible", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "36 of 36");
@@ -154,7 +154,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect(await styleOf(".tile", "background-color")).toBe(tile);
   });
 
-  test("at no width and in no theme does anything stick out, and axe finds nothing", async () => {
+  test("the view of divisions overflows at no width or theme, and axe finds no violation", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "36 of 36");

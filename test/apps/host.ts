@@ -1,4 +1,4 @@
-// A host with one view drawn: what its person sees and presses, and what the view has asked the host for.
+// A host with one rendered view: it gives access to the view's content and buttons, and records the view's requests.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Frame, Page } from "playwright-core";
@@ -15,16 +15,16 @@ export interface HostOptions {
   readonly connection: Pick<TestClient, "callTool" | "readResource">;
   readonly tool: string;
   readonly args: Json;
-  /** What the host says that it can do. */
+  /** Capabilities that the host reports. */
   readonly capabilities?: Json;
   readonly context?: Json;
   readonly width?: number;
   readonly colorScheme?: "light" | "dark";
-  /** Instead of the tool's own result; undefined within: none is handed over. */
+  /** Replaces the tool's own result; if `value` is undefined, the view gets no result. */
   readonly result?: { readonly value: Json | undefined };
-  /** Stands between the view and the server. */
+  /** Intercepts calls between the view and the server. */
   readonly interceptCall?: (call: ToolCall, next: () => Promise<Json>) => Promise<Json>;
-  /** Answers what is said to the agent; throws where the host refuses. */
+  /** Answers messages to the agent; throws if the host refuses. */
   readonly onMessage?: () => Promise<Json>;
 }
 
@@ -47,15 +47,15 @@ const viewOf = (tool: string): ViewName =>
 
 export class Host {
   readonly page: Page;
-  /** Calls that the view has made. */
+  /** Tool calls that the view made. */
   readonly calls: ToolCall[] = [];
-  /** What was said to the agent in the person's name. */
+  /** Messages to the agent in the user's name. */
   readonly messages: string[] = [];
-  /** What the agent was told: each takes the place of the one before. */
+  /** Model contexts for the agent; each replaces the one before. */
   readonly contexts: string[] = [];
   readonly downloads: { readonly uri: string; readonly text: string }[] = [];
   readonly heights: number[] = [];
-  /** What the browser has complained of. */
+  /** Errors and warnings of the browser. */
   readonly consoleErrors: string[] = [];
   readonly #options: HostOptions;
 
@@ -68,14 +68,14 @@ export class Host {
     page.on("pageerror", (error) => this.consoleErrors.push(String(error)));
   }
 
-  /** The view's own frame, behind the sandbox's. */
+  /** The view's own frame, inside the sandbox's frame. */
   get frame(): Frame {
     const frame = this.page.frames().find((each) => each.parentFrame()?.parentFrame());
     if (!frame) throw new Error("no view is drawn");
     return frame;
   }
 
-  /** All that is to be read in it. */
+  /** All visible text of the view. */
   text(): Promise<string> {
     return this.frame.locator("body").innerText();
   }
@@ -109,7 +109,7 @@ export class Host {
   }
 }
 
-/** Draws the view of a tool as a host does: the resource, the arguments, the tool's result. */
+/** Renders the view of a tool as a host does: with the resource, the arguments and the tool's result. */
 export async function drawView(pages: Pages, options: HostOptions): Promise<Host> {
   const {
     connection,
@@ -138,7 +138,7 @@ export async function drawView(pages: Pages, options: HostOptions): Promise<Host
 const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }));
 
-/** What axe finds wrong: WCAG 2.2 AA and best practice. */
+/** Violations that axe finds, for WCAG 2.2 AA and best practice. */
 async function findAxeViolations(host: Host): Promise<readonly string[]> {
   await host.frame.evaluate(await readFile(AXE, "utf8"));
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -148,16 +148,19 @@ async function findAxeViolations(host: Host): Promise<readonly string[]> {
   return Violations.parse(found).flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-/** How many pixels the page is wider than its window. */
+/** Number of pixels by which the page is wider than its window. */
 export const measureOverflow = async (host: Host): Promise<number> =>
   z
     .number()
     .parse(await host.frame.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"));
 
-/** Each theme, and the width at which axe looks at it when not all is tried: colors hang on the one, layout on the other. */
+/**
+ * Each theme with the width in px at which axe runs outside the thorough run: colors depend on the theme, the layout on the
+ * width.
+ */
 const THEMES = { light: 320, dark: 1100 };
 
-/** What is wrong in each theme at each width that a host may give: axe's findings, and what sticks out. */
+/** The problems in each theme at each width: violations that axe finds, and overflow. */
 export async function findProblems(host: Host): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const [theme, axeWidth] of Object.entries(THEMES)) {

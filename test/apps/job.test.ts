@@ -1,4 +1,4 @@
-// The view of a job in a real browser, behind the official bridge, over the real server: live, and with a person who presses.
+// Tests the view of a job in a real browser, with the official bridge and the real server: live updates and a user's clicks.
 import { describe, expect, test } from "vitest";
 import { createRetryableJob, FILE, last, runJobToEnd, watchJob } from "../emulator/work.ts";
 import { isThorough } from "../support/thorough.ts";
@@ -7,14 +7,14 @@ import { ALL_CAPABILITIES, findProblems, measureOverflow } from "./host.ts";
 import { expectShown, runningJob, setUpView } from "./view-test.ts";
 
 const REVISIONS = ["v2-legacy", "v2-modern"] as const;
-/** A view hears nothing of eras: that a question to the person reaches it in both is shown each time. */
+/** A view does not depend on the protocol revision. Only the test of a question to the user runs with both each time. */
 const DEFAULT_REVISIONS = isThorough ? REVISIONS : (["v2-modern"] as const);
 const pages = pagesForFile();
 const KEY = /^view-[0-9a-f]{32}$/;
 
 describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", () => {
   describe.each(DEFAULT_REVISIONS)("%s", (revision) => {
-    test("follows a running job to its end without a press, and asks no more then", async () => {
+    test("the view follows a running job to its end, then stops requesting", async () => {
       const { service, draw } = await setUpView(revision, pages());
       const job = await runningJob(service);
       const host = await draw("show_job", { jobId: job.id });
@@ -28,7 +28,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       expect(host.consoleErrors).toEqual([]);
     });
 
-    test("retries a failed job once by the keyboard alone, shows the tries, and tells the agent", async () => {
+    test("the view retries a failed job once by keyboard only, shows the attempts, and informs the agent", async () => {
       const { service, draw } = await setUpView(revision, pages());
       const failed = await createRetryableJob(service);
       const host = await draw("show_job", { jobId: failed.id });
@@ -50,7 +50,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   });
 
   describe.each(REVISIONS)("%s", (revision) => {
-    test("cancels after one question to the person; where they decline nothing is sent, and the agent hears of it", async () => {
+    test("the view cancels a job after one question to the user, and a declined one sends nothing and informs the agent", async () => {
       const accepting = await setUpView(revision, pages(), { action: "accept", content: {} });
       const job = await runningJob(accepting.service);
       const host = await accepting.draw("show_job", { jobId: job.id });
@@ -73,7 +73,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     });
   });
 
-  test("a press whose answer is lost is repeated under its own key: one job", async () => {
+  test("a click whose response was lost is repeated with the same key and makes one job", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const failed = await createRetryableJob(service);
     let lostAnswers = 0;
@@ -101,7 +101,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     expect(await service.countExecutions(String(keys[0]))).toBe(1);
   });
 
-  test("a host that cannot tell the agent has the agent asked; one that can do neither has no buttons", async () => {
+  test("a view whose host cannot inform the agent asks the agent by message, or has no buttons if the host has no messages either", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const failed = await createRetryableJob(service);
     const viewThatSendsMessages = await draw(
@@ -123,7 +123,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     }
   });
 
-  test("where a host hands no result over, the view asks by itself; a failure is told in words", async () => {
+  test("a view without a result from the host calls the tool, and shows a failure as text", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const job = await runJobToEnd(service, FILE.succeeds);
     const viewWithoutResult = await draw("show_job", { jobId: job.id }, { result: { value: undefined } });
@@ -137,7 +137,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     await expectShown(cancelled, "The call was cancelled: the person stopped it.");
   });
 
-  test("another tool's result, and what is no job at all, is told as that", async () => {
+  test("a result that is not a job is shown as an error", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     for (const structuredContent of [{ actions: [] }, { data: { id: 5, stages: "no" } }, {}]) {
       const host = await draw("show_job", { jobId: "x" }, { result: { value: { content: [], structuredContent } } });
@@ -145,7 +145,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     }
   });
 
-  test("the service's texts stay texts, unknown states are shown as they are, and a long one breaks nothing", async () => {
+  test("texts of the API are not rendered as HTML, unknown states are shown unchanged, and long texts do not overflow", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const failed = await runJobToEnd(service, FILE.failsForGood);
     const { structured } = await connection.callTool("show_job", { jobId: failed.id });
@@ -169,7 +169,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     expect(await measureOverflow(host)).toBe(0);
   });
 
-  test("a frame that nobody sees asks for nothing, and asks again when it is seen; torn down, it is still", async () => {
+  test("a hidden view stops requesting until it is visible, and a torn-down view stops permanently", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const job = await runningJob(service);
     const host = await draw("show_job", { jobId: job.id });
@@ -195,7 +195,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     await expectShown(other, "Does not update by itself");
   });
 
-  test("when a look fails it says why, and looks again when the person wants it", async () => {
+  test("a failed update shows the reason, and the user can update again", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const job = await runningJob(service);
     let isDown = true;
@@ -217,7 +217,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     expect(last(await watchJob(service, job.id)).state).toBe("SUCCEEDED");
   });
 
-  test("at no width and in no theme does anything stick out, and axe finds nothing", async () => {
+  test("the view of a job overflows at no width or theme, and axe finds no violation", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const retried = await createRetryableJob(service);
     const running = await runningJob(service);
@@ -231,7 +231,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     expect(await findProblems(viewOfRetry)).toEqual([]);
   });
 
-  test("the host's colors, fonts and language are the view's", async () => {
+  test("the view uses the host's colors, fonts and language", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const job = await runJobToEnd(service, FILE.succeeds);
     const context = {

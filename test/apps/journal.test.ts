@@ -1,4 +1,4 @@
-// The views of usage and of actions in a real browser.
+// Tests the views of usage and of actions in a real browser.
 import { describe, expect, test } from "vitest";
 import { createRetryableJob } from "../emulator/work.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
@@ -8,7 +8,7 @@ import { expectShown, setUpView } from "./view-test.ts";
 const pages = pagesForFile();
 
 describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", () => {
-  test("prints each amount as the service gave it, its share as a bar, and what is not configured", async () => {
+  test("the view shows each amount as the API returned it, its share as a bar, and metrics that are not configured", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const args = { workspaceId: service.emulator.workspaceId, window: "DAY" };
     const { structured } = await connection.callTool("show_usage", args);
@@ -48,7 +48,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
     expect(await measureOverflow(host)).toBe(0);
   });
 
-  test("shows the emulator's usage, again when asked, and no fault at any width", async () => {
+  test("the view shows the emulator's usage, updates on request, and has no problem at any width", async () => {
     const { service, draw } = await setUpView("v2-legacy", pages());
     const host = await draw("show_usage", { workspaceId: service.emulator.workspaceId, window: "DAY" });
     await expectShown(host, "Usage", "Observed");
@@ -82,7 +82,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   ];
   const result = { value: { content: [], structuredContent: { actions } } };
 
-  test("lists unresolved actions first, and asks the agent for the exact call that resolves one", async () => {
+  test("the view lists unresolved actions first, and asks the agent for the exact call that resolves one", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_actions", {}, { result });
     await expectShown(host, "2 of 4 unresolved", "JOB_NOT_RETRYABLE", "micjob_new", "4 times, under the same key");
@@ -99,7 +99,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     expect(await findProblems(host)).toEqual([]);
   });
 
-  test("says why the agent could not be asked, and offers nothing where nobody can be", async () => {
+  test("the view reports why the agent could not be asked, and has no button if the host has no messages", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const viewWithFailingHost = await draw(
       "show_actions",
@@ -113,7 +113,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     expect(await viewWithoutMessages.frame.getByRole("button").count()).toBe(0);
   });
 
-  test("shows the journal as it is, from empty on", async () => {
+  test("the view shows the journal's actions, also of an empty journal", async () => {
     const { service, connection, draw } = await setUpView("v2-legacy", pages());
     const host = await draw("show_actions", {});
     await expectShown(host, "none yet", "This journal contains no action yet");

@@ -1,4 +1,4 @@
-// Who is told of the tools with a view, and what it costs all others: nothing.
+// Tests which clients list the tools with a view, and that the list has no additional bytes for all other clients.
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -22,24 +22,24 @@ async function listNames(
 }
 
 describe.each(clientRevisions)("%s", (clientRevision) => {
-  test("a client that shows views is told of them behind all others", async () => {
+  test("a client that shows views lists the view tools after all others", async () => {
     expect(await listNames(clientRevision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
     expect(await listNames(clientRevision, false)).toEqual(TOOL_NAMES);
   });
 
-  test("MIC_APPS decides for all", async () => {
+  test("MIC_APPS overrides the client's capability", async () => {
     expect(await listNames(clientRevision, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
     expect(await listNames(clientRevision, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
   });
 
-  test("a toolset has its own views, a read-only server all of them", async () => {
+  test("a toolset has its own views, and a read-only server has all of them", async () => {
     const geography = await listNames(clientRevision, true, { MIC_TOOLSETS: "geography" });
     expect(geography.filter((name) => VIEWS.includes(name))).toEqual(["show_divisions"]);
     const readOnly = await listNames(clientRevision, true, { MIC_READ_ONLY: "1" });
     expect(readOnly.filter((name) => VIEWS.includes(name))).toEqual(VIEWS);
   });
 
-  test("each names its view, which is one page without anything to load", async () => {
+  test("each view tool names its view, which is one page that loads nothing else", async () => {
     const connection = await connectInProcess(clientRevision, { showsViews: true });
     const listed = await connection.listTools();
     for (const name of VIEWS) {
@@ -60,14 +60,14 @@ describe.each(clientRevisions)("%s", (clientRevision) => {
     await connection.close();
   });
 
-  test("with MIC_APPS=never there is no view, no call of one, and no word of them", async () => {
+  test("with MIC_APPS=never views are neither listed nor callable nor mentioned", async () => {
     const connection = await inProcessClientForTest(clientRevision, { MIC_APPS: "never" });
     await expect(connection.readResource("ui://mic-mcp/job.html")).rejects.toThrow(/not found/i);
     await expect(connection.callTool("show_actions")).rejects.toThrow("MIC_APPS=never");
     expect(JSON.stringify(connection.capabilities())).not.toContain(UI);
   });
 
-  test("a client without views that calls one gets the answer, and an unknown tool's error names none", async () => {
+  test("a view tool called by a client without views returns its result, and an unknown tool's error names no view tool", async () => {
     const connection = await inProcessClientForTest(clientRevision, {});
     expect((await connection.callTool("show_actions")).structured).toMatchObject({ actions: [] });
     await expect(connection.callTool("no_such_tool")).rejects.toThrow(/^(?!.*show_job)/s);
@@ -79,7 +79,7 @@ const clientInfo = { name: "listing-test", version: "1" };
 const META = "io.modelcontextprotocol";
 const revisions = ["2025-11-25", "2026-07-28"] as const;
 
-/** The messages with which a client asks for the tools; the answer to the list has id 2. */
+/** The messages with which a client lists the tools; the response to the list has id 2. */
 function messagesOf(protocolVersion: (typeof revisions)[number], capabilities: object): readonly object[] {
   const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
   if (protocolVersion === "2025-11-25")
@@ -98,7 +98,7 @@ function messagesOf(protocolVersion: (typeof revisions)[number], capabilities: o
 
 const capabilitiesWith = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });
 
-/** The line in which the built program lists its tools. */
+/** The line with the tool list of the built program. */
 async function readToolList(messages: readonly object[], env: Readonly<Record<string, string>> = {}): Promise<string> {
   const { code, stdout } = await run(["serve"], {
     env,

@@ -1,5 +1,5 @@
-// `npm run apps:pictures`: the views as docs/pictures/ shows them, drawn in a real Chromium over the emulator.
-// With a folder as its argument: every view at every width in both themes, to be looked at.
+// `npm run apps:pictures`: creates docs/pictures/ by rendering the views in a real Chromium with the emulator. With a folder as
+// argument it renders each view at each width in both themes, for inspection.
 import { mkdir } from "node:fs/promises";
 import type { Job } from "../../src/contract/jobs.ts";
 import { startEmulator } from "../../src/emulator/index.ts";
@@ -15,7 +15,7 @@ const FOLDER = "docs/pictures";
 const WIDTHS = [320, 380, 760, 1100] as const;
 const MAX_HEIGHT = 2_400;
 
-/** What the papers show. */
+/** Pictures that the docs show. */
 const DOCUMENTED: ReadonlySet<string> = new Set([
   "job-760-light",
   "job-380-dark",
@@ -44,7 +44,7 @@ const retry = (jobId: string) => connection.callTool("retry_job", { jobId, retry
 const invalidInputJob = await runJobToEnd(service, FILE.failsForGood);
 await retry(invalidInputJob.id);
 const failed = await createRetryableJob(service);
-// Its answer is lost, behind its effect.
+// The response is lost after the effect.
 const lostOutcome = { kind: "status", status: 503, retryAfterSeconds: 60, afterCommit: true } as const;
 await service.injectFault(lostOutcome, { operationId: "retryMicJob" });
 await retry(failed.id);
@@ -71,7 +71,7 @@ for (const { name, tool, args } of views)
       const screenshot = `${name}-${width}-${colorScheme}`;
       if (folder === undefined && !DOCUMENTED.has(screenshot)) continue;
       const host = await drawView(pages, { connection, tool, args, width, colorScheme });
-      // The frame follows the view's size in a moment.
+      // In milliseconds: the frame needs a moment to follow the view's size.
       await host.page.waitForTimeout(700);
       await host.page.setViewportSize({ width, height: Math.min(MAX_HEIGHT, host.heights.at(-1) ?? MAX_HEIGHT) });
       await host.page.waitForTimeout(200);

@@ -1,4 +1,4 @@
-// What the tests of the views share: an emulator, a client that shows views, a browser; and a person who looks and presses.
+// Shared setup of the view tests: an emulator, a client that shows views, a browser, and a user who clicks.
 import { expect, onTestFinished } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { type Service, serviceForTest } from "../emulator/service.ts";
@@ -10,7 +10,7 @@ import { drawView, type Host, type HostOptions } from "./host.ts";
 export interface ViewTest {
   readonly service: Service;
   readonly connection: TestClient;
-  /** Questions that the server has put to the person through the host. */
+  /** Questions that the server asked the user through the host. */
   readonly questions: readonly string[];
   draw(tool: string, args: Readonly<Record<string, unknown>>, options?: Partial<HostOptions>): Promise<Host>;
 }
@@ -42,12 +42,15 @@ export async function setUpView(
   };
 }
 
-/** Waits until the view shows all of these. Each look has the browser lay the page out. */
+/**
+ * Waits until the view shows all of these parts. The interval of 200 ms is long because each poll makes the browser compute the
+ * layout.
+ */
 export async function expectShown(host: Host, ...parts: readonly (string | RegExp)[]): Promise<void> {
   for (const part of parts) await expect.poll(() => host.text(), { interval: 200 }).toMatch(part);
 }
 
-/** A job that has finished some stages and is at work. */
+/** A running job that has finished some stages. */
 export async function runningJob(service: Service): Promise<Job> {
   const job = await submitJob(service, 0);
   const isInProgress = (now: Job) =>

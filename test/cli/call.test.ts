@@ -1,4 +1,5 @@
-// `mic-mcp call`: a tool on the command line, through the journal and keys of an agent's call (docs/interface.md, "Program").
+// Tests `mic-mcp call`: a tool on the command line, with the same journal and keys as an agent's call (docs/interface.md,
+// "Program").
 import { readFile } from "node:fs/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createProgressDisplay } from "../../src/cli/terminal.ts";
@@ -14,7 +15,7 @@ import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { userForTest } from "./test-user.ts";
 
 describe("without a service", () => {
-  test("alone it lists the tools that are offered", async () => {
+  test("call without a tool lists the offered tools", async () => {
     const { code, stdout } = await run(["call"]);
     expect(code).toBe(0);
     for (const name of TOOL_NAMES) expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
@@ -25,7 +26,7 @@ describe("without a service", () => {
     expect(inReadOnlyMode).toMatchObject({ code: 2, stderr: expect.stringContaining("MIC_READ_ONLY=1") });
   });
 
-  test("--help has every argument of every tool", async () => {
+  test("call --help has each argument of each tool", async () => {
     for (const tool of tools) {
       const text = formatToolHelp(tool, false);
       for (const argument of tool.argumentNames) expect(text).toMatch(new RegExp(`^  ${argument}= `, "m"));
@@ -34,7 +35,7 @@ describe("without a service", () => {
     expect(await run(["call", "submit_job", "--help"])).toEqual({ code: 0, stdout: `${tool}\n`, stderr: "" });
   });
 
-  test("--help says what is required, of which kind, and what a default workspace spares", async () => {
+  test("call --help shows required arguments, types and limits, and the effect of a default workspace", async () => {
     const { stdout } = await run(["call", "list_jobs", "--help"]);
     expect(stdout).toMatch(/workspaceId= +text\. Required\./);
     expect(stdout).toMatch(/states= +list PREPARING, .*CANCELLED/);
@@ -46,7 +47,7 @@ describe("without a service", () => {
   });
 
   test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show", "divisions"]])(
-    "%s %s says what is missing to the user, not to an agent",
+    "%s %s reports the missing settings to the user, not to an agent",
     async (...args) => {
       const { code, stdout, stderr } = await run(args);
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -55,7 +56,7 @@ describe("without a service", () => {
   );
 });
 
-test("get_job does not call an awaited publication final", async () => {
+test("get_job does not show a job as final while its publication is pending", async () => {
   const stub = await stubForTest();
   stub.expect(answer(200, enveloped({ ...job, state: "SUCCEEDED", publicationState: "AWAITING_RELEASE" })));
   const { code, stdout } = await run(["call", "get_job", `jobId=${job.id}`], { env: stubEnv(stub) });
@@ -64,7 +65,7 @@ test("get_job does not call an awaited publication final", async () => {
 });
 
 describe("on an emulator", () => {
-  test("gives the tool's text, or its structuredContent as JSON", async () => {
+  test("call prints the tool's text, or its structuredContent as JSON", async () => {
     const { type } = await userForTest();
     const text = await type("call", "find_district", "names=Patna", "names=Gaya");
     expect(text.code).toBe(0);
@@ -85,7 +86,7 @@ describe("on an emulator", () => {
     expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
   });
 
-  test("a failure is on stderr, for a program on stdout too; exit code 1, and 2 for wrong arguments", async () => {
+  test("a failure is printed on stderr, and with --output json on stdout, with exit code 1, or 2 for invalid arguments", async () => {
     const { type } = await userForTest();
     const failed = await type("call", "get_job", "jobId=none");
     expect(failed).toMatchObject({ code: 1, stdout: "" });
@@ -99,7 +100,7 @@ describe("on an emulator", () => {
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("jobId") });
   });
 
-  test("cut off by kill -9, it is resumed by the same line: the service has done it once", async () => {
+  test("after kill -9 the same command resumes the action, and the API has executed it once", async () => {
     const user = await userForTest();
     const line = await user.submission(FILE.succeeds);
     await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
@@ -119,7 +120,7 @@ describe("on an emulator", () => {
     const resumed = await user.callSuccessfully(...line);
     expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
     expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
-    // The line that actions printed is still the same action.
+    // The resolve command that `actions` printed still resolves the same action.
     const resolved = await user.type("resolve", key, "--output", "json");
     expect(resolved).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(resolved.stdout)).toMatchObject({
@@ -131,7 +132,7 @@ describe("on an emulator", () => {
     expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
   });
 
-  test("whose stdout nobody reads has done its work: the same line is a replay", async () => {
+  test("a call whose stdout is closed completes, and the same command then returns a replay", async () => {
     const user = await userForTest();
     const line = user.registration(FILE.succeeds);
     const withClosedOutput = user.startCommand("call", ...line);
@@ -145,7 +146,7 @@ describe("on an emulator", () => {
     expect(await user.executions("createMicPublicInput")).toEqual(new Map([[key, 1]]));
   });
 
-  test("Ctrl-C ends it; what is unknown then is told with its key", async () => {
+  test("Ctrl-C ends a call, and an unknown outcome is printed with its key", async () => {
     const user = await userForTest();
     await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
     const program = user.startCommand("call", ...user.registration(FILE.succeeds));
@@ -157,7 +158,7 @@ describe("on an emulator", () => {
     expect(program.stdout()).toBe("");
   });
 
-  test("what throws something away needs --yes where nobody can be asked", async () => {
+  test("a destructive call needs --yes without a terminal", async () => {
     const user = await userForTest(60_000);
     const jobId = await user.job(FILE.succeeds);
     const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
@@ -173,7 +174,7 @@ describe("on an emulator", () => {
     expect(await user.type(...retry, "--yes")).toMatchObject({ code: 0 });
   });
 
-  test("without a terminal progress is a line on stderr; stopped, the waiting alone has ended", async () => {
+  test("without a terminal progress is a line on stderr, and SIGTERM ends only the wait", async () => {
     const user = await userForTest(60_000);
     const jobId = await user.job(FILE.succeeds);
     const waiting = user.startCommand("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
@@ -186,7 +187,7 @@ describe("on an emulator", () => {
   });
 });
 
-test("progress says nothing within a second, then at most once a second, and nothing twice", () => {
+test("progress is first shown after a second, then at most once a second, and no message twice", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const written: string[] = [];
@@ -204,20 +205,23 @@ test("progress says nothing within a second, then at most once a second, and not
 });
 
 describe(withTerminalNote("on a terminal"), () => {
-  test.skipIf(!hasTerminals)("progress is a bar that is gone at the end, and columns are aligned", async () => {
-    const user = await userForTest(60_000);
-    const jobId = await user.job(FILE.succeeds);
-    const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
-    await waiting.answer("[------------------------] ", CTRL_C);
-    expect(await waiting.exit).toBe(1);
-    expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
-    const table = runOnTerminal(user.env, ["call", "list_states"]);
-    expect(await table.exit).toBe(0);
-    expect(table.screen()).not.toContain("\t");
-    expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
-  });
+  test.skipIf(!hasTerminals)(
+    "progress on a terminal is a bar that disappears at the end, and columns are aligned",
+    async () => {
+      const user = await userForTest(60_000);
+      const jobId = await user.job(FILE.succeeds);
+      const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
+      await waiting.answer("[------------------------] ", CTRL_C);
+      expect(await waiting.exit).toBe(1);
+      expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
+      const table = runOnTerminal(user.env, ["call", "list_states"]);
+      expect(await table.exit).toBe(0);
+      expect(table.screen()).not.toContain("\t");
+      expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
+    },
+  );
 
-  test.skipIf(!hasTerminals)("cancel_job asks; anything but yes sends nothing", async () => {
+  test.skipIf(!hasTerminals)("cancel_job on a terminal asks, and sends nothing for any answer except yes", async () => {
     const user = await userForTest(60_000);
     const jobId = await user.job(FILE.succeeds);
     const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];

@@ -1,4 +1,5 @@
-// Node's compile cache: the program stores it in the user's cache folder, and never in one that another user can write to.
+// Tests Node's compile cache: the program stores it in the user's cache folder, and never in a folder that another user can write
+// to.
 import { chmod, chown, lstat, mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import nodeModule from "node:module";
 import { join } from "node:path";
@@ -14,21 +15,21 @@ async function setUp() {
   return { home, folder: join(home, "mic-mcp") };
 }
 
-/** Runs the program once: it works, with or without the cache. */
+/** Runs the program once; it must work with or without the cache. */
 async function runVersion(home: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
   const program = start(["--version"], { env: { XDG_CACHE_HOME: home, ...env } });
   expect(await program.exit).toEqual({ code: 0, signal: null });
   expect(program.stderr()).toBe("");
 }
 
-test.skipIf(hasCompileCache)("Node without a compile cache starts, and leaves no folder (needs Node 20)", async () => {
+test.skipIf(hasCompileCache)("Node without a compile cache starts and creates no folder (needs Node 20)", async () => {
   const { home, folder } = await setUp();
   await runVersion(home);
   await expect(stat(folder)).rejects.toThrow("ENOENT");
 });
 
 describe.skipIf(!hasCompileCache)("with a compile cache (needs Node 22.8)", () => {
-  test("the first run fills the user's cache folder, which nobody else can read", async () => {
+  test("the first run fills the user's cache folder, which other users cannot read", async () => {
     const { home, folder } = await setUp();
     await runVersion(home);
     const [versionFolder = ""] = await readdir(folder);
@@ -66,7 +67,7 @@ describe.skipIf(!hasCompileCache)("with a compile cache (needs Node 22.8)", () =
     expect(await readdir(otherFolder)).toEqual([]);
   });
 
-  test("a file in the folder's place is no error", async () => {
+  test("a file at the folder's path is not an error", async () => {
     const { home, folder } = await setUp();
     await writeFile(folder, "a file where the folder should be");
     await runVersion(home);

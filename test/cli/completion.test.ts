@@ -1,4 +1,4 @@
-// `mic-mcp completion`: each shell that is here reads its script and completes with it.
+// Tests `mic-mcp completion`: each installed shell reads its script and completes with it.
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { commandNames, SHELLS } from "../../src/cli/commands.ts";
@@ -14,7 +14,7 @@ const scriptOf = async (shell: string): Promise<string> => {
 const isInstalled = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
 const shellTitle = (shell: string): string => (isInstalled(shell) ? shell : `${shell} (needs ${shell})`);
 
-test.each(SHELLS)("the script for %s names every command, every tool and its arguments", async (shell) => {
+test.each(SHELLS)("the script for %s has each command and each tool with its arguments", async (shell) => {
   const script = await scriptOf(shell);
   for (const name of [...commandNames, ...tools.map(({ name }) => name)]) expect(script).toContain(name);
   for (const word of ["waitSeconds=", "view=full", "states=FAILED", "log-level", "powershell"])
@@ -35,7 +35,7 @@ describe(shellTitle("bash"), () => {
     ["mic-mcp watch --", ["--help"]],
   ] as const;
 
-  test.skipIf(!isInstalled("bash"))("completes what is typed", async () => {
+  test.skipIf(!isInstalled("bash"))("bash completes the typed word", async () => {
     const script = await scriptOf("bash");
     const completionCommands = cases.map(
       ([line]) =>
@@ -48,7 +48,7 @@ describe(shellTitle("bash"), () => {
 });
 
 describe(shellTitle("zsh"), () => {
-  test.skipIf(!isInstalled("zsh"))("reads its script, and its table has the words", async () => {
+  test.skipIf(!isInstalled("zsh"))("zsh reads its script, whose table has the words", async () => {
     const script = await scriptOf("zsh");
     const { stdout, stderr } = spawnSync("zsh", [
       "-fc",
@@ -60,7 +60,7 @@ describe(shellTitle("zsh"), () => {
 });
 
 describe(shellTitle("fish"), () => {
-  test.skipIf(!isInstalled("fish"))("completes what is typed", async () => {
+  test.skipIf(!isInstalled("fish"))("fish completes the typed word", async () => {
     const script = await scriptOf("fish");
     const { stdout } = spawnSync("fish", ["-N", "-c", `${script}\ncomplete -C 'mic-mcp call get_job view='`]);
     expect(stdout.toString().split("\n").filter(Boolean)).toEqual(["view=full", "view=summary"]);
@@ -68,7 +68,7 @@ describe(shellTitle("fish"), () => {
 });
 
 describe(shellTitle("pwsh"), () => {
-  test.skipIf(!isInstalled("pwsh"))("completes what is typed", async () => {
+  test.skipIf(!isInstalled("pwsh"))("PowerShell completes the typed word", async () => {
     const script = await scriptOf("powershell");
     const completionCommand = "(TabExpansion2 'mic-mcp call get_j' 18).CompletionMatches.CompletionText";
     const { stdout } = spawnSync("pwsh", ["-NoProfile", "-Command", `${script}\n${completionCommand}`]);

@@ -1,4 +1,4 @@
-// Every variable and flag: what it takes, what it refuses, and that a refusal never shows the value.
+// Tests each variable and flag: the values it accepts and refuses, and that a refusal never shows the value.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readConfig, UsageError } from "../../src/core/config.ts";
@@ -59,16 +59,16 @@ function refusalOf(environment: Record<string, string>): string {
 }
 
 describe.each(invalidValues)("%s", (name, values, expectation) => {
-  test.each(values)("does not take %j", (value) => {
+  test.each(values)("%j is refused", (value) => {
     const message = refusalOf({ ...pair, [name]: value });
     expect(message).toContain(name);
     expect(message).toContain(expectation);
-    // The short ones stand in the words that say what it takes.
+    // A short value can be part of the text that lists the accepted values.
     if (value.length > 3) expect(message).not.toContain(value);
     expect(message).not.toContain(SECRET_VALUE);
   });
 
-  test.concurrent("is a usage error of the program", async () => {
+  test.concurrent("an invalid value is a usage error of the program", async () => {
     const { code, stdout, stderr } = await run(["serve"], { env: { ...pair, [name]: values[0] ?? "" } });
     expect(code).toBe(2);
     expect(stdout).toBe("");
@@ -77,13 +77,13 @@ describe.each(invalidValues)("%s", (name, values, expectation) => {
     expect(stderr).not.toContain(SECRET_VALUE);
   });
 
-  test("that is empty counts as unset", () => {
+  test("an empty value counts as unset", () => {
     expect(readConfig({ [name]: "" })).toEqual(readConfig({}));
   });
 });
 
 describe("a configuration", () => {
-  test("of nothing is all defaults", () => {
+  test("an empty environment gives the defaults", () => {
     expect(readConfig({ HOME: "/home/x", PATH: "/bin" })).toMatchObject({
       baseUrl: undefined,
       credentials: undefined,
@@ -97,12 +97,12 @@ describe("a configuration", () => {
     });
   });
 
-  test("reads the whole country at once from an emulator in the process, unless a rate is given", () => {
+  test("the emulator in the process is read at 600 requests per minute, unless a rate is given", () => {
     expect(readConfig({ MIC_EMULATOR: "1" })).toMatchObject({ geographyRate: 600 });
     expect(readConfig({ MIC_GEOGRAPHY_RATE: "5", MIC_EMULATOR: "true" })).toMatchObject({ geographyRate: 5 });
   });
 
-  test("takes what every variable takes", () => {
+  test("valid values of all variables are accepted", () => {
     const config = readConfig({
       MIC_BASE_URL: "https://service.example/base///",
       ...pair,
@@ -125,36 +125,36 @@ describe("a configuration", () => {
     });
   });
 
-  test.each(["1", "28", "99", "100", "599", "600"])("takes a rate of %s", (rate) => {
+  test.each(["1", "28", "99", "100", "599", "600"])("a rate of %s is accepted", (rate) => {
     expect(readConfig({ MIC_GEOGRAPHY_RATE: rate })).toMatchObject({ geographyRate: Number(rate), warnings: [] });
   });
 
-  test("names every wrong variable at once", () => {
+  test("all invalid variables are reported together", () => {
     const message = refusalOf({ MIC_LOG_LEVEL: "loud", MIC_CONFIRM: "no" });
     expect(message).toContain("MIC_LOG_LEVEL");
     expect(message).toContain("MIC_CONFIRM");
   });
 
-  test.each(["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"] as const)("with %s alone is refused", (name) => {
+  test.each(["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"] as const)("%s without its counterpart is refused", (name) => {
     const message = refusalOf({ [name]: SECRET_VALUE });
     expect(message).toContain("MIC_CLIENT_ID and MIC_CLIENT_SECRET");
     expect(message).not.toContain(SECRET_VALUE);
   });
 
-  test("with a variable that nobody knows warns, without its value", () => {
+  test("an unknown variable causes a warning without its value", () => {
     const { warnings } = readConfig({ MIC_BASE_ULR: SECRET_VALUE });
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain("MIC_BASE_ULR");
     expect(warnings[0]).not.toContain(SECRET_VALUE);
   });
 
-  test("with MIC_CONFIRM takes auto, the default, and never", () => {
+  test("MIC_CONFIRM takes auto, the default, and never", () => {
     expect(readConfig({}).confirm).toBe("auto");
     expect(readConfig({ MIC_CONFIRM: "never" })).toMatchObject({ confirm: "never", warnings: [] });
   });
 });
 
-test("a base URL that is taken is one: paths can be put behind it", () => {
+test("every accepted base URL can be extended with a path", () => {
   const part = fc.constantFrom(
     "http://",
     "https://",
@@ -195,7 +195,7 @@ test("a base URL that is taken is one: paths can be put behind it", () => {
 });
 
 describe("flags", () => {
-  test("win over the environment", async () => {
+  test("flags take precedence over the environment", async () => {
     const connection = await connectionForTest("v2-modern", {
       args: ["--toolsets", "jobs", "--base-url", "http://127.0.0.1:1/", "--workspace-id", "micws_flag", "--read-only"],
       env: { MIC_TOOLSETS: "geography", MIC_BASE_URL: "not a URL", MIC_WORKSPACE_ID: "micws_env", MIC_READ_ONLY: "0" },
@@ -207,7 +207,7 @@ describe("flags", () => {
     expect(connection.instructions()).toContain("micws_flag");
   });
 
-  test("that are wrong are named as their variable", async () => {
+  test("an invalid flag is reported by the name of its variable", async () => {
     const { code, stderr } = await run(["serve", "--log-level", "loud"], { env: { MIC_LOG_LEVEL: "warn" } });
     expect(code).toBe(2);
     expect(stderr).toContain("MIC_LOG_LEVEL");

@@ -1,4 +1,5 @@
-// `mic-mcp emulator` and `serve --emulator`: one JSON line, a service behind it, a clean end (docs/interface.md, "Program").
+// Tests `mic-mcp emulator` and `serve --emulator`: one JSON line, a running service and a clean exit (docs/interface.md,
+// "Program").
 import { createServer } from "node:net";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
@@ -8,7 +9,7 @@ import { run, start } from "../mcp/stdio/child.ts";
 import { connectionForTest } from "../support/mcp.ts";
 
 const ids = z.array(z.string().min(1)).min(1);
-/** The line as docs/interface.md names its fields, and no other. */
+/** Exactly the fields that docs/interface.md lists. */
 const Line = z.strictObject({
   baseUrl: z.url(),
   clientId: z.string().min(1),
@@ -24,7 +25,7 @@ describe("mic-mcp emulator", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     covers(
       ["1/workspace-id-prefix", "4.1/states", "5/token-endpoint"],
-      `prints where it listens, serves, ends with 0 on ${signal}`,
+      `mic-mcp emulator prints its URL, serves, and exits with 0 on ${signal}`,
       async () => {
         const program = start(["emulator", "--port", "0"]);
         const { baseUrl, clientId, clientSecret } = Line.parse(await program.next());
@@ -47,7 +48,7 @@ describe("mic-mcp emulator", () => {
       },
     );
 
-  test("listens on the port it is given; a port in use is work that failed, not wrong usage", async () => {
+  test("mic-mcp emulator listens on the given port, and a port in use is exit code 1, not a usage error", async () => {
     const portHolder = createServer();
     await new Promise<void>((resolve) => portHolder.listen(0, "127.0.0.1", resolve));
     const address = portHolder.address();
@@ -61,7 +62,7 @@ describe("mic-mcp emulator", () => {
     expect(Line.parse(await program.next()).baseUrl).toBe(`http://127.0.0.1:${port}`);
   });
 
-  test("beyond this machine it warns, and clients there come in by whatever leads to it", async () => {
+  test("mic-mcp emulator --host 0.0.0.0 warns that other machines can reach it, and a loopback host does not", async () => {
     const program = start(["emulator", "--host", "0.0.0.0"]);
     const { baseUrl } = Line.parse(await program.next());
     await expect.poll(program.stderr).toMatch(/--host 0\.0\.0\.0 .*every machine that can reach it/);
@@ -74,7 +75,7 @@ describe("mic-mcp emulator", () => {
     expect(local.stderr()).toBe("");
   });
 
-  test("makes the same ids from the same seed", async () => {
+  test("mic-mcp emulator makes the same ids from the same seed", async () => {
     const lines = await Promise.all(
       ["one", "one", "two"].map(async (seed) => Line.parse(await start(["emulator", "--seed", seed]).next())),
     );
@@ -84,10 +85,10 @@ describe("mic-mcp emulator", () => {
   });
 });
 
-test("mic-mcp serve --emulator needs no configuration and keeps a workspace of its own", async () => {
+test("mic-mcp serve --emulator needs no configuration and has a separate workspace", async () => {
   const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
   expect(connection.instructions()).toContain("emulator");
-  // Files by id and name; the names alone cost little.
+  // The list has ids and names, because names need few tokens.
   const listedFiles = /files \(M4_FILE\): (.*)\.$/m.exec(connection.instructions() ?? "")?.[1] ?? "";
   const files = listedFiles.split(", ").map((file) => /^(dev(?:sign)?file_\w{32}) (.+)$/.exec(file)?.slice(1) ?? []);
   expect(files.map(([, name]) => name)).toContain("lgd-districts.csv (divisions)");

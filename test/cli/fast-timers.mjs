@@ -1,4 +1,5 @@
-// Loaded before the program (node --import): its timers and its clock run 20 times as fast, so that limits of 20 and 45 s end soon.
+// Preloaded into the program with `node --import`: runs its timers and clock 20 times as fast, which shortens limits of 20 s and
+// 45 s.
 import { createRequire, syncBuiltinESMExports } from "node:module";
 
 const SPEED = 20;

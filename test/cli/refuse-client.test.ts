@@ -1,4 +1,5 @@
-// A server that cannot start says why to its client, in either protocol era, and ends with 2 (docs/interface.md, "Configuration").
+// Tests that a server that cannot start reports the reason to its client, in each protocol revision, and exits with 2
+// (docs/interface.md, "Configuration").
 import { describe, expect, test } from "vitest";
 import { run, start } from "../mcp/stdio/child.ts";
 import { type ClientRevision, clientRevisions, connect } from "../support/mcp.ts";
@@ -9,23 +10,26 @@ const invalidEnv = { MIC_READ_ONLY: "yes" };
 const request = (id: string | number, method: string) => ({ jsonrpc: "2.0", id, method, params: {} });
 
 describe("a server with a wrong setting", () => {
-  test.each(["initialize", "server/discover"])("answers %s with its sentence, then ends", async (method) => {
-    const program = start(["serve"], { env: invalidEnv });
-    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: {} });
-    program.send(request("first", method));
-    expect(await program.next()).toEqual({
-      jsonrpc: "2.0",
-      id: "first",
-      error: { code: -32603, message: ERROR_MESSAGE },
-    });
-    // A client may go on to ask what the other era begins with.
-    program.send(request(2, "initialize"));
-    expect(await program.next()).toMatchObject({ id: 2, error: { message: ERROR_MESSAGE } });
-    expect(await program.exit).toEqual({ code: 2, signal: null });
-    expect(program.stderr()).toContain("MIC_READ_ONLY takes 1 (or 0).");
-  });
+  test.each(["initialize", "server/discover"])(
+    "a server with an invalid setting answers %s with the error, then exits",
+    async (method) => {
+      const program = start(["serve"], { env: invalidEnv });
+      program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: {} });
+      program.send(request("first", method));
+      expect(await program.next()).toEqual({
+        jsonrpc: "2.0",
+        id: "first",
+        error: { code: -32603, message: ERROR_MESSAGE },
+      });
+      // A client may then send the first request of the other revision.
+      program.send(request(2, "initialize"));
+      expect(await program.next()).toMatchObject({ id: 2, error: { message: ERROR_MESSAGE } });
+      expect(await program.exit).toEqual({ code: 2, signal: null });
+      expect(program.stderr()).toContain("MIC_READ_ONLY takes 1 (or 0).");
+    },
+  );
 
-  test.each(clientRevisions)("is told as that by the client %s", async (revision: ClientRevision) => {
+  test.each(clientRevisions)("client %s reports the error of an invalid setting", async (revision: ClientRevision) => {
     await expect(connect(revision, { env: invalidEnv })).rejects.toThrow(/MIC_READ_ONLY takes 1/);
   });
 
@@ -34,14 +38,14 @@ describe("a server with a wrong setting", () => {
     [["serve", "--port", "1"], {}, "belong to serve --http"],
     [[], { MIC_CLIENT_ID: "alone" }, "belong together"],
     [[], { MIC_BASE_URL: "service.example" }, "MIC_BASE_URL takes"],
-  ])("says so for %j, %j", async (args, env, expectedOutput) => {
+  ])("a client gets the error for %j, %j", async (args, env, expectedOutput) => {
     const program = start(args, { env });
     program.send(request(1, "initialize"));
     expect(await program.next()).toMatchObject({ id: 1, error: { message: expect.stringContaining(expectedOutput) } });
     expect(await program.exit).toMatchObject({ code: 2 });
   });
 
-  test("prints nothing on stdout where nobody asks, and no secret ever", async () => {
+  test("a server with an invalid setting prints nothing on stdout without a request, and never a secret", async () => {
     expect(await run(["serve"], { env: invalidEnv })).toMatchObject({ code: 2, stdout: "" });
     expect(await run(["serve"], { env: invalidEnv, input: "no JSON\n[1]\n{}\n" })).toMatchObject({
       code: 2,
@@ -53,7 +57,7 @@ describe("a server with a wrong setting", () => {
     expect(stdout + stderr).not.toContain("hunter2");
   });
 
-  test("a command that is no server waits for nobody", async () => {
+  test("an unknown command exits without waiting for a client", async () => {
     const program = start(["frobnicate"]);
     expect(await program.exit).toMatchObject({ code: 2 });
     expect(program.stdout()).toBe("");

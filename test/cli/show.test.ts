@@ -1,4 +1,4 @@
-// `mic-mcp show`: a view as one file with its data inside, drawn by a browser that has no host and no network.
+// Tests `mic-mcp show`: a view as one file with its data, rendered by a browser without a host or network.
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -19,7 +19,7 @@ async function renderPage(words: readonly string[], env: Readonly<Record<string,
 }
 
 describe("a page", () => {
-  test("is for its owner's eyes, holds its data, and no secret", async () => {
+  test("a page is readable only by its owner, contains its data and no secret", async () => {
     const { emulator } = await serviceForTest();
     const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };
     for (const words of [["divisions"], ["divisions", "district", "states=Goa"], ["usage"], ["actions"]]) {
@@ -31,7 +31,7 @@ describe("a page", () => {
     }
   });
 
-  test("what cannot be read, or is no view, is told, and no page is made", async () => {
+  test("an unreadable resource or an unknown view is an error, and no page is created", async () => {
     const { emulator } = await serviceForTest();
     const env = emulatorEnv(emulator);
     const missing = await run(["show", "job", "micjob_00000000000000000000000000000000"], { env });
@@ -45,7 +45,7 @@ describe("a page", () => {
 describe.skipIf(process.platform !== "linux")("--open (needs Linux)", () => {
   const divisions = ["show", "divisions", "--open"];
 
-  test("hands the page to what opens pages here", async () => {
+  test("show --open passes the page to xdg-open", async () => {
     const { emulator } = await serviceForTest();
     const folder = await folderForTest();
     const openedUrlFile = join(folder, "opened");
@@ -57,7 +57,7 @@ describe.skipIf(process.platform !== "linux")("--open (needs Linux)", () => {
     await expect.poll(() => readFile(openedUrlFile, "utf8").catch(() => "")).toBe(stdout.trim());
   });
 
-  test("says so where there is nothing that opens pages", async () => {
+  test("show --open without xdg-open asks the user to open the file", async () => {
     const { emulator } = await serviceForTest();
     const env = { ...emulatorEnv(emulator), PATH: await folderForTest() };
     const { code, stdout, stderr } = await run(divisions, { env });
@@ -70,7 +70,7 @@ describe.skipIf(process.platform !== "linux")("--open (needs Linux)", () => {
 const pages = pagesForFile();
 
 test.skipIf(CHROMIUM === undefined)(
-  "a browser shows it without a host, and asks for nothing (needs Chromium)",
+  "a browser renders a page without a host and without requests (needs Chromium)",
   async () => {
     const service = await serviceForTest();
     const job = await runJobToEnd(service, FILE.failsForGood);

@@ -1,4 +1,4 @@
-// The commands of a person, on an emulator that counts what it does. What a command starts from is made by plain HTTP.
+// Runs a user's commands against an emulator that counts executions. Resources that a command needs are created over HTTP.
 import { expect, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { startEmulator } from "../../src/emulator/index.ts";
@@ -14,10 +14,10 @@ const CallOutput = z.looseObject({
   action: z.object({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() }).optional(),
 });
 
-/** Time passes by itself. */
+/** The wall clock, which cannot be advanced. */
 const clock = { now: Date.now, advance: () => undefined };
 
-/** `stageMs`: how long a stage of a job takes. */
+/** Starts an emulator and returns a user of it. `stageMs`: duration of a job's stage in milliseconds (default 20 ms). */
 export async function userForTest(stageMs = 20) {
   const emulator = await startEmulator({ stageMs });
   onTestFinished(() => emulator.close());
@@ -34,36 +34,36 @@ export async function userForTest(stageMs = 20) {
   return {
     service,
     env,
-    /** `mic-mcp ARGS` to its end; its stdin is no terminal. */
+    /** Runs `mic-mcp ARGS` until it exits; its stdin is not a terminal. */
     type: runCommand,
-    /** The same, not waited for. */
+    /** Starts the command without waiting for its exit. */
     startCommand: (...args: readonly string[]) => start(args, { env }),
-    /** The answer of a call that goes well. */
+    /** The JSON result of a call that must succeed. */
     async callSuccessfully(...args: readonly string[]) {
       const { code, stdout, stderr } = await runCommand("call", ...args, "--output", "json");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       return CallOutput.parse(JSON.parse(stdout));
     },
-    /** How often the service has done this operation, by key. */
+    /** Number of executions of this operation, by key. */
     async executions(operationId: string): Promise<ReadonlyMap<string, number>> {
       const all = Executions.parse(await service.admin("GET", "executions"));
       const own = all.filter((each) => each.operationId === operationId);
       return new Map(own.map(({ idempotencyKey, executions }) => [idempotencyKey, executions]));
     },
-    /** The words that register this file. */
+    /** Arguments that register this file. */
     registration: (file: number): readonly string[] => [
       "register_input",
       "inputKind=M4_FILE",
       `referenceId=${emulator.fileIds[file]}`,
     ],
-    /** The words that submit a job on this file. */
+    /** Arguments that submit a job on this file. */
     async submission(file: number): Promise<readonly string[]> {
       const { recipeVersionId, inputBindings, parameterValues } = await createJobBodyForFile(service, file);
       const values = { inputBindings, parameterValues };
       const json = Object.entries(values).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
       return ["submit_job", `recipeVersionId=${recipeVersionId}`, ...json];
     },
-    /** A job on this file that somebody else has submitted: its id. */
+    /** Submits a job on this file over HTTP, not as the user, and returns its id. */
     job: async (file: number): Promise<string> => (await submitJob(service, file)).id,
   };
 }

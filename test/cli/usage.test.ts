@@ -1,4 +1,4 @@
-// The command line as a person meets it: help, version, and what a wrong word costs (docs/interface.md, "Program").
+// Tests the command line for users: help, version and usage errors (docs/interface.md, "Program").
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
@@ -14,7 +14,7 @@ const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or conf
 
 describe("mic-mcp", () => {
   test.concurrent.each([[["--help"]], [["-h"]], [["help"]], [["help", "frobnicate"]], [["--emulator", "--help"]]])(
-    "%j tells every command",
+    "%j lists every command",
     async (args) => {
       const { code, stdout, stderr } = await run(args);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -23,7 +23,7 @@ describe("mic-mcp", () => {
     },
   );
 
-  test.concurrent.each(Object.values(COMMANDS))("$name --help tells its flags, with examples", async (command) => {
+  test.concurrent.each(Object.values(COMMANDS))("$name --help lists its flags, with examples", async (command) => {
     const { code, stdout, stderr } = await run([command.name, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const flag of Object.keys(command.flags)) expect(stdout).toContain(`--${flag}`);
@@ -33,7 +33,7 @@ describe("mic-mcp", () => {
   });
 
   test.concurrent.each([[["--version"]], [["-v"]], [["version"]], [["serve", "--version"]], [["demo", "--version"]]])(
-    "%j is the package's version",
+    "%j prints the package's version",
     async (args) => {
       expect(await run(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
     },
@@ -73,7 +73,7 @@ describe("mic-mcp", () => {
     [["call", "get_job", "--json", "[]"], "--json takes a JSON object"],
     [["call", "get_job", "--output", "yaml"], "--output takes text or json"],
     [["call", "get_jb", "--help"], "Did you mean get_job?"],
-  ])("%j is wrong usage", async (args, named) => {
+  ])("%j is a usage error", async (args, named) => {
     const { code, stdout, stderr } = await run(args);
     expect(code).toBe(2);
     expect(stdout).toBe("");
@@ -95,12 +95,12 @@ describe("NAME=VALUE", () => {
     ["list_jobs", ["unretried=1"], "unretried takes true or false"],
     ["list_jobs", ["states=[1"], "states takes a JSON list"],
     ["submit_job", ["parameterValues=none"], "parameterValues takes a JSON object"],
-  ])("of %s: %j is wrong usage", (name, pairs, expectedError) => {
+  ])("for %s, %j is a usage error", (name, pairs, expectedError) => {
     expect(() => parseArgumentPairs(pairs, schemaOf(name))).toThrow(UsageError);
     expect(() => parseArgumentPairs(pairs, schemaOf(name))).toThrow(expectedError);
   });
 
-  test("is read as the tool's schema has each", () => {
+  test("NAME=VALUE pairs are parsed by the tool's schema", () => {
     const typed = parseArgumentPairs(
       ["limit=5", "states=FAILED", "states=CANCELLED", "unretried=true", "createdSince=2026-01-01T00:00:00Z"],
       schemaOf("list_jobs"),
@@ -123,7 +123,7 @@ describe("NAME=VALUE", () => {
     });
   });
 
-  test("as a line made of arguments it says the same again, and no shell takes a word of it for a command", () => {
+  test("a printed command parses to the same arguments, and a shell executes no part of it", () => {
     const args = {
       reason: "it's $(done); `x`",
       limit: 3,
@@ -145,16 +145,19 @@ describe("NAME=VALUE", () => {
 });
 
 describe(withTerminalNote("typed by hand, mic-mcp"), () => {
-  test.skipIf(!hasTerminals)("alone says what it is and what to type", async () => {
-    const home = createEmptyHome();
-    const terminal = runOnTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
-    expect(await terminal.exit).toBe(0);
-    for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
-      expect(terminal.screen()).toContain(word);
-    home.remove();
-  });
+  test.skipIf(!hasTerminals)(
+    "mic-mcp without arguments on a terminal shows its purpose and the first commands",
+    async () => {
+      const home = createEmptyHome();
+      const terminal = runOnTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
+      expect(await terminal.exit).toBe(0);
+      for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
+        expect(terminal.screen()).toContain(word);
+      home.remove();
+    },
+  );
 
-  test.skipIf(!hasTerminals)("doctor is colored, and not where NO_COLOR is set", async () => {
+  test.skipIf(!hasTerminals)("doctor is colored on a terminal unless NO_COLOR is set", async () => {
     const home = createEmptyHome();
     const env = { HOME: home.path, MIC_KEYCHAIN: "off" };
     const [colored, plain] = [runOnTerminal(env, ["doctor"]), runOnTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];

@@ -24,7 +24,7 @@ interface Case {
 
 const cases = (all: readonly CommandWords[], code: number): readonly Case[] => all.map((words) => ({ words, code }));
 
-/** What needs the API and does not get it fails; what needs only this machine does not. */
+/** Exit codes without the API: 1 for commands that need it, and 0 for commands that need only this machine. */
 const WITHOUT_API = [
   ...cases(GEOGRAPHY, 1),
   ...cases([["call", "get_job", `jobId=${JOB}`], ["doctor"]], 1),
@@ -52,7 +52,7 @@ async function expectExitCodes(all: readonly Case[], { env, node = [] }: RunOpti
   expect(await Promise.all(results)).toEqual(expected);
 }
 
-/** `watch` tries again until it is stopped: it says so, and Ctrl-C ends it with 1. */
+/** `watch` retries until it is stopped. It reports that, and Ctrl-C ends it with 1. */
 async function expectWatchRetries({ env, node = [] }: RunOptions): Promise<void> {
   const program = start(["watch", JOB], { env: { ...credentials, ...env }, node });
   const isRetrying = new Promise<void>((resolve) => {
@@ -66,7 +66,7 @@ async function expectWatchRetries({ env, node = [] }: RunOptions): Promise<void>
   expect(program.stderr()).toContain("No longer watched");
 }
 
-/** Everything, token requests included, is answered so. */
+/** Settings with a stub that answers every request with this step, including token requests. */
 async function settingWithStub(step: Step): Promise<RunOptions> {
   const stub = await stubForTest();
   stub.respond(() => step);
@@ -86,11 +86,11 @@ describe.each([
   ["answers 503", async (): Promise<RunOptions> => ({ ...(await settingWithStub(answer(503))), node: FAST_TIMERS })],
   ["never answers", async (): Promise<RunOptions> => ({ ...(await settingWithStub(neverAnswer)), node: FAST_TIMERS })],
 ])("when the API %s", (_, setting) => {
-  test("every command reports it", { timeout: 60_000 }, async () => {
+  test("each command exits with its documented code and reports the error", { timeout: 60_000 }, async () => {
     await expectExitCodes(WITHOUT_API, await setting());
   });
 
-  test("watch continues until it is stopped", { timeout: 60_000 }, async () => {
+  test("watch retries until it is stopped", { timeout: 60_000 }, async () => {
     await expectWatchRetries(await setting());
   });
 });
@@ -122,7 +122,7 @@ test("when the API asks every request to wait a second, geography commands wait 
 });
 
 test("a command that ends without a result says so and exits with 1", async () => {
-  // The timer that keeps the process alive is the only interval with this length.
+  // The timer that keeps the process alive is the only interval, so the preload calls unref() on every interval.
   const unrefTimers = "data:text/javascript,const f=setInterval;globalThis.setInterval=(c,ms)=>f(c,ms).unref()";
   const env = { MIC_BASE_URL: await refusingBaseUrl() };
   const { code, stdout, stderr } = await run(["call", "list_states"], { env, node: ["--import", unrefTimers] });

@@ -1,4 +1,4 @@
-// `mic-mcp watch` and `mic-mcp actions`: a job's way and the journal, for a person (docs/interface.md, "Program").
+// Tests `mic-mcp watch` and `mic-mcp actions`: a job's progress and the journal, for users (docs/interface.md, "Program").
 import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { STAGES } from "../../src/contract/jobs.ts";
@@ -7,7 +7,7 @@ import { CTRL_C, hasTerminals, runOnTerminal, withTerminalNote } from "../suppor
 import { userForTest } from "./test-user.ts";
 
 describe("watch", () => {
-  test("without a terminal prints a line for each change; exit code 0 for SUCCEEDED", async () => {
+  test("watch without a terminal prints a line for each change, and exits with 0 for SUCCEEDED", async () => {
     const user = await userForTest(100);
     const jobId = await user.job(FILE.succeeds);
     const { code, stdout, stderr } = await user.type("watch", jobId);
@@ -19,7 +19,7 @@ describe("watch", () => {
     expect(stdout).not.toContain("\u001b");
   });
 
-  test("of a job that failed exits with 1 and says the line that helps", async () => {
+  test("watch of a failed job exits with 1 and prints the command to use next", async () => {
     const user = await userForTest();
     const jobId = await user.job(FILE.failsRetryably);
     const { code, stdout, stderr } = await user.type("watch", jobId);
@@ -33,7 +33,7 @@ describe("watch", () => {
     });
   });
 
-  test("goes on where the service is out of order for a while", async () => {
+  test("watch continues while the API is temporarily unavailable", async () => {
     const user = await userForTest();
     const jobId = await user.job(FILE.succeeds);
     const fault = { kind: "status", status: 503, retryAfterSeconds: 30 };
@@ -49,35 +49,41 @@ describe("watch", () => {
 });
 
 describe(withTerminalNote("watch on a terminal"), () => {
-  test.skipIf(!hasTerminals)("draws nine stages with their units and leaves them on the screen", async () => {
-    const user = await userForTest(100);
-    const jobId = await user.job(FILE.succeeds);
-    const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
-    expect(await terminal.exit).toBe(0);
-    const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
-    for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
-    expect(last).toContain("The job SUCCEEDED");
-    for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
-  });
+  test.skipIf(!hasTerminals)(
+    "watch on a terminal draws nine stages with their units and leaves them on the screen",
+    async () => {
+      const user = await userForTest(100);
+      const jobId = await user.job(FILE.succeeds);
+      const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
+      expect(await terminal.exit).toBe(0);
+      const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
+      for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
+      expect(last).toContain("The job SUCCEEDED");
+      for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
+    },
+  );
 
-  test.skipIf(!hasTerminals)("marks the stage that failed, and ends at Ctrl-C without hiding the cursor", async () => {
-    const user = await userForTest();
-    const failing = await user.job(FILE.failsRetryably);
-    const failed = runOnTerminal(user.env, ["watch", failing]);
-    expect(await failed.exit).toBe(1);
-    expect(failed.screen()).toContain("The job FAILED");
-    const slowUser = await userForTest(60_000);
-    const waiting = await slowUser.job(FILE.succeeds);
-    const stopped = runOnTerminal(slowUser.env, ["watch", waiting]);
-    await stopped.answer("GATHER 0/", CTRL_C);
-    expect(await stopped.exit).toBe(1);
-    expect(stopped.screen()).toContain("the job goes on");
-    expect(stopped.screen()).not.toContain("\u001b[?25l");
-  });
+  test.skipIf(!hasTerminals)(
+    "watch on a terminal marks the failed stage, and Ctrl-C does not leave the cursor hidden",
+    async () => {
+      const user = await userForTest();
+      const failing = await user.job(FILE.failsRetryably);
+      const failed = runOnTerminal(user.env, ["watch", failing]);
+      expect(await failed.exit).toBe(1);
+      expect(failed.screen()).toContain("The job FAILED");
+      const slowUser = await userForTest(60_000);
+      const waiting = await slowUser.job(FILE.succeeds);
+      const stopped = runOnTerminal(slowUser.env, ["watch", waiting]);
+      await stopped.answer("GATHER 0/", CTRL_C);
+      expect(await stopped.exit).toBe(1);
+      expect(stopped.screen()).toContain("the job goes on");
+      expect(stopped.screen()).not.toContain("\u001b[?25l");
+    },
+  );
 });
 
 describe("actions", () => {
-  test("prints the counts of the journal and its actions as a table, newest first, and of one state", async () => {
+  test("actions prints the journal's counts and a table of actions, newest first, optionally of one state", async () => {
     const user = await userForTest();
     expect(await user.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No action.\n" });
     await user.callSuccessfully(...user.registration(FILE.succeeds));
@@ -96,7 +102,7 @@ describe("actions", () => {
     });
   });
 
-  test("that cannot be read says why", async () => {
+  test("actions reports the reason if the journal cannot be read", async () => {
     const user = await userForTest();
     await user.type("actions");
     await writeFile(`${user.env.MIC_STATE_DIR}/actions.sqlite`, "no database, and longer than a header of one is");

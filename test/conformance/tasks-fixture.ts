@@ -1,4 +1,5 @@
-// A server with the tasks that the suite calls, on the product's serving code: the product's own tasks are jobs, which the suite does not know.
+// A server with the tasks that the suite calls, on the product's serving code. The product's own tasks are jobs, which the suite
+// cannot start.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -21,7 +22,7 @@ import { startHttpServer } from "../../src/transports/http/serve.ts";
 import { noSubscriptions } from "../mcp/http/in-process-server.ts";
 
 interface WorkContext {
-  /** Resolves with the client's answer. */
+  /** Asks the client and resolves with its answer. */
   askClient(request: InputRequest): Promise<unknown>;
   readonly signal: AbortSignal;
 }
@@ -108,7 +109,7 @@ const confirmation = form("Really?", { confirm: { type: "boolean" } });
 type Args = Readonly<Record<string, unknown>>;
 type Tool = (args: Args, context: ServerContext) => Promise<CallToolResult | InputRequiredResult>;
 
-/** A task for clients that take tasks. */
+/** A tool that runs as a task if the client supports tasks. */
 const longTool =
   (work: (args: Args) => Work, isRequired = true): Tool =>
   async (args, context) => {

@@ -1,8 +1,8 @@
-// `mic-mcp demo` completes, and every check that it prints holds.
+// Tests that `mic-mcp demo` completes, and that each check it prints holds.
 import { expect, test } from "vitest";
 import { run } from "../mcp/stdio/child.ts";
 
-test("the demo runs a job, answers a question about geography, and creates no second job after a kill -9", async () => {
+test("the demo runs a job, answers a question about geography, and creates no second job after kill -9", async () => {
   const { code, stdout, stderr } = await run(["demo"]);
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("[ok] The API created the job, its answer is lost, and the server is dead (kill -9).");

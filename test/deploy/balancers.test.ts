@@ -1,4 +1,4 @@
-// The balancers' files of deploy/: their own checkers take them, and what they are for holds before instances that stand in for ours.
+// Tests the balancers' files of deploy/: their own checkers accept them, and they behave as required in front of stub instances.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -15,7 +15,7 @@ interface Instance {
   readonly headers: () => IncomingMessage["headers"] | undefined;
 }
 
-/** Answers probes with `readiness()`, and all else as told. */
+/** Answers probes with the status of `readiness()` (default 200), and other requests with `answer`. */
 async function instanceForTest(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   readiness = () => 200,
@@ -46,7 +46,7 @@ const post = (url: string, headers = {}): Promise<string> =>
     () => "no answer",
   );
 
-/** The certificate that the file names, made for its checker alone. */
+/** Creates the certificate that the file refers to, for the checker only. */
 function certificate(folder: string): { readonly pem: string; readonly key: string } {
   const [pem, key] = [join(folder, "mic-mcp.pem"), join(folder, "mic-mcp.key")];
   const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=mic.example.org"];
@@ -60,26 +60,26 @@ const skipped = (why: string | undefined): string => (why === undefined ? "" : `
 
 const noHaproxyCheck = haproxyMissing ?? noCertificate;
 test.skipIf(noHaproxyCheck !== undefined)(
-  `haproxy takes its file as it is shipped${skipped(noHaproxyCheck)}`,
+  `haproxy accepts its file without warnings${skipped(noHaproxyCheck)}`,
   async () => {
     const folder = await folderForTest();
     const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
     const path = join(folder, "haproxy.cfg");
     writeFileSync(path, file.replace("/etc/haproxy/mic-mcp.pem", certificate(folder).pem));
-    // Exit code 2 and more where there is as much as a warning.
+    // With -dW haproxy also fails on warnings.
     execFileSync("haproxy", ["-c", "-dW", "-f", path], { encoding: "utf8", stdio: "pipe" });
   },
 );
 
 const noNginxCheck = nginxMissing ?? noCertificate;
-test.skipIf(noNginxCheck !== undefined)(`nginx takes its file as it is shipped${skipped(noNginxCheck)}`, async () => {
+test.skipIf(noNginxCheck !== undefined)(`nginx accepts its file without warnings${skipped(noNginxCheck)}`, async () => {
   const folder = await folderForTest();
   const { pem, key } = certificate(folder);
   const site = readFileSync("deploy/nginx/mic-mcp.conf", "utf8")
     .replace("/etc/nginx/mic-mcp.pem", pem)
     .replace("/etc/nginx/mic-mcp.key", key)
     .replace("/var/log/nginx", folder)
-    // It opens its ports for the check, and those below 1024 are root's.
+    // nginx opens its ports for the check, and ports below 1024 need root.
     .replaceAll("443", String(await freePort()));
   const path = join(folder, "nginx.conf");
   // The packaged folders belong to root, and exist only after a first start.
@@ -87,7 +87,7 @@ test.skipIf(noNginxCheck !== undefined)(`nginx takes its file as it is shipped${
     .map((name) => `${name}_temp_path ${name};\n`)
     .join("");
   writeFileSync(path, `pid pid;\nerror_log stderr;\nevents {}\nhttp {\n${folders}${site}}\n`);
-  // It prints only warnings. `-e`: before it has read the file, it would open the packaged log.
+  // Prints only warnings. Without `-e` nginx would open the packaged log before it has read the file.
   const command = `nginx -t -q -e stderr -p ${folder} -c ${path} 2>&1`;
   expect(execFileSync("sh", ["-c", command], { encoding: "utf8" }).replaceAll(/.*"user" directive.*\n/g, "")).toBe("");
 });
@@ -105,7 +105,7 @@ for (const { name, missing, start } of balancers)
       return balancer;
     }
 
-    test("sends no POST twice: an instance that dies with it in hand has been the only one", async () => {
+    test("a POST is not sent to a second instance if the first one dies during it", async () => {
       const destroySocket = ({ socket }: IncomingMessage): void => void socket.destroy();
       const [one, two] = [await instanceForTest(destroySocket), await instanceForTest(destroySocket)];
       const { url } = await startBalancer(one, two);
@@ -113,10 +113,10 @@ for (const { name, missing, start } of balancers)
       expect(one.posts() + two.posts()).toBe(1);
     });
 
-    test("an instance whose client goes learns of it, with its call in hand", async () => {
+    test("an instance is notified if its client disconnects during a call", async () => {
       const closedSockets: Promise<void>[] = [];
       const one = await instanceForTest(({ socket }) => {
-        // One balancer ends the connection, the other resets it.
+        // One balancer ends the connection, the other one resets it.
         closedSockets.push(new Promise((resolve) => void socket.once("close", () => resolve())));
       });
       const { url } = await startBalancer(one);
@@ -128,7 +128,7 @@ for (const { name, missing, start } of balancers)
       await Promise.all(closedSockets);
     });
 
-    test("an instance that is not there costs no call", async () => {
+    test("an unreachable instance fails no call", async () => {
       const unreachable: Instance = {
         url: `http://127.0.0.1:${await freePort()}`,
         posts: () => 0,
@@ -140,7 +140,7 @@ for (const { name, missing, start } of balancers)
       expect(one.posts()).toBe(6);
     });
 
-    test("tells an instance where a call comes from, whatever the call says of itself", async () => {
+    test("an instance gets the client's real address, whatever forwarding headers the client sends", async () => {
       const one = await instanceForTest(answerFine);
       const { url } = await startBalancer(one);
       const forgedHeaders = { forwarded: "for=192.0.2.1;proto=https" };
@@ -151,7 +151,7 @@ for (const { name, missing, start } of balancers)
       expect(one.headers()?.host).toBe(new URL(url).host);
     });
 
-    test("keeps the probes to itself, and paths out of its log", async () => {
+    test("the balancer does not expose the probes, and does not log paths", async () => {
       const one = await instanceForTest(answerFine);
       const balancer = await startBalancer(one);
       for (const path of ["/readyz", "/healthz"])
@@ -161,7 +161,7 @@ for (const { name, missing, start } of balancers)
       expect(balancer.output()).not.toContain("a-ticket-to-read");
     });
 
-    test("lets the parts of a stream through as they come", async () => {
+    test("the balancer does not buffer a stream", async () => {
       let sendSecond: () => void = () => undefined;
       const one = await instanceForTest((_, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" }).write(": first\n\n");
@@ -180,7 +180,7 @@ for (const { name, missing, start } of balancers)
   });
 
 test.skipIf(haproxyMissing !== undefined)(
-  `haproxy asks no more of an instance that says it ends${skipped(haproxyMissing)}`,
+  `haproxy sends no more requests to an instance that is draining${skipped(haproxyMissing)}`,
   async () => {
     let status = 200;
     const [draining, serving] = [await instanceForTest(answerFine, () => status), await instanceForTest(answerFine)];

@@ -1,4 +1,5 @@
-// The other files of deploy/: what their own checkers say where these are here, and what they must say about probes, grace and rights.
+// Tests the other files of deploy/ with their own checkers if installed, and their settings for probes, grace periods and
+// permissions.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,12 +12,12 @@ import { folderForTest } from "../support/temporary-folder.ts";
 
 const read = (path: string): string => readFileSync(join("deploy", path), "utf8");
 
-/** What a call has after SIGTERM: MIC_DRAIN_DELAY_SECONDS and 45 s. */
+/** Seconds that a call has after SIGTERM: MIC_DRAIN_DELAY_SECONDS (default 5 s) and 45 s. */
 const NEEDED_SECONDS = 50;
 const DRAIN_DELAY_SECONDS = 5;
 const PORT = 8931;
 
-/** `serve --teams` refuses these flags for what its environment lacks, not for what they are. */
+/** Expects that `serve --teams` accepts these flags: its only errors are about missing variables. */
 async function expectFlags(args: readonly string[]): Promise<void> {
   const { code, stderr } = await run([...args]);
   expect(code).toBe(2);
@@ -30,17 +31,17 @@ describe("the systemd unit", () => {
   const value = (name: string): string => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1] ?? "";
 
   test.skipIf(systemdMissing !== undefined)(
-    `passes systemd-analyze${systemdMissing === undefined ? "" : ` (skipped: ${systemdMissing})`}`,
+    `the systemd unit passes systemd-analyze${systemdMissing === undefined ? "" : ` (skipped: ${systemdMissing})`}`,
     async () => {
       const path = join(await folderForTest(), "mic-mcp@.service");
-      // The program has to be there.
+      // The program must exist.
       writeFileSync(path, unit.replace("/usr/bin/mic-mcp", process.execPath));
       const output = execFileSync("sh", ["-c", `systemd-analyze verify --man=no ${path} 2>&1`], { encoding: "utf8" });
       expect(output.split("\n").filter((line) => line.includes("mic-mcp"))).toEqual([]);
     },
   );
 
-  test("starts an instance, gives its calls the time they have, and lets it keep its keys", async () => {
+  test("the systemd unit starts an instance with its keys, and gives its calls enough time to end", async () => {
     expect(value("Type")).toBe("exec");
     expect(value("DynamicUser")).toBe("yes");
     expect(Number(value("TimeoutStopSec"))).toBeGreaterThan(NEEDED_SECONDS);
@@ -50,7 +51,7 @@ describe("the systemd unit", () => {
     await expectFlags(args);
   });
 
-  test("writes no secret into a core file", () => {
+  test("the systemd unit does not allow core files, which would contain secrets", () => {
     expect(value("LimitCORE")).toBe("0");
   });
 });
@@ -114,7 +115,7 @@ describe("the Kubernetes manifests", () => {
   const { containers, volumes } = deployment.spec.template.spec;
   const [container] = containers;
 
-  test("start an instance with its keys", async () => {
+  test("the Kubernetes manifests start an instance with its keys", async () => {
     await expectFlags(container.args);
     expect(container.args.at(container.args.indexOf("--port") + 1)).toBe(String(PORT));
     const values = new Map(container.env.map(({ name, value }) => [name, value]));
@@ -125,7 +126,7 @@ describe("the Kubernetes manifests", () => {
     expect(service.spec.selector).toEqual(deployment.spec.selector.matchLabels);
   });
 
-  test("ask whether it lives and whether it is ready, sooner than it stops serving", () => {
+  test("the Kubernetes probes detect that an instance is not ready before it stops serving", () => {
     const { startupProbe, livenessProbe, readinessProbe } = container;
     expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet.path)).toEqual([
       "/healthz",
@@ -135,7 +136,7 @@ describe("the Kubernetes manifests", () => {
     expect(readinessProbe.periodSeconds * readinessProbe.failureThreshold).toBeLessThan(DRAIN_DELAY_SECONDS);
   });
 
-  test("send no POST twice, keep streams open, and show the probes to nobody", () => {
+  test("the Kubernetes ingress repeats no POST, does not buffer streams, and does not expose the probes", () => {
     const annotation = (name: string) => ingress.metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
     expect(annotation("proxy-next-upstream")).toBe("error");
     expect(annotation("proxy-buffering")).toBe("off");
@@ -149,7 +150,7 @@ const ComposedInstance = z.object({
   environment: z.record(z.string(), z.string()),
   stop_grace_period: z.string(),
   read_only: z.literal(true),
-  /** A core file would hold secrets. */
+  /** A core file would contain secrets. */
   ulimits: z.object({ core: z.literal(0) }),
   networks: z.object({ inside: z.object({ ipv4_address: z.string() }) }),
 });
@@ -168,7 +169,7 @@ describe("the compose file", () => {
   const { services, secrets } = Composed.parse(parse(read("compose/compose.yaml"), { merge: true }));
   const { one, two, balancer } = services;
 
-  test("starts two instances where the balancer's file looks for them, and they believe it alone", async () => {
+  test("the compose file starts two instances at the balancer's addresses, and they trust only the balancer", async () => {
     const haproxy = read("haproxy/haproxy.cfg");
     for (const { networks, command, environment } of [one, two]) {
       expect(haproxy).toContain(` ${networks.inside.ipv4_address}:${PORT}\n`);
@@ -178,7 +179,7 @@ describe("the compose file", () => {
     expect(read("nginx/mic-mcp.conf")).toContain(`server ${one.networks.inside.ipv4_address}:${PORT} `);
   });
 
-  test("gives calls the time they have, and instances their keys by a file", () => {
+  test("the compose file gives calls enough time to end, and instances their keys by a file", () => {
     for (const { stop_grace_period: grace, environment } of [one, two]) {
       expect(Number(/^(\d+)s$/.exec(grace)?.[1])).toBeGreaterThan(NEEDED_SECONDS);
       const [, name = ""] = /^\/run\/secrets\/(.+)$/.exec(environment["MIC_SECRET_KEYS_FILE"] ?? "") ?? [];

@@ -1,4 +1,4 @@
-// The scripts with which the compose file makes a primary and its replica: what is committed is on both, before anybody is told.
+// Tests the scripts with which the compose file creates a primary and its replica: a commit waits until the replica has it.
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { waitForExit } from "../support/process.ts";
 
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 
-/** A folder of the user that PostgreSQL runs as, and programs as that user. */
+/** Creates a folder that belongs to the user of PostgreSQL, and runs programs as that user. */
 function setUp() {
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-compose-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,38 +52,41 @@ const isAnswering = (port: number) =>
     () => false,
   );
 
-test.skipIf(postgresMissing !== undefined)(`a commit waits for the replica${skipped}`, async () => {
-  const { folder, start, run } = setUp();
-  const [port, replicaPort] = [await freePort(), await freePort()];
-  const data = join(folder, "primary");
-  run(["initdb", "-D", data, "-U", "mic", "-A", "trust", "--no-sync"]);
-  const server = ["postgres", "-D", data, "-p", String(port), "-k", "", "-h", "127.0.0.1"];
-  // As the image does it: once for its scripts, then for good.
-  const first = start(server, {});
-  await expect.poll(() => isAnswering(port)).toBe(true);
-  run(["sh", "primary.sh"], {
-    PGDATA: data,
-    POSTGRES_USER: "mic",
-    POSTGRES_DB: "postgres",
-    PGHOST: "127.0.0.1",
-    PGPORT: String(port),
-  });
-  first.kill("SIGINT");
-  await waitForExit(first);
-  start(server, {});
-  await expect.poll(() => isAnswering(port)).toBe(true);
-  start(["sh", "replica.sh", "-p", String(replicaPort), "-k", "", "-h", "127.0.0.1"], {
-    PGDATA: join(folder, "replica"),
-    PGPASSFILE: join(folder, "pgpass"),
-    PRIMARY: "127.0.0.1",
-    PRIMARY_PORT: String(port),
-  });
-  await expect
-    .poll(() => queryPort(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
-    .toEqual([{ application_name: "replica", sync_state: "sync" }]);
-  await queryPort(port, "CREATE TABLE told (what TEXT)");
-  await expect.poll(() => isAnswering(replicaPort)).toBe(true);
-  await expect
-    .poll(() => queryPort(replicaPort, "SELECT count(*)::int AS n FROM told").catch(() => ""))
-    .toEqual([{ n: 0 }]);
-});
+test.skipIf(postgresMissing !== undefined)(
+  `a commit on the composed primary waits for the replica${skipped}`,
+  async () => {
+    const { folder, start, run } = setUp();
+    const [port, replicaPort] = [await freePort(), await freePort()];
+    const data = join(folder, "primary");
+    run(["initdb", "-D", data, "-U", "mic", "-A", "trust", "--no-sync"]);
+    const server = ["postgres", "-D", data, "-p", String(port), "-k", "", "-h", "127.0.0.1"];
+    // Like the image: the first start only runs the scripts.
+    const first = start(server, {});
+    await expect.poll(() => isAnswering(port)).toBe(true);
+    run(["sh", "primary.sh"], {
+      PGDATA: data,
+      POSTGRES_USER: "mic",
+      POSTGRES_DB: "postgres",
+      PGHOST: "127.0.0.1",
+      PGPORT: String(port),
+    });
+    first.kill("SIGINT");
+    await waitForExit(first);
+    start(server, {});
+    await expect.poll(() => isAnswering(port)).toBe(true);
+    start(["sh", "replica.sh", "-p", String(replicaPort), "-k", "", "-h", "127.0.0.1"], {
+      PGDATA: join(folder, "replica"),
+      PGPASSFILE: join(folder, "pgpass"),
+      PRIMARY: "127.0.0.1",
+      PRIMARY_PORT: String(port),
+    });
+    await expect
+      .poll(() => queryPort(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
+      .toEqual([{ application_name: "replica", sync_state: "sync" }]);
+    await queryPort(port, "CREATE TABLE told (what TEXT)");
+    await expect.poll(() => isAnswering(replicaPort)).toBe(true);
+    await expect
+      .poll(() => queryPort(replicaPort, "SELECT count(*)::int AS n FROM told").catch(() => ""))
+      .toEqual([{ n: 0 }]);
+  },
+);

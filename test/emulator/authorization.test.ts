@@ -1,4 +1,4 @@
-// Who may call what: section 5's table of scopes, written out by hand in operations.ts, against every operation.
+// Tests the scope table of section 5, written by hand in operations.ts, against each operation.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { allScopes, jobOperations, operations } from "../operations.ts";
@@ -9,7 +9,7 @@ import { basic, serviceForFile } from "./service.ts";
 const service = serviceForFile();
 const exampleData = exampleDataForFile(service);
 
-test("the table names all eleven scopes and no other", () => {
+test("the scope table has exactly the eleven scopes", () => {
   expect([...new Set(jobOperations.flatMap(({ scopes }) => scopes))].sort()).toEqual(allScopes);
 });
 
@@ -28,7 +28,7 @@ covers(
     "5/scopes-run-jobs",
     "5/scopes-usage",
   ],
-  "its scopes suffice for an operation; without any one of them all the others together do not",
+  "the scopes of an operation are sufficient, and each of them is necessary",
   async () => {
     for (const operation of jobOperations) {
       for (const scopes of [operation.scopes, allScopes]) {
@@ -51,20 +51,20 @@ covers(
 
 covers(
   ["5/bearer", "7.2/problem"],
-  "without a token, every operation is a 401 that says how to authenticate",
+  "an operation without a token gets 401 with the authentication scheme",
   async () => {
     for (const operation of jobOperations) {
       const parts = await createRequest(await exampleData(), operation.id);
       const answer = await service().call(operation, { ...parts, headers: { authorization: undefined } });
       expectProblem(answer, 401);
       expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b/);
-      // RFC 6750, section 3.1: no error code where no credentials came.
+      // RFC 6750, section 3.1: the response has no error code if the request had no credentials.
       expect(answer.headers["www-authenticate"]).not.toContain("error=");
     }
   },
 );
 
-covers("5/bearer", "what is no live token of this service is refused", async () => {
+covers("5/bearer", "an Authorization header without a valid bearer token of this service gets 401", async () => {
   const { clientId, clientSecret, workspaceId } = service().emulator;
   const token = await service().token(["mic.capabilities:read"]);
   const refused = [
@@ -96,7 +96,7 @@ covers("5/bearer", "what is no live token of this service is refused", async () 
   expectProblem(answer, 401);
 });
 
-test("the scheme's name is not case-sensitive", async () => {
+test("the authentication scheme is not case-sensitive", async () => {
   const token = await service().token(["mic.capabilities:read"]);
   for (const scheme of ["bearer", "BEARER"]) {
     const answer = await service().call(operations.getMicPublicCapabilities, {

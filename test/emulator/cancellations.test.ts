@@ -1,4 +1,4 @@
-// Cancelling a job, docs/contract.md, 3, 4.2 and 9.
+// Tests the cancellation of jobs, docs/contract.md, 3, 4.2 and 9.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { covers } from "../covers.ts";
@@ -27,7 +27,7 @@ async function waitForOperation(service: Service, operationId: string) {
 
 covers(
   ["4.2/cancel-job", "6/progress-by-reading", "9/if-match-current"],
-  "a running job is cancelled by an operation",
+  "a cancellation creates an operation that ends a running job",
   async () => {
     const service = await serviceForTest();
     const { id } = await submitJob(service, FILE.succeeds);
@@ -55,7 +55,7 @@ covers(
   },
 );
 
-test("jobs that wait are cancelled too", async () => {
+test("a waiting job can be canceled", async () => {
   const service = await serviceForTest();
   const waiting = [
     [FILE.waitsForReview, "WAITING_REVIEW"],
@@ -70,22 +70,26 @@ test("jobs that wait are cancelled too", async () => {
   }
 });
 
-covers("9/if-match-current", "an earlier or later version is not accepted, and changes nothing", async () => {
-  const service = await serviceForTest();
-  const submitted = await submitJob(service, FILE.succeeds);
-  service.clock.advance(2000);
-  const job = await readJob(service, submitted.id);
-  expect(job.resourceVersion).toBeGreaterThan(submitted.resourceVersion);
-  for (const version of [submitted.resourceVersion, job.resourceVersion - 1, job.resourceVersion + 1]) {
-    const key = nextKey();
-    expectProblem(await cancel(service, job, version, key), 412);
-    expect(await service.countExecutions(key)).toBe(0);
-  }
-  expect(await readJob(service, job.id)).toEqual(job);
-  expect((await cancel(service, job)).status).toBe(202);
-});
+covers(
+  "9/if-match-current",
+  "a cancellation with an earlier or later version is refused and changes nothing",
+  async () => {
+    const service = await serviceForTest();
+    const submitted = await submitJob(service, FILE.succeeds);
+    service.clock.advance(2000);
+    const job = await readJob(service, submitted.id);
+    expect(job.resourceVersion).toBeGreaterThan(submitted.resourceVersion);
+    for (const version of [submitted.resourceVersion, job.resourceVersion - 1, job.resourceVersion + 1]) {
+      const key = nextKey();
+      expectProblem(await cancel(service, job, version, key), 412);
+      expect(await service.countExecutions(key)).toBe(0);
+    }
+    expect(await readJob(service, job.id)).toEqual(job);
+    expect((await cancel(service, job)).status).toBe(202);
+  },
+);
 
-test("a job that is over cannot be cancelled", async () => {
+test("a job that has ended cannot be canceled", async () => {
   const service = await serviceForTest();
   for (const file of [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood]) {
     const job = await runJobToEnd(service, file);
@@ -95,20 +99,24 @@ test("a job that is over cannot be cancelled", async () => {
   }
 });
 
-covers("4.2/key-names-one-command", "a cancellation repeated under its key is the same operation", async () => {
-  const service = await serviceForTest();
-  const job = await submitJob(service, FILE.succeeds);
-  const repeated = cancelRequest(job);
-  const first = await service.ok(operations.cancelMicJob, repeated);
-  service.clock.advance(60_000);
-  expect((await readJob(service, job.id)).state).toBe("CANCELLED");
-  const answer = await service.call(operations.cancelMicJob, repeated);
-  expect([answer.status, answer.headers["idempotent-replayed"]]).toEqual([202, "true"]);
-  expect(parseJson(answer.text)).toEqual(first);
-  expect(await service.countExecutions(repeated.key)).toBe(1);
-});
+covers(
+  "4.2/key-names-one-command",
+  "a cancellation repeated with the same key returns the same operation",
+  async () => {
+    const service = await serviceForTest();
+    const job = await submitJob(service, FILE.succeeds);
+    const repeated = cancelRequest(job);
+    const first = await service.ok(operations.cancelMicJob, repeated);
+    service.clock.advance(60_000);
+    expect((await readJob(service, job.id)).state).toBe("CANCELLED");
+    const answer = await service.call(operations.cancelMicJob, repeated);
+    expect([answer.status, answer.headers["idempotent-replayed"]]).toEqual([202, "true"]);
+    expect(parseJson(answer.text)).toEqual(first);
+    expect(await service.countExecutions(repeated.key)).toBe(1);
+  },
+);
 
-test("of two cancellations at once, one takes effect", async () => {
+test("only one of two concurrent cancellations takes effect", async () => {
   const service = await serviceForTest();
   const job = await submitJob(service, FILE.succeeds);
   const answers = await Promise.all([cancel(service, job), cancel(service, job)]);

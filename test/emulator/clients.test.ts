@@ -1,4 +1,4 @@
-// One emulator with several clients: each has a workspace of its own, sees nothing of another's, and is counted by itself.
+// Tests an emulator with several clients: each has a separate workspace, cannot see another's data, and is counted separately.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { run, start } from "../mcp/stdio/child.ts";
@@ -14,7 +14,7 @@ const Counted = z.array(
   }),
 );
 
-/** The same service as each of its clients sees it. */
+/** One client of the service for each of the emulator's clients. */
 async function servicesForTest(clients: number): Promise<readonly Service[]> {
   const clock = createManualClock();
   const emulator = await emulatorForTest({ clock, clients });
@@ -26,7 +26,7 @@ const register = ({ emulator }: Service, key: string) => ({
   body: { workspaceId: emulator.workspaceId, inputKind: "M4_FILE", referenceId: emulator.fileIds[0] },
 });
 
-test("clients share no id, no workspace and no secret; the first is what it is alone", async () => {
+test("clients share no id, workspace or secret, and the first one equals the client of a single-client emulator", async () => {
   const services = await servicesForTest(3);
   const [singleEmulator, first] = [(await serviceForTest()).emulator, services[0]?.emulator];
   expect(first?.clientId).toBe(singleEmulator.clientId);
@@ -41,7 +41,7 @@ test("clients share no id, no workspace and no secret; the first is what it is a
   expect(new Set(all).size).toBe(all.length);
 });
 
-test("a client's token opens its own workspace alone", async () => {
+test("a client's token gives access only to its own workspace", async () => {
   const [one, other] = await servicesForTest(2);
   if (one === undefined || other === undefined) throw new Error("two were asked for");
   const [inputIdOfOne = ""] = one.emulator.inputIds;
@@ -54,7 +54,7 @@ test("a client's token opens its own workspace alone", async () => {
   expect((await other.call(operations.listMicJobs, queryOfOne)).status).toBe(403);
 });
 
-test("an Idempotency-Key is its client's own, and what was done is counted by client", async () => {
+test("an Idempotency-Key belongs to one client, and executions are counted by client", async () => {
   const services = await servicesForTest(2);
   for (const service of services)
     for (const _ of "ab") await service.ok(operations.createMicPublicInput, register(service, "one-key-for-both"));
@@ -75,7 +75,7 @@ test("an Idempotency-Key is its client's own, and what was done is counted by cl
   ).toEqual(clientIds.flatMap((clientId) => [clientId, clientId]));
 });
 
-test("a single client is named in no record", async () => {
+test("the records of a single-client emulator have no client id", async () => {
   const service = await serviceForTest();
   await service.ok(operations.createMicPublicInput, register(service, "the-only-one"));
   for (const what of ["requests", "executions"])
@@ -84,7 +84,7 @@ test("a single client is named in no record", async () => {
     );
 });
 
-test("it tells as many of the latest requests and executions as it was asked to keep", async () => {
+test("the emulator lists the latest requests and executions, up to the configured numbers", async () => {
   const service = await serviceForTest({ maxRequestRecords: 2, maxExecutionRecords: 1 });
   for (const key of ["key-number-1", "key-number-2", "key-number-3"])
     await service.ok(operations.createMicPublicInput, register(service, key));
@@ -94,7 +94,7 @@ test("it tells as many of the latest requests and executions as it was asked to 
   expect(executions.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["key-number-3"]);
 });
 
-test("mic-mcp emulator --clients tells them all in its line", async () => {
+test("mic-mcp emulator --clients prints all clients in its line", async () => {
   const program = start(["emulator", "--clients", "3"]);
   const facts = { clientId: z.string(), clientSecret: z.string(), workspaceId: z.string().startsWith("micws_") };
   const line = z

@@ -1,4 +1,4 @@
-// Same seed and clock, same world: ids, resources, outcomes.
+// Tests determinism: the same seed and clock give the same ids, resources and outcomes.
 import { expect, test } from "vitest";
 import { operations } from "../operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
@@ -15,7 +15,7 @@ const idsAndSecretsOf = ({ emulator }: Service) => ({
 const jobsOf = async (service: Service) =>
   (await service.ok(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId, limit: 100 } })).data;
 
-test("the same seed makes the same world, and the same work in it the same ids", async () => {
+test("the same seed gives the same data, and the same requests then give the same ids", async () => {
   const [one, other] = [await serviceForTest({ seed: "a seed" }), await serviceForTest({ seed: "a seed" })];
   expect(idsAndSecretsOf(other)).toEqual(idsAndSecretsOf(one));
   expect(await jobsOf(other)).toEqual(await jobsOf(one));
@@ -24,14 +24,14 @@ test("the same seed makes the same world, and the same work in it the same ids",
   expect(await runJobToEnd(other, FILE.failsRetryably)).toEqual(await runJobToEnd(one, FILE.failsRetryably));
 });
 
-test("another seed makes other ids", async () => {
+test("another seed gives other ids", async () => {
   const [one, other] = [await serviceForTest({ seed: "a" }), await serviceForTest({ seed: "b" })];
   expect(other.emulator.workspaceId).not.toBe(one.emulator.workspaceId);
   const shared = new Set((await jobsOf(one)).map(({ id }) => id));
   expect((await jobsOf(other)).filter(({ id }) => shared.has(id))).toEqual([]);
 });
 
-test("two emulators share nothing", async () => {
+test("two emulators share no data", async () => {
   const [one, other] = [await serviceForTest({ seed: "x" }), await serviceForTest({ seed: "x" })];
   const { id } = await submitJob(one, FILE.succeeds);
   expect((await jobsOf(other)).map((job) => job.id)).not.toContain(id);

@@ -1,4 +1,4 @@
-// One example request for each operation that succeeds, made of resources that the running emulator holds.
+// Builds one example request for each operation that succeeds, from resources of the running emulator.
 import type { Job } from "../../src/contract/jobs.ts";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
 import type { Fields } from "../fields.ts";
@@ -15,21 +15,21 @@ import {
   submitJob,
 } from "./work.ts";
 
-/** What the examples of one emulator name; made once. */
+/** Resources that the examples of one emulator use; created once. */
 export interface ExampleData {
   readonly offer: RecipeOffer;
-  /** For requests of permission: until one is granted, the same input runs no job with the same recipe. */
+  /** Input of the permission requests. Until a permission is granted, this input cannot be used in a job with the same recipe. */
   readonly sharedInputId: string;
-  /** Failed retryably; no example retries it. */
+  /** A job that failed retryably and that no example retries. */
   readonly failedJobId: string;
   /** Values of path and query parameters, by their names. */
   readonly values: Readonly<Record<string, string>>;
   readonly registration: Body;
   readonly jobOrder: Body;
   readonly permissionRequest: Body;
-  /** One that can be cancelled. */
+  /** Returns a job that can be canceled. */
   submitNewJob(): Promise<Job>;
-  /** One that can be retried. */
+  /** Returns a job that can be retried. */
   createFailedJob(): Promise<Job>;
 }
 type Body = Readonly<Record<string, unknown>>;
@@ -77,7 +77,7 @@ export async function createExampleData(service: Service): Promise<ExampleData> 
   };
 }
 
-/** Parts of a request that the service accepts: of a POST by its row, of a GET all that it requires. */
+/** Parts of a request that the service accepts: for a POST the example of its row, for a GET all required fields. */
 export async function createRequest(exampleData: ExampleData, id: OperationId): Promise<Parts> {
   const { example: createExample, pathFields, queryFields }: OperationRow = operations[id];
   if (createExample !== undefined) return createExample(exampleData);
@@ -99,7 +99,7 @@ function exampleValue({ values }: ExampleData, name: string): string {
   return value;
 }
 
-/** The world of a file's emulator, made when first asked for. */
+/** The example data of a file's emulator, created on first use. */
 export function exampleDataForFile(service: () => Service): () => Promise<ExampleData> {
   let exampleData: Promise<ExampleData> | undefined;
   return () => {

@@ -1,4 +1,4 @@
-// Faults on request: what each kind does to a call, and that it does so as often as told, where told.
+// Tests injected faults: the effect of each kind, and that each occurs as often and on the operation as requested.
 import { expect, test } from "vitest";
 import { operations } from "../operations.ts";
 import { type Answer, expectProblem, parseJson, valueAt } from "./http.ts";
@@ -15,7 +15,7 @@ async function submissionParts(service: Service) {
   return { body: await createJobBodyForFile(service, FILE.succeeds), key: nextKey() };
 }
 
-test("drop-before: the connection breaks and nothing has happened", async () => {
+test("the fault drop-before closes the connection and has no effect", async () => {
   const service = await serviceForTest();
   const parts = await submissionParts(service);
   await service.injectFault({ kind: "drop-before" }, onceOn("createMicJob"));
@@ -26,7 +26,7 @@ test("drop-before: the connection breaks and nothing has happened", async () => 
   expect(await service.countExecutions(parts.key)).toBe(1);
 });
 
-test("drop-after: the connection breaks and the job is there", async () => {
+test("the fault drop-after closes the connection after the job was created", async () => {
   const service = await serviceForTest();
   const parts = await submissionParts(service);
   await service.injectFault({ kind: "drop-after" }, onceOn("createMicJob"));
@@ -37,7 +37,7 @@ test("drop-after: the connection breaks and the job is there", async () => {
   expect(await service.countExecutions(parts.key)).toBe(1);
 });
 
-test("delay: the answer comes late and whole", async () => {
+test("the fault delay returns the complete response late", async () => {
   const service = await serviceForTest();
   await service.token(["mic.capabilities:read"]);
   await service.injectFault({ kind: "delay", delayMs: 80 }, onceOn("getMicPublicCapabilities"));
@@ -46,7 +46,7 @@ test("delay: the answer comes late and whole", async () => {
   expect(performance.now() - startMs).toBeGreaterThanOrEqual(75);
 });
 
-test("hang: no answer comes, before or after the effect", async () => {
+test("the fault hang returns no response, before or after the effect", async () => {
   const service = await serviceForTest();
   for (const afterCommit of [false, true]) {
     const parts = await submissionParts(service);
@@ -58,7 +58,7 @@ test("hang: no answer comes, before or after the effect", async () => {
   }
 });
 
-test("status: the status, its problem and Retry-After, before or after the effect", async () => {
+test("the fault status returns its status, a Problem and Retry-After, before or after the effect", async () => {
   const service = await serviceForTest();
   for (const afterCommit of [false, true]) {
     const parts = await submissionParts(service);
@@ -75,7 +75,7 @@ test("status: the status, its problem and Retry-After, before or after the effec
   }
 });
 
-test("status without a problem has no Problem in it", async () => {
+test("the fault status without a problem returns no Problem", async () => {
   const service = await serviceForTest();
   await service.injectFault({ kind: "status", status: 502, problem: false }, onceOn("getMicPublicCapabilities"));
   const answer = await capabilities(service);
@@ -83,7 +83,7 @@ test("status without a problem has no Problem in it", async () => {
   expect(answer.headers["content-type"] ?? "").not.toContain("problem+json");
 });
 
-test("truncate: the body ends before its end", async () => {
+test("the fault truncate closes the connection before the end of the body", async () => {
   const service = await serviceForTest();
   await service.injectFault({ kind: "truncate" }, onceOn("getMicPublicCapabilities"));
   const readComplete = async (): Promise<Answer> => {
@@ -95,7 +95,7 @@ test("truncate: the body ends before its end", async () => {
   expect((await readComplete()).status).toBe(200);
 });
 
-test("body: any bytes, type and status", async () => {
+test("the fault body returns any bytes, content type and status", async () => {
   const service = await serviceForTest();
   await service.injectFault(
     { kind: "body", body: "<h1>Not JSON</h1>", contentType: "text/html", status: 203 },
@@ -106,7 +106,7 @@ test("body: any bytes, type and status", async () => {
   expect(answer.headers["content-type"]).toMatch(/^text\/html/);
 });
 
-test("extra-field: a success that is right but for one unknown field", async () => {
+test("the fault extra-field returns a success that is correct except for one unknown field", async () => {
   const service = await serviceForTest();
   const expectedBody = parseJson((await capabilities(service)).text);
   await service.injectFault({ kind: "extra-field" }, onceOn("getMicPublicCapabilities"));
@@ -118,7 +118,7 @@ test("extra-field: a success that is right but for one unknown field", async () 
   expect(parseJson(answer.text)).toMatchObject({ data: Object(valueAt(expectedBody, "data")) });
 });
 
-test("expire-token: the token is dead, a new one works", async () => {
+test("the fault expire-token invalidates the token, and a new token works", async () => {
   const service = await serviceForTest();
   const scopes = ["mic.capabilities:read"];
   const token = await service.token(scopes);
@@ -138,7 +138,7 @@ test("expire-token: the token is dead, a new one works", async () => {
   expect(withNewToken.status).toBe(200);
 });
 
-test("times: as often as told; operationId: there alone; DELETE: no more", async () => {
+test("a fault occurs as often as requested, only on its operation, and not after DELETE", async () => {
   const service = await serviceForTest();
   const jobs = () => service.call(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId } });
   await service.injectFault({ kind: "status", status: 503 }, { operationId: "getMicPublicCapabilities", times: 2 });
@@ -155,7 +155,7 @@ test("times: as often as told; operationId: there alone; DELETE: no more", async
   expect((await jobs()).status).toBe(200);
 });
 
-test("faults come in the order they were asked for", async () => {
+test("faults occur in the order in which they were requested", async () => {
   const service = await serviceForTest();
   for (const status of [500, 502, 503])
     await service.injectFault({ kind: "status", status }, onceOn("getMicPublicCapabilities"));
@@ -164,7 +164,7 @@ test("faults come in the order they were asked for", async () => {
   expect(statuses).toEqual([500, 502, 503, 200]);
 });
 
-test("a fault that makes no sense is refused", async () => {
+test("an invalid fault is refused", async () => {
   const service = await serviceForTest();
   const refused = [
     {},
@@ -188,7 +188,7 @@ test("a fault that makes no sense is refused", async () => {
   expect((await capabilities(service)).status).toBe(200);
 });
 
-test("what was requested and what took effect can be looked up", async () => {
+test("the emulator lists the requests and the executions", async () => {
   const service = await serviceForTest();
   const parts = await submissionParts(service);
   await service.call(operations.createMicJob, parts);

@@ -1,4 +1,4 @@
-// The grammar of requests, docs/contract.md, 4, over HTTP: every value of every field of every operation, in its place.
+// Tests the grammar of requests over HTTP, docs/contract.md, 4, with the values of each field of each operation.
 import { expect, test } from "vitest";
 import { changeAt } from "../contract/object-rules.ts";
 import { covers } from "../covers.ts";
@@ -16,24 +16,24 @@ const pointerTo = ({ location, name }: LocatedField): string => POINTERS[locatio
 
 const toObject = (value: unknown): Readonly<Record<string, unknown>> => ({ ...Object(value) });
 
-/** A header's bytes as a client hands them over: UTF-8. What HTTP forbids or trims, headers.test.ts sends by hand. */
+/** A header's value as clients send it, in UTF-8; undefined if HTTP forbids or trims it. headers.test.ts sends such bytes raw. */
 const headerText = (value: unknown): string | undefined =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: HTTP forbids them.
   typeof value !== "string" || value !== value.trim() || /[\u0000-\u001f\u007f]|\p{Cs}/u.test(value)
     ? undefined
     : Buffer.from(value).toString("latin1");
 
-/** The value as a parameter's text; undefined where it is none, or where the whole URL would be too long. */
+/** The value as a parameter's text; undefined if it is not representable or the whole URL would be too long. */
 function parameterText(value: unknown, { values, location }: LocatedField): string | undefined {
   const isNumber = values.accepts.every((one) => typeof one === "number");
   if (typeof value !== (isNumber ? "number" : "string")) return undefined;
   const text = String(value);
   if (/\p{Cs}/u.test(text) || encodeURIComponent(text).length > 8000) return undefined;
-  // Empty, `.` and `..` make another path.
+  // Empty text, `.` and `..` result in another path.
   return location === "path" && /^\.{0,2}$/.test(text) ? undefined : text;
 }
 
-/** The request with this value in the field's place; undefined where it cannot be said there. */
+/** The request with this value in the field's place; undefined if that place cannot hold the value. */
 function withValue(parts: Parts, field: LocatedField, value: unknown): Parts | undefined {
   const { location, name } = field;
   if (location === "body") {
@@ -66,7 +66,7 @@ function expectRefused(row: ListedOperation, answer: Answer, pointer: string, wh
   ).toBe(true);
 }
 
-/** Nothing is said against the value by itself; what there is of that name, is another question. */
+/** Checks that the value is valid. Whether a resource with that name exists is not checked. */
 function expectAccepted(
   { success }: ListedOperation,
   { isIndependent }: LocatedField,
@@ -82,26 +82,30 @@ const executions = () => service().admin("GET", "executions");
 
 for (const row of rows)
   for (const field of [...fieldsOf(row), ...headersOf(row)])
-    covers(field.rules, `${row.id}: ${field.location} ${field.name}`, async () => {
-      const parts = await createRequest(await exampleData(), row.id);
-      const before = await executions();
-      for (const value of badValues(field.values)) {
-        const invalidParts = withValue(parts, field, value);
-        if (invalidParts)
-          expectRefused(row, await service().call(row, invalidParts), pointerTo(field), abbreviate(value));
-      }
-      expect(await executions(), "what is refused has no effect").toEqual(before);
-      for (const value of goodValues(field.values)) {
-        const validParts = withValue(
-          field.isIndependent ? await createRequest(await exampleData(), row.id) : parts,
-          field,
-          value,
-        );
-        if (validParts) expectAccepted(row, field, await service().call(row, validParts), abbreviate(value));
-      }
-    });
+    covers(
+      field.rules,
+      `${row.id} accepts only valid values in the ${field.location} field ${field.name}`,
+      async () => {
+        const parts = await createRequest(await exampleData(), row.id);
+        const before = await executions();
+        for (const value of badValues(field.values)) {
+          const invalidParts = withValue(parts, field, value);
+          if (invalidParts)
+            expectRefused(row, await service().call(row, invalidParts), pointerTo(field), abbreviate(value));
+        }
+        expect(await executions(), "what is refused has no effect").toEqual(before);
+        for (const value of goodValues(field.values)) {
+          const validParts = withValue(
+            field.isIndependent ? await createRequest(await exampleData(), row.id) : parts,
+            field,
+            value,
+          );
+          if (validParts) expectAccepted(row, field, await service().call(row, validParts), abbreviate(value));
+        }
+      },
+    );
 
-/** Those whose absence is refused, at their pointers. */
+/** Paths of the required fields. */
 const requiredPaths = (fields: Fields = {}) =>
   Object.entries(fields).flatMap(([name, { isOptional }]) => (isOptional ? [] : [name.split(".")]));
 
@@ -110,7 +114,7 @@ const withoutField = (parent: unknown, name: string) =>
 
 covers(
   ["4.2/bodies-closed", "7.2/bounds-refused", "4.2/job-no-defaults-no-plan"],
-  "bodies have exactly their fields",
+  "a body with an unknown or a missing field is refused",
   async () => {
     for (const id of postIds) {
       const parts = await createRequest(await exampleData(), id);
@@ -145,22 +149,26 @@ covers(
   },
 );
 
-covers(["4.1/closed-query", "4.2/closed-query"], "queries have exactly their parameters, each once", async () => {
-  for (const row of rows) {
-    const parts = await createRequest(await exampleData(), row.id);
-    const queryParameters = Object.entries(toObject(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
-    const expectRefusal = async (query: readonly string[]) =>
-      expectRefused(row, await service().call(row, { ...parts, query: query.join("&") }), "/query", query.join("&"));
-    for (const extra of ["unexpected=1", "unexpected", "__proto__=1", "cursors=a"])
-      await expectRefusal([...queryParameters, extra]);
-    for (const one of queryParameters) {
-      await expectRefusal([...queryParameters, one]);
-      await expectRefusal(queryParameters.filter((other) => other !== one));
+covers(
+  ["4.1/closed-query", "4.2/closed-query"],
+  "a query with an unknown, missing or repeated parameter is refused",
+  async () => {
+    for (const row of rows) {
+      const parts = await createRequest(await exampleData(), row.id);
+      const queryParameters = Object.entries(toObject(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
+      const expectRefusal = async (query: readonly string[]) =>
+        expectRefused(row, await service().call(row, { ...parts, query: query.join("&") }), "/query", query.join("&"));
+      for (const extra of ["unexpected=1", "unexpected", "__proto__=1", "cursors=a"])
+        await expectRefusal([...queryParameters, extra]);
+      for (const one of queryParameters) {
+        await expectRefusal([...queryParameters, one]);
+        await expectRefusal(queryParameters.filter((other) => other !== one));
+      }
     }
-  }
-});
+  },
+);
 
-test("a parameter of one operation is not another's", async () => {
+test("a query parameter of another operation is refused", async () => {
   const names = new Set(rows.flatMap(({ queryFields = {} }) => Object.keys(queryFields)));
   for (const row of rows) {
     const parts = await createRequest(await exampleData(), row.id);

@@ -1,4 +1,4 @@
-// Request headers of the POST endpoints, docs/contract.md, 4.2; what values they take, fields.test.ts shows.
+// Tests the request headers of POST endpoints, docs/contract.md, 4.2. fields.test.ts tests their values.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { jobOperations, type OperationId, operations } from "../operations.ts";
@@ -14,7 +14,7 @@ async function callWith(id: OperationId, parts: Parts): Promise<Answer> {
   return service().call(operations[id], { ...(await createRequest(await exampleData(), id)), ...parts });
 }
 
-covers("4.2/idempotency-key-required", "each POST without a key is refused and does nothing", async () => {
+covers("4.2/idempotency-key-required", "a POST without a key is refused and has no effect", async () => {
   for (const operation of posts) {
     const parts = await createRequest(await exampleData(), operation.id);
     const before = await service().admin("GET", "executions");
@@ -24,7 +24,7 @@ covers("4.2/idempotency-key-required", "each POST without a key is refused and d
   }
 });
 
-covers("4.2/job-key-characters", "control characters that HTTP itself forbids are refused on the wire", async () => {
+covers("4.2/job-key-characters", "a key with control characters that HTTP forbids is refused", async () => {
   const { path, scopes } = operations.createMicJob;
   const token = await service().token(scopes);
   for (const control of ["\u0000", "\u0001", "\u001f", "\u007f"]) {
@@ -48,7 +48,7 @@ covers("4.2/if-match-required", "a cancellation without If-Match is refused", as
   expectProblem(await callWith("cancelMicJob", { headers: { "if-match": "" } }), 400);
 });
 
-covers("4.2/content-type", "each POST takes application/json and nothing else", async () => {
+covers("4.2/content-type", "a POST accepts only the content type application/json", async () => {
   for (const { id, success } of posts) {
     for (const type of [
       undefined,
@@ -67,7 +67,7 @@ covers("4.2/content-type", "each POST takes application/json and nothing else", 
   }
 });
 
-test("a key that stands in two headers is refused", async () => {
+test("a request with two Idempotency-Key headers is refused", async () => {
   const { path, scopes } = operations.createMicJob;
   const { body } = await createRequest(await exampleData(), "createMicJob");
   const text = JSON.stringify(body);
@@ -85,7 +85,7 @@ test("a key that stands in two headers is refused", async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 4(00|22) /);
 });
 
-test("every answer of the job API names its request, each its own", async () => {
+test("each response of the job API has a unique request id", async () => {
   const ids = await Promise.all(
     Array.from({ length: 10 }, async () =>
       valueAt(parseJson((await callWith("getMicJob", {})).text), "meta", "requestId"),

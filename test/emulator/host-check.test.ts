@@ -1,4 +1,4 @@
-// Who may come in: no page of somebody else's, under whatever name (DNS rebinding, other origins); every client that means it.
+// Tests the host check: it refuses web pages of other origins and DNS rebinding, and accepts each legitimate client.
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
 import { covers } from "../covers.ts";
@@ -10,16 +10,16 @@ const service = serviceForFile();
 const STATES = operations.listPlaygroundStates.path;
 const CLOCK = "/__emulator/clock";
 
-/** `PORT` in the headers is the emulator's. */
+/** In the headers `PORT` is replaced by the emulator's port. */
 function send(to: Service, path: string, headers: Readonly<Record<string, string>>) {
   const { port } = new URL(to.emulator.baseUrl);
   const filledHeaders = Object.entries(headers).map(([name, value]) => [name, value.replaceAll("PORT", port)]);
   return to.send({ path, headers: Object.fromEntries(filledHeaders) });
 }
 
-describe("on this machine", () => {
+describe("a loopback listener", () => {
   test.each(["127.0.0.1:PORT", "localhost:PORT", "LocalHost:PORT", "[::1]:PORT", "localhost", "127.0.0.1"])(
-    "Host %s comes in",
+    "Host %s is accepted on loopback",
     async (host) => {
       for (const path of [STATES, CLOCK]) expect((await send(service(), path, { host })).status).toBe(200);
     },
@@ -38,14 +38,14 @@ describe("on this machine", () => {
     "user@localhost:PORT",
     "emulator:PORT",
     "localhost, evil.example",
-  ])("Host %s does not", async (host) => {
+  ])("Host %s is refused on loopback", async (host) => {
     expectPlaygroundError(await send(service(), STATES, { host }), 403, "PLAYGROUND_REQUEST_DENIED");
     const admin = await send(service(), CLOCK, { host });
     expect([admin.status, valueAt(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Host")]);
   });
 
   test.each(["http://localhost:3000", "https://127.0.0.1:PORT", "http://[::1]:6274"])(
-    "Origin %s comes in",
+    "Origin %s is accepted on loopback",
     async (origin) => {
       for (const path of [STATES, CLOCK]) expect((await send(service(), path, { origin })).status).toBe(200);
     },
@@ -60,14 +60,14 @@ describe("on this machine", () => {
     "file://",
     "http://127.0.0.1.nip.io",
     "localhost",
-  ])("Origin %s does not", async (origin) => {
+  ])("Origin %s is refused on loopback", async (origin) => {
     expectPlaygroundError(await send(service(), STATES, { origin }), 403, "PLAYGROUND_REQUEST_DENIED");
     const admin = await send(service(), CLOCK, { origin });
     expect([admin.status, valueAt(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Origin")]);
   });
 });
 
-covers(["7.1/denied", "7.1/body", "7.2/problem"], "who is denied is told so in the words of each API", async () => {
+covers(["7.1/denied", "7.1/body", "7.2/problem"], "a denied request gets the error format of its API", async () => {
   const { clientId, clientSecret, workspaceId } = service().emulator;
   const host = "evil.example";
   const jobs = await service().call(operations.listMicJobs, { query: { workspaceId }, headers: { host } });
@@ -81,7 +81,7 @@ covers(["7.1/denied", "7.1/body", "7.2/problem"], "who is denied is told so in t
   expectPlaygroundError(await send(service(), STATES, { host }), 403, "PLAYGROUND_REQUEST_DENIED");
 });
 
-test("what is denied changes nothing, counts for nothing, and is no request of the service", async () => {
+test("a denied request changes nothing, counts toward no limit and is not recorded", async () => {
   const ownService = await serviceForTest();
   const hostile = { host: "evil.example", origin: "http://evil.example" };
   const requests = await ownService.admin("GET", "requests");
@@ -95,11 +95,11 @@ test("what is denied changes nothing, counts for nothing, and is no request of t
   const refusedRequests = await Promise.all(Array.from({ length: 700 }, () => send(ownService, STATES, hostile)));
   expect(new Set(refusedRequests.map(({ status }) => status))).toEqual(new Set([403]));
   expect(await ownService.admin("GET", "requests")).toEqual(requests);
-  // No rate is used up, and no fault waits.
+  // The denied requests used no rate, and the fault was not stored.
   expect((await ownService.send({ path: STATES })).status).toBe(200);
 });
 
-test("a large body of a denied request is not waited for", async () => {
+test("a denied request is refused before its large body has arrived", async () => {
   const body = "x".repeat(4 * 1024 * 1024);
   const answer = await service().send({ method: "POST", path: CLOCK, headers: { host: "evil.example" }, body });
   expect(answer.status).toBe(403);
@@ -109,7 +109,7 @@ const lan = Object.values(networkInterfaces())
   .flatMap((addresses = []) => addresses)
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 
-describe("beyond this machine", () => {
+describe("a listener on all interfaces", () => {
   test.each([
     ["an address", "192.0.2.7:PORT"],
     ["an IPv6 address", "[2001:db8::7]:PORT"],
@@ -117,7 +117,7 @@ describe("beyond this machine", () => {
     ["a container's name", "emulator:8080"],
     ["a name of the local network", "desk.local:PORT"],
     ["a container's way to its host", "host.docker.internal:PORT"],
-  ])("clients come by %s", async (_, host) => {
+  ])("a client is accepted by %s", async (_, host) => {
     const ownService = await serviceForTest({ host: "0.0.0.0" });
     expect((await send(ownService, STATES, { host })).status).toBe(200);
     expect((await send(ownService, STATES, { host, origin: `http://${host}` })).status).toBe(200);
@@ -130,13 +130,13 @@ describe("beyond this machine", () => {
     { host: "emulator:PORT", origin: "http://evil.example" },
     { host: "192.0.2.7:PORT", origin: "http://192.0.2.8:PORT" },
     { host: "192.0.2.7:PORT", origin: "null" },
-  ])("%j does not come in", async (headers) => {
+  ])("a request with the headers %j is refused on all interfaces", async (headers) => {
     const ownService = await serviceForTest({ host: "0.0.0.0" });
     for (const path of [STATES, CLOCK]) expect((await send(ownService, path, headers)).status).toBe(403);
   });
 
   test.skipIf(lan === undefined)(
-    "another machine's clients are served; /__emulator is for this one (needs a network)",
+    "a client on another machine is served, and /__emulator is available only on this machine (needs a network)",
     async () => {
       const ownService = await serviceForTest({ host: "0.0.0.0" });
       const sendFromLan = createRawClient(`http://${lan}:${new URL(ownService.emulator.baseUrl).port}`);

@@ -1,4 +1,4 @@
-// Raw HTTP: what was sent is sent as it stands (paths are not normalized), what came back is kept byte for byte.
+// A raw HTTP client for tests: paths are sent without normalization, and response bodies are kept byte for byte.
 import { connect } from "node:net";
 import { parse } from "lossless-json";
 import { Agent } from "undici";
@@ -10,7 +10,7 @@ export type Method = "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE" | "OPT
 
 export interface RawRequest {
   readonly method?: Method;
-  /** Path and query as they go on the wire. */
+  /** Path and query as they are sent. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
@@ -44,7 +44,9 @@ export function createRawClient(baseUrl: string) {
   };
 }
 
-/** Writes bytes on a socket of its own and gives back all that comes until the other side closes, or `waitMs` pass in silence. */
+/**
+ * Writes bytes to a new socket. Returns all received bytes when the peer closes, or after `waitMs` without data (default 250 ms).
+ */
 export function exchangeBytes(baseUrl: string, bytes: string | Uint8Array, waitMs = 250): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
@@ -64,11 +66,11 @@ export function exchangeBytes(baseUrl: string, bytes: string | Uint8Array, waitM
 const parseExactNumber = (digits: string): number | bigint =>
   /^-?\d+$/.test(digits) && !Number.isSafeInteger(Number(digits)) ? BigInt(digits) : Number(digits);
 
-/** Integers beyond 2^53-1 become bigint; the slower parser is needed only where there can be one. */
+/** Parses JSON, with integers beyond 2^53-1 as bigint. The slower parser is used only if the text has 16 digits in a row. */
 export const parseJson = (text: string): unknown =>
   /\d{16}/.test(text) ? parse(text, undefined, parseExactNumber) : JSON.parse(text);
 
-/** Steps into parsed JSON; undefined where there is no such place. */
+/** The value at a path in parsed JSON; undefined if the path does not exist. */
 export function valueAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (current, step) =>
@@ -79,7 +81,7 @@ export function valueAt(value: unknown, ...path: readonly (string | number)[]): 
   );
 }
 
-/** A refusal of the job-processing API with this status, its body a bare Problem that says the same. */
+/** Expects an error of the job-processing API: this HTTP status, and a Problem as the body that contains the same status. */
 export function expectProblem(answer: Answer, status: number): Problem {
   expect(answer.status, answer.text.slice(0, 500)).toBe(status);
   expect(answer.headers["content-type"]).toMatch(/^application\/problem\+json(;|$)/);
@@ -89,7 +91,7 @@ export function expectProblem(answer: Answer, status: number): Problem {
   return problem;
 }
 
-/** A refusal of the playground: JSON with exactly one field, `status`. */
+/** Expects an error of the playground: JSON with the single field `status`. */
 export function expectPlaygroundError(answer: Answer, httpStatus: number, status: string): void {
   expect(answer.status, answer.text.slice(0, 500)).toBe(httpStatus);
   expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);

@@ -1,4 +1,5 @@
-// One key, one command, one effect: docs/contract.md, 4.2; codes and the replay header as the IETF draft has them.
+// Tests idempotency: one key names one command with one effect, docs/contract.md, 4.2. Status codes and the replay header follow
+// the IETF draft.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { jobOperations, operations } from "../operations.ts";
@@ -19,7 +20,7 @@ const listJobIds = async (testService = service()) => {
   return data.map(({ id }) => id);
 };
 
-covers("4.2/key-names-one-command", "the same key and bytes give the stored answer, and run once", async () => {
+covers("4.2/key-names-one-command", "the same key and bytes return the stored response and run once", async () => {
   for (const operation of posts) {
     const parts = { ...(await createRequest(await exampleData(), operation.id)), key: nextKey() };
     const first = await service().call(operation, parts);
@@ -59,7 +60,7 @@ covers("4.2/key-names-one-command", "the same key with other bytes is refused an
   }
 });
 
-test("a key belongs to one resource: the same bytes for another job are another command", async () => {
+test("the same key and bytes for another job are another command", async () => {
   const key = nextKey();
   const [one, other] = [
     await createRequest(await exampleData(), "cancelMicJob"),
@@ -70,7 +71,7 @@ test("a key belongs to one resource: the same bytes for another job are another 
   expect(expectProblem(answer, 422).code).toBe("IDEMPOTENCY_KEY_REUSED");
 });
 
-test("a key is scoped by its operation", async () => {
+test("the same key for another operation is another command", async () => {
   const key = nextKey();
   for (const operation of posts) {
     const answer = await service().call(operation, {
@@ -83,7 +84,7 @@ test("a key is scoped by its operation", async () => {
   expect(await service().countExecutions(key)).toBe(posts.length);
 });
 
-covers("4.2/key-names-one-command", "twenty at once under one key run once", async () => {
+covers("4.2/key-names-one-command", "twenty concurrent requests with one key run once", async () => {
   const parts = { body: await createJobBodyForFile(service(), FILE.succeeds), key: nextKey() };
   const before = await listJobIds();
   const answers = await Promise.all(Array.from({ length: 20 }, () => service().call(operations.createMicJob, parts)));
@@ -96,7 +97,7 @@ covers("4.2/key-names-one-command", "twenty at once under one key run once", asy
   expect((await listJobIds()).filter((id) => !before.includes(id))).toHaveLength(1);
 });
 
-/** Sends and does not wait; `gone` drops the connection. */
+/** Sends a request in the background. `outcome` is the status, or "gone" after `disconnect()` has dropped the connection. */
 function sendInBackground(testService: ReturnType<typeof service>, parts: Parts) {
   const controller = new AbortController();
   const outcome = testService.call(operations.createMicJob, { ...parts, signal: controller.signal }).then(
@@ -114,7 +115,7 @@ const waitUntil = async (condition: () => Promise<boolean>) => {
   throw new Error("waited in vain");
 };
 
-test("while the first is still running, the second is refused as in progress", async () => {
+test("a request with a key is refused while the first one with that key is in progress", async () => {
   const own = await serviceForTest();
   const parts = { body: await createJobBodyForFile(own, FILE.succeeds), key: nextKey() };
   await own.injectFault({ kind: "delay", delayMs: 300 }, { operationId: "createMicJob", times: 1 });
@@ -131,7 +132,7 @@ test("while the first is still running, the second is refused as in progress", a
   expect(await own.countExecutions(parts.key)).toBe(1);
 });
 
-test("a first that was lost after it took effect is replayed to the second", async () => {
+test("a request whose response was lost after its effect is replayed to the second one", async () => {
   const own = await serviceForTest();
   const parts = { body: await createJobBodyForFile(own, FILE.succeeds), key: nextKey() };
   await own.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob", times: 1 });
@@ -144,7 +145,7 @@ test("a first that was lost after it took effect is replayed to the second", asy
   expect(await own.countExecutions(parts.key)).toBe(1);
 });
 
-test("a stored answer is the first one, whatever has become of the job since", async () => {
+test("a replay returns the first response, even if the job has changed since", async () => {
   const own = await serviceForTest();
   const parts = { body: await createJobBodyForFile(own, FILE.succeeds), key: nextKey() };
   const first = await own.call(operations.createMicJob, parts);
@@ -153,7 +154,7 @@ test("a stored answer is the first one, whatever has become of the job since", a
   expect([replay.status, replay.text]).toEqual([202, first.text]);
 });
 
-test("a key is kept for 24 hours, and then forgotten", async () => {
+test("a key is kept for 24 hours", async () => {
   const own = await serviceForTest();
   const parts = { body: await createJobBodyForFile(own, FILE.succeeds), key: nextKey() };
   const first = await own.call(operations.createMicJob, parts);
@@ -166,7 +167,7 @@ test("a key is kept for 24 hours, and then forgotten", async () => {
   expect(valueAt(dataOf(later), "id")).not.toBe(valueAt(dataOf(first), "id"));
 });
 
-test("a refused command leaves its key free for the corrected one", async () => {
+test("a refused command does not use up its key", async () => {
   const { workspaceId } = service().emulator;
   const key = nextKey();
   const wrong = { workspaceId, inputKind: "M4_FILE", referenceId: "" };
@@ -175,7 +176,7 @@ test("a refused command leaves its key free for the corrected one", async () => 
   expect((await service().call(operations.createMicPublicInput, { body: right, key })).status).toBe(201);
 });
 
-test("a replay is checked like any call: scope, token and query", async () => {
+test("a replay checks scope, token and query like any call", async () => {
   const parts = { body: await createJobBodyForFile(service(), FILE.succeeds), key: nextKey() };
   expect((await service().call(operations.createMicJob, parts)).status).toBe(202);
   expectProblem(await service().call(operations.createMicJob, { ...parts, scopes: ["mic.jobs:read"] }), 403);

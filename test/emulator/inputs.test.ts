@@ -1,4 +1,4 @@
-// Registering and reading inputs, docs/contract.md, 2.2 and 4.2.
+// Tests registering and reading inputs, docs/contract.md, 2.2 and 4.2.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
@@ -9,7 +9,7 @@ import { createJobBody, FILE, fileId, findOneInputOffer, registerInput, runJobTo
 
 const service = serviceForFile();
 
-/** A file's id can be told by its looks; whether the workspace has another reference, only the service knows. */
+/** Status for a reference of another kind: the format of a file id is checked (400), and other references are looked up (422). */
 const missingReferenceStatus = (inputKind: string): 400 | 422 => (inputKind === "M4_FILE" ? 400 : 422);
 
 const readInput = async (testService: Service, inputId: string) =>
@@ -17,7 +17,7 @@ const readInput = async (testService: Service, inputId: string) =>
 
 covers(
   ["4.2/create-input", "4.2/get-input", "2.2/input-sha256"],
-  "an input is its file: id, sha256, scan",
+  "an input of a file has the file's id, sha256 and scan state",
   async () => {
     const input = await registerInput(service(), FILE.succeeds);
     expect(input).toMatchObject({
@@ -35,7 +35,7 @@ covers(
 
 covers(
   "4.2/input-reference-file",
-  "a file whose scan has not ended is registered, and no job runs with it",
+  "a file whose scan has not ended can be registered, but no job can use it",
   async () => {
     const own = await serviceForTest();
     const input = await registerInput(own, FILE.waitsForScan);
@@ -66,7 +66,7 @@ covers(["3/input-state", "3/input-scan-state"], "an infected file is quarantined
   expect([input.state, input.scanState]).toEqual(["QUARANTINED", "INFECTED"]);
 });
 
-test("the dataset version that a job made can be an input", async () => {
+test("a dataset version that a job created can be an input", async () => {
   const own = await serviceForTest();
   const { workspaceId } = own.emulator;
   const job = await runJobToEnd(own, FILE.succeeds);
@@ -78,7 +78,7 @@ test("the dataset version that a job made can be an input", async () => {
 
 covers(
   "4.2/input-kind",
-  "acquisitions and dataset versions of the workspace are registered, each as its own kind",
+  "acquisitions and dataset versions of the workspace can be registered, each with its own kind",
   async () => {
     const { workspaceId, inputIds } = service().emulator;
     const kinds = [];

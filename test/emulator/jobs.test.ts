@@ -1,4 +1,4 @@
-// The life of a job on a clock that the test moves, docs/contract.md, 1, 2.2 and 3.
+// Tests the lifecycle of a job on a manual clock, docs/contract.md, 1, 2.2 and 3.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { covers } from "../covers.ts";
@@ -21,7 +21,7 @@ const order: readonly string[] = ["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", 
 const stageOf = (job: Job, name: string) => job.stages.find(({ stage }) => stage === name);
 const finished = ["SUCCEEDED", "NOT_REQUIRED"];
 
-/** What must hold between two readings of one job, the earlier first. */
+/** Checks the invariants between two readings of one job, the earlier one first. */
 function expectValidTransition(before: Job, after: Job): void {
   expect(after.resourceVersion).toBeGreaterThanOrEqual(before.resourceVersion);
   if (after.resourceVersion === before.resourceVersion) expect(after).toEqual(before);
@@ -36,7 +36,7 @@ function expectValidTransition(before: Job, after: Job): void {
   }
 }
 
-/** What must hold in every reading: stages in their order, none begun before those ahead of it are done. */
+/** Checks the invariants of each reading: the stages are in order, and none begins before the earlier ones are done. */
 function expectStagesInOrder(job: Job): void {
   expect(job.processingState).toBe(job.state);
   expect(job.stages.map(({ stage }) => stage)).toEqual(order);
@@ -72,7 +72,7 @@ async function watchSubmittedJob(
 
 covers(
   ["1/nine-stages-in-order", "6/progress-by-reading", "2.2/stage-completed-units", "7.2/failure-when-failed"],
-  "a job that succeeds passes through the nine stages in order, its units counting up",
+  "a job that succeeds passes through the nine stages in order, with increasing units",
   async () => {
     const service = await serviceForTest();
     const readings = await watchSubmittedJob(service, FILE.succeeds);
@@ -107,7 +107,7 @@ covers(
   },
 );
 
-test("stages last as long as stageMs says", async () => {
+test("a stage lasts as long as stageMs", async () => {
   const durations = await Promise.all(
     [100, 10_000].map(async (stageMs) => {
       const service = await serviceForTest({ stageMs });
@@ -124,7 +124,7 @@ test("stages last as long as stageMs says", async () => {
 
 covers(
   ["1/nine-stages-in-order", "2.2/recipe-stop-after-stage"],
-  "a recipe that stops at FREEZE is served, after an earlier stop the rest is not required; each has its output",
+  "a job runs until the stage at which its recipe stops, the later stages are not required, and it has an output",
   async () => {
     const service = await serviceForTest();
     const stopStages = new Set<string>();
@@ -133,7 +133,7 @@ covers(
       if (inputs.length > 1) continue;
       const body = createJobBody(service, offer, (await registerInput(service, FILE.succeeds)).id);
       const submitted = await service.call(operations.createMicJob, { body });
-      // Some offers are of what this workspace, or this file, does not fit.
+      // Some offers do not fit this workspace or this file.
       if (submitted.status !== 202) continue;
       const job = last(await watchJob(service, String(valueAt(parseJson(submitted.text), "data", "id"))));
       expect(job.state).toBe("SUCCEEDED");
@@ -148,13 +148,13 @@ covers(
   },
 );
 
-test("however far the clock jumps, the end is the same", async () => {
+test("a job ends in the same state in whichever steps the clock advances", async () => {
   const finalJobs = await Promise.all(
     [50, 777, 3_600_000].map(async (stepMs) => {
       const service = await serviceForTest();
       const { id } = await submitJob(service, FILE.succeeds);
       await watchJob(service, id, isTerminal, { stepMs });
-      // What it made is published after that.
+      // The output is published after the job has ended.
       service.clock.advance(3_600_000);
       return readJob(service, id);
     }),
@@ -165,7 +165,7 @@ test("however far the clock jumps, the end is the same", async () => {
 
 covers(
   ["7.2/failure-when-failed", "2.2/problem-retryable"],
-  "a job that fails at CHURN says that it may be retried",
+  "a job that fails retryably at CHURN reports that it can be retried",
   async () => {
     const service = await serviceForTest();
     const failed = last(await watchSubmittedJob(service, FILE.failsRetryably));
@@ -179,7 +179,7 @@ covers(
 
 covers(
   ["7.2/failure-when-failed", "2.2/problem-field-error"],
-  "a job that fails for good at SIFT says what is wrong where",
+  "a job that fails permanently at SIFT reports the field errors",
   async () => {
     const service = await serviceForTest();
     const failed = last(await watchSubmittedJob(service, FILE.failsForGood));
@@ -193,7 +193,7 @@ covers(
 
 covers(
   ["3/job-review-state", "3/job-state"],
-  "a job waits for review, is approved after a minute, and goes on",
+  "a job waits for review, is approved after a minute, and continues",
   async () => {
     const service = await serviceForTest();
     const waiting = last(
@@ -210,7 +210,7 @@ covers(
   },
 );
 
-covers("3/job-state", "a job pauses at BLEND and stays so", async () => {
+covers("3/job-state", "a job that pauses at BLEND stays paused", async () => {
   const service = await serviceForTest();
   const paused = last(await watchSubmittedJob(service, FILE.pauses, ({ state }) => state === "PAUSED"));
   expect(stageOf(paused, "REFINE")?.state).toBe("SUCCEEDED");
@@ -220,7 +220,7 @@ covers("3/job-state", "a job pauses at BLEND and stays so", async () => {
   expect(await readJob(service, paused.id)).toEqual(paused);
 });
 
-test("the clock can be moved from outside", async () => {
+test("the clock can be advanced over HTTP", async () => {
   const service = await serviceForTest();
   const { id } = await submitJob(service, FILE.succeeds);
   const before = await service.admin("GET", "clock");
@@ -240,7 +240,7 @@ test("the clock can be moved from outside", async () => {
     ).toBeGreaterThanOrEqual(400);
 });
 
-test("a path id that no job has is no job, whatever it looks like", async () => {
+test("a job id that does not exist gets 404, whatever its characters", async () => {
   const service = await serviceForTest();
   for (const jobId of ["a", "a".repeat(128), "é", "..%2f..", "constructor", "__proto__", "toString"])
     expectProblem(await service.call(operations.getMicJob, { path: { jobId } }), 404);

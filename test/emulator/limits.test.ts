@@ -1,4 +1,4 @@
-// Request rates of the playground, docs/contract.md, 8.
+// Tests the request rates of the playground, docs/contract.md, 8.
 import { request } from "node:http";
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
@@ -13,7 +13,7 @@ const paths = [
 ];
 const LIMITED = "PLAYGROUND_RATE_LIMITED";
 
-/** Asks all endpoints in turn, `count` times in all, and gives the statuses. */
+/** Sends `count` requests to all endpoints in turn, and returns the statuses. */
 async function sendRequests(
   service: Service,
   count: number,
@@ -30,7 +30,7 @@ const from = (address: string) => ({ "x-forwarded-for": address });
 
 covers(
   ["8/hard-rate", "7.1/rate-limited", "7.1/retry-after", "7.1/body"],
-  "600 requests a minute over all endpoints together, then 429 until Retry-After has passed",
+  "600 requests a minute are served over all endpoints together, then 429 until Retry-After has passed",
   async () => {
     const service = await serviceForTest();
     expect(countOf(await sendRequests(service, 600), 200)).toBe(600);
@@ -46,7 +46,7 @@ covers(
   },
 );
 
-test("the rate holds in every minute, for malformed requests too, and not for the job-processing API", async () => {
+test("the rate applies in each minute, also to malformed requests, and not to the job-processing API", async () => {
   const service = await serviceForTest();
   const { workspaceId } = service.emulator;
   const callJobApi = () => service.call(operations.getMicPublicCapabilities, { query: { workspaceId } });
@@ -60,10 +60,10 @@ test("the rate holds in every minute, for malformed requests too, and not for th
   expect((await callJobApi()).status).toBe(200);
 });
 
-// Only Linux lets a client choose among the loopback addresses without setting them up.
+// Only on Linux can a client choose among the loopback addresses without setting them up first.
 covers.skipIf(process.platform !== "linux")(
   "8/hard-rate",
-  "each connected peer has its own 600 (needs Linux)",
+  "each connected peer has a separate rate of 600 (needs Linux)",
   async () => {
     const service = await serviceForTest({ host: "127.0.0.1" });
     await sendRequests(service, 601);
@@ -82,7 +82,7 @@ covers.skipIf(process.platform !== "linux")(
 
 covers(
   ["8/reported-address-rate", "8/reported-address-trusted", "7.1/retry-after"],
-  "30 a minute per reported address where the edge is trusted, each address for itself",
+  "each reported address has a rate of 30 a minute if the edge is trusted",
   async () => {
     const service = await serviceForTest({ trustReportedAddress: true });
     const statuses = await sendRequests(service, 32, from("203.0.113.5"));
@@ -98,12 +98,12 @@ covers(
   },
 );
 
-covers("8/reported-address-trusted", "a reported address counts for nothing unless the edge is trusted", async () => {
+covers("8/reported-address-trusted", "a reported address is ignored if the edge is not trusted", async () => {
   const service = await serviceForTest();
   expect(countOf(await sendRequests(service, 60, from("203.0.113.5")), 200)).toBe(60);
 });
 
-covers("8/reported-address-trusted", "where the edge reports no address, only the hard rate holds", async () => {
+covers("8/reported-address-trusted", "only the hard rate applies if a trusted edge reports no address", async () => {
   const service = await serviceForTest({ trustReportedAddress: true });
   expect(countOf(await sendRequests(service, 60), 200)).toBe(60);
 });

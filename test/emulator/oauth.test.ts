@@ -1,4 +1,4 @@
-// The token endpoint, docs/contract.md, 5 with RFC 6749 where it is silent.
+// Tests the token endpoint, docs/contract.md, 5; if the contract does not specify something, RFC 6749 applies.
 import * as oauth from "oauth4webapi";
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
@@ -12,7 +12,7 @@ const usageQuery = (testService: Service) => ({
   query: { workspaceId: testService.emulator.workspaceId, window: "DAY" },
 });
 
-/** RFC 6749, section 5.2: JSON with `error`, never cached. */
+/** Expects an error of RFC 6749, section 5.2: JSON with `error`, never cached. */
 function expectOAuthError(answer: Answer, status: number, ...errors: readonly string[]): void {
   expect(answer.status, answer.text).toBe(status);
   expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
@@ -22,7 +22,7 @@ function expectOAuthError(answer: Answer, status: number, ...errors: readonly st
 
 covers(
   ["5/token-endpoint", "5/token-basic", "5/token-form", "5/token-response", "5/bearer"],
-  "Basic credentials and a form give a token that opens the operation",
+  "Basic credentials and a form give a token for the operation",
   async () => {
     const answer = await service().requestToken("grant_type=client_credentials&scope=mic.usage%3Aread");
     expect(answer.status).toBe(200);
@@ -39,7 +39,7 @@ covers(
   },
 );
 
-covers("5/token-form", "several scopes are parted by spaces, in any order", async () => {
+covers("5/token-form", "several scopes are separated by spaces, in any order", async () => {
   for (const scope of [allScopes.join(" "), [...allScopes].reverse().join(" ")]) {
     const answer = await service().requestToken(tokenForm(scope));
     expect(answer.status).toBe(200);
@@ -51,7 +51,7 @@ covers("5/token-form", "several scopes are parted by spaces, in any order", asyn
   }
 });
 
-test("every request gives a token of its own", async () => {
+test("each request gives a different token", async () => {
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => service().requestToken(tokenForm("mic.usage:read"))),
   );
@@ -87,7 +87,7 @@ covers("5/token-basic", "wrong, missing and malformed client credentials are ref
   );
 });
 
-covers("5/token-form", "a wrong grant, scope or form is refused as RFC 6749 says", async () => {
+covers("5/token-form", "a wrong grant, scope or form is refused with the error of RFC 6749", async () => {
   const rows = [
     ["grant_type=password&scope=mic.usage%3Aread", "unsupported_grant_type"],
     ["grant_type=authorization_code&scope=mic.usage%3Aread&code=1", "unsupported_grant_type"],
@@ -117,7 +117,7 @@ covers("5/token-form", "another content type is refused", async () => {
   expect((await service().requestToken(tokenForm("mic.usage:read"), withCharset)).status).toBe(200);
 });
 
-covers("5/token-endpoint", "only POST asks for a token", async () => {
+covers("5/token-endpoint", "only POST requests a token", async () => {
   for (const method of ["GET", "PUT", "DELETE"] as const) {
     const answer = await service().send({ method, path: "/sandbox/oauth/token" });
     expect(answer.status).toBe(405);
@@ -126,7 +126,7 @@ covers("5/token-endpoint", "only POST asks for a token", async () => {
   expect((await service().send({ method: "POST", path: "/oauth/token" })).status).toBe(404);
 });
 
-covers("5/token-renewed", "a token works until it expires; then a new one is to be had", async () => {
+covers("5/token-renewed", "a token works until it expires, and then a new one can be requested", async () => {
   const own = await serviceForTest();
   const requestExpiringToken = async () => {
     const body = parseJson((await own.requestToken(tokenForm("mic.usage:read"))).text);
@@ -144,7 +144,7 @@ covers("5/token-renewed", "a token works until it expires; then a new one is to 
   expect((await callWithToken((await requestExpiringToken()).token)).status).toBe(200);
 });
 
-covers("5/secret-stays-in-server", "the secret is no token, and no answer repeats it", async () => {
+covers("5/secret-stays-in-server", "the client secret is not a token, and no response repeats it", async () => {
   const { clientId, clientSecret } = service().emulator;
   for (const authorization of [`Bearer ${clientSecret}`, basic(clientId, clientSecret)]) {
     const answer = await service().call(operations.getMicPublicUsage, {
@@ -189,7 +189,7 @@ test("an independent OAuth client gets a token and uses it", async () => {
   await expect(oauth.processClientCredentialsResponse(server, client, refused)).rejects.toThrow();
 });
 
-covers("5/token-basic", "credentials of odd characters work as they stand and form-encoded", async () => {
+covers("5/token-basic", "credentials with special characters work, plain or form-encoded", async () => {
   const credentials = { clientId: "client-id_1.2~x", clientSecret: "s3:cr/et+=~! %41-_" };
   const own = await serviceForTest({ credentials });
   expect([own.emulator.clientId, own.emulator.clientSecret]).toEqual([credentials.clientId, credentials.clientSecret]);

@@ -1,4 +1,4 @@
-// The playground's own OpenAPI document, docs/contract.md, 4.1 and 9.
+// Tests the playground's own OpenAPI document, docs/contract.md, 4.1 and 9.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -16,40 +16,48 @@ const service = serviceForFile();
 const document = () => service().ok(operations.getPlaygroundOpenApi);
 const keysOf = (value: unknown): readonly string[] => Object.keys(Object(value)).sort();
 
-/** Follows `$ref` within the document, as far as it goes. */
+/** Follows `$ref` within the document until the value is not a reference. */
 function resolve(root: unknown, value: unknown): unknown {
   const ref = valueAt(value, "$ref");
   return typeof ref === "string" ? resolve(root, valueAt(root, ...ref.replace(/^#\//, "").split("/"))) : value;
 }
 
-covers(["4.1/openapi", "9/playground-document-version"], "OpenAPI 3.1.1, document version 1.0.0", async () => {
-  const root = await document();
-  expect(root.openapi).toBe("3.1.1");
-  expect(root.info["version"]).toBe("1.0.0");
-  expect(keysOf(root.paths)).toEqual([...playgroundOperations.map(({ path }) => path)].sort());
-});
+covers(
+  ["4.1/openapi", "9/playground-document-version"],
+  "the document is OpenAPI 3.1.1 with version 1.0.0",
+  async () => {
+    const root = await document();
+    expect(root.openapi).toBe("3.1.1");
+    expect(root.info["version"]).toBe("1.0.0");
+    expect(keysOf(root.paths)).toEqual([...playgroundOperations.map(({ path }) => path)].sort());
+  },
+);
 
-test("its server is the base URL that the document was read from, whatever path that has", async () => {
+test("the document's server is the base URL it was read from, with any path prefix", async () => {
   const [server, ...others] = [valueAt(await document(), "servers")].flat();
   expect(others).toEqual([]);
   for (const baseUrl of ["http://127.0.0.1:8080", "https://gate.example/mic", "https://gate.example/a/b"]) {
     const readFrom = baseUrl + operations.getPlaygroundOpenApi.path;
-    // As OpenAPI 3.1 resolves it: against the document's own address. Paths begin with the slash that it ends with.
+    // OpenAPI 3.1 resolves the URL against the document's own address. It ends with the slash that paths begin with.
     expect(new URL(String(valueAt(server, "url")), readFrom).href).toBe(`${baseUrl}/`);
   }
 });
 
-covers(["4.1/operation-ids", "5/playground-anonymous"], "operation ids, and empty security", async () => {
-  const root = await document();
-  for (const { id, path } of playgroundOperations) {
-    const operation = valueAt(root, "paths", path, "get");
-    expect(valueAt(operation, "operationId")).toBe(id);
-    expect(valueAt(operation, "security") ?? valueAt(root, "security")).toEqual([]);
-    expect(keysOf(valueAt(root, "paths", path)).filter((name) => name !== "parameters")).toEqual(["get"]);
-  }
-});
+covers(
+  ["4.1/operation-ids", "5/playground-anonymous"],
+  "the operations have their ids and empty security",
+  async () => {
+    const root = await document();
+    for (const { id, path } of playgroundOperations) {
+      const operation = valueAt(root, "paths", path, "get");
+      expect(valueAt(operation, "operationId")).toBe(id);
+      expect(valueAt(operation, "security") ?? valueAt(root, "security")).toEqual([]);
+      expect(keysOf(valueAt(root, "paths", path)).filter((name) => name !== "parameters")).toEqual(["get"]);
+    }
+  },
+);
 
-covers("4.1/error-statuses", "the answers of each endpoint, and no 502 on the document itself", async () => {
+covers("4.1/error-statuses", "each endpoint lists its statuses, and the document itself has no 502", async () => {
   const root = await document();
   const responseKeys = (path: string) => keysOf(valueAt(root, "paths", path, "get", "responses"));
   const upstream = ["200", "400", "403", "429", "502", "default"];
@@ -58,7 +66,7 @@ covers("4.1/error-statuses", "the answers of each endpoint, and no 502 on the do
   expect(responseKeys(operations.getPlaygroundOpenApi.path)).toEqual(["200", "400", "403", "429"]);
 });
 
-covers("7.1/retry-after", "429 is described with Retry-After, an integer >= 1", async () => {
+covers("7.1/retry-after", "429 has the header Retry-After, an integer >= 1", async () => {
   const root = await document();
   for (const { path } of playgroundOperations) {
     const rateLimited = resolve(root, valueAt(root, "paths", path, "get", "responses", "429"));
@@ -67,7 +75,7 @@ covers("7.1/retry-after", "429 is described with Retry-After, an integer >= 1", 
   }
 });
 
-covers(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, and required", async () => {
+covers(["4.1/closed-query", "4.1/state-required"], "state is the only parameter, and it is required", async () => {
   const root = await document();
   const parametersOf = (path: string) => valueAt(root, "paths", path, "get", "parameters") ?? [];
   expect(parametersOf(operations.listPlaygroundStates.path)).toEqual([]);
@@ -77,7 +85,7 @@ covers(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, 
   expect(resolve(root, state)).toMatchObject({ name: "state", in: "query", required: true });
 });
 
-covers(["2.1/state-counts", "2.1/district-mandal-count"], "counts are >= 0, and have no other bound", async () => {
+covers(["2.1/state-counts", "2.1/district-mandal-count"], "counts are >= 0 and have no other bound", async () => {
   const root = await document();
   const countSchemas = (value: unknown): readonly unknown[] =>
     typeof value !== "object" || value === null
@@ -90,7 +98,7 @@ covers(["2.1/state-counts", "2.1/district-mandal-count"], "counts are >= 0, and 
   for (const count of counts) expect(count).toEqual({ type: "integer", minimum: 0 });
 });
 
-test("what the endpoints answer fits the document's schemas", async () => {
+test("the responses of the endpoints match the document's schemas", async () => {
   const root = await document();
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema({ $id: "mic:document", ...root });
@@ -112,7 +120,7 @@ test("what the endpoints answer fits the document's schemas", async () => {
   }
 });
 
-test("redocly finds nothing wrong with it", { timeout: 30_000 }, async () => {
+test("redocly finds no problem in the document", { timeout: 30_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "mic-openapi-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "openapi.json");

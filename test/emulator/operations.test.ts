@@ -1,4 +1,4 @@
-// Every operation once, as the tables of section 4 write it down: method, path, status and the strict body.
+// Calls each operation once and checks it against the tables of section 4: method, path, status and the strict body.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { jobOperations, operations, playgroundOperations, rows } from "../operations.ts";
@@ -17,7 +17,7 @@ test("the hand-written table has the contract's 18 operations", () => {
 for (const operation of rows)
   covers(
     ["2.1/closed-objects", "2.2/closed-objects", "2.2/all-fields-required"],
-    `${operation.id} succeeds with its status and body; its refusal is JSON, too`,
+    `${operation.id} succeeds with its status and body, and its errors are JSON`,
     async () => {
       const parts = await createRequest(await exampleData(), operation.id);
       const { status, text, headers } = await service().call(operation, parts);
@@ -31,7 +31,7 @@ for (const operation of rows)
     },
   );
 
-covers("4.2/base-path", "job-processing paths lie under /sandbox and nowhere else", async () => {
+covers("4.2/base-path", "job-processing paths exist only under /sandbox", async () => {
   const { path, scopes } = operations.listMicJobs;
   const headers = { authorization: `Bearer ${await service().token(scopes)}` };
   const query = `?workspaceId=${service().emulator.workspaceId}`;
@@ -41,7 +41,7 @@ covers("4.2/base-path", "job-processing paths lie under /sandbox and nowhere els
 
 covers(
   ["3/job-state", "1/nine-stages-in-order", "7.2/failure-when-failed", "1/workspace-id-prefix"],
-  "the first page of jobs has all eight states, and only failed jobs carry a Problem",
+  "the first page of jobs has all eight states, and only failed jobs have a Problem",
   async () => {
     const { workspaceId, inputIds } = service().emulator;
     expect(workspaceId).toMatch(/^micws_./);
@@ -59,7 +59,7 @@ covers(
   },
 );
 
-test("a job, however it is answered, carries its version as a strong ETag", async () => {
+test("each response with a job has the job's version as a strong ETag", async () => {
   const answers = await Promise.all(
     (["createMicJob", "getMicJob", "retryMicJob"] as const).map(async (id) =>
       service().call(operations[id], await createRequest(await exampleData(), id)),
@@ -69,7 +69,7 @@ test("a job, however it is answered, carries its version as a strong ETag", asyn
     expect(answer.headers["etag"]).toBe(`"${valueAt(parseJson(answer.text), "data", "resourceVersion")}"`);
 });
 
-test("a created resource is read back as it was answered", async () => {
+test("a created resource is read with the same content", async () => {
   const pairs = [
     ["createMicPublicInput", "getMicPublicInput", "inputId"],
     ["createMicJob", "getMicJob", "jobId"],
@@ -86,31 +86,27 @@ test("a created resource is read back as it was answered", async () => {
   }
 });
 
-covers(
-  "7.1/invalid-request",
-  "every other method is refused: 405 with those allowed, the playground's 400",
-  async () => {
-    for (const operation of [...playgroundOperations, ...jobOperations]) {
-      const { path = {} } = await createRequest(await exampleData(), operation.id);
-      for (const method of ["PUT", "PATCH", "DELETE"] as const) {
-        const answer = await service().send({
-          method,
-          path: operation.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? ""),
-          headers:
-            operation.scopes.length === 0 ? {} : { authorization: `Bearer ${await service().token(operation.scopes)}` },
-        });
-        if (operation.scopes.length === 0) {
-          expectPlaygroundError(answer, 400, "INVALID_PLAYGROUND_REQUEST");
-          continue;
-        }
-        expectProblem(answer, 405);
-        expect(answer.headers["allow"], `${method} ${operation.path}`).toContain(operation.method);
+covers("7.1/invalid-request", "another method gets 405 with the allowed ones, or 400 in the playground", async () => {
+  for (const operation of [...playgroundOperations, ...jobOperations]) {
+    const { path = {} } = await createRequest(await exampleData(), operation.id);
+    for (const method of ["PUT", "PATCH", "DELETE"] as const) {
+      const answer = await service().send({
+        method,
+        path: operation.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? ""),
+        headers:
+          operation.scopes.length === 0 ? {} : { authorization: `Bearer ${await service().token(operation.scopes)}` },
+      });
+      if (operation.scopes.length === 0) {
+        expectPlaygroundError(answer, 400, "INVALID_PLAYGROUND_REQUEST");
+        continue;
       }
+      expectProblem(answer, 405);
+      expect(answer.headers["allow"], `${method} ${operation.path}`).toContain(operation.method);
     }
-  },
-);
+  }
+});
 
-covers("7.1/invalid-request", "an unknown path is a Problem with 404, in the playground its 400", async () => {
+covers("7.1/invalid-request", "an unknown path gets a Problem with 404, or 400 in the playground", async () => {
   const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
   for (const path of ["/sandbox/v1/mic/nothing", "/sandbox/v1/mic/jobs/a/b/c", "/sandbox/v2/mic/jobs", "/sandbox"])
     expectProblem(await service().send({ path, headers }), 404);
@@ -123,7 +119,7 @@ covers("7.1/invalid-request", "an unknown path is a Problem with 404, in the pla
   expect((await service().send({ path: "/" })).status).toBe(404);
 });
 
-test("a resource that does not exist is a Problem with 404", async () => {
+test("a resource that does not exist gets a Problem with 404", async () => {
   const hex = "0".repeat(32);
   const missing = [
     [operations.getMicPublicInput, { inputId: `micinput_${hex}` }],
@@ -157,7 +153,7 @@ test("a workspace that is not the caller's is refused", async () => {
   }
 });
 
-test("HEAD answers as GET does, without a body", async () => {
+test("HEAD returns the status and type of GET without a body", async () => {
   for (const operation of [...playgroundOperations, ...jobOperations].filter(({ method }) => method === "GET")) {
     const { path, query } = await createRequest(await exampleData(), operation.id);
     const parts = { ...(path && { path }), ...(query && { query }) };

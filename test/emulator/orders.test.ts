@@ -1,4 +1,5 @@
-// Bodies that are well-formed, docs/contract.md, 4.2, and do not fit what the service holds. Their form is fields.test.ts's.
+// Tests bodies that are well-formed, docs/contract.md, 4.2, but conflict with the service's data. fields.test.ts tests their
+// form.
 import { expect } from "vitest";
 import { covers } from "../covers.ts";
 import { operations, type PostId } from "../operations.ts";
@@ -16,7 +17,7 @@ async function postWithChange(id: PostId, change: Readonly<Record<string, unknow
   return service().call(operations[id], { ...parts, key, body: { ...Object(parts.body), ...change } });
 }
 
-/** Refused at this field, without effect. */
+/** Expects an error at this field, and no effect. */
 async function expectRefusal(
   id: PostId,
   pointer: string,
@@ -29,15 +30,19 @@ async function expectRefusal(
   expect(await service().countExecutions(key)).toBe(0);
 }
 
-covers("4.2/input-reference-file", "an M4_FILE refers to an owned file by devfile_ or devsignfile_", async () => {
-  for (const id of service().emulator.fileIds) expect(id).toMatch(/^dev(sign)?file_.+/);
-  for (const referenceId of ["devfile_", "devfile_of-another", "devsignfile_of-another"])
-    await expectRefusal("createMicPublicInput", "/referenceId", { referenceId }, 422);
-});
+covers(
+  "4.2/input-reference-file",
+  "an M4_FILE must refer to a file of the caller by devfile_ or devsignfile_",
+  async () => {
+    for (const id of service().emulator.fileIds) expect(id).toMatch(/^dev(sign)?file_.+/);
+    for (const referenceId of ["devfile_", "devfile_of-another", "devsignfile_of-another"])
+      await expectRefusal("createMicPublicInput", "/referenceId", { referenceId }, 422);
+  },
+);
 
 covers(
   ["4.2/job-ids", "4.2/processing-request-ids"],
-  "a recipe that is not offered, an input that is not there",
+  "a recipe that is not offered and an input that does not exist are refused",
   async () => {
     for (const id of ["createMicJob", "requestMicSharedFileProcessing"] as const)
       await expectRefusal(id, "/recipeVersionId", { recipeVersionId: `micrecipev_${hex}` }, 422);
@@ -45,13 +50,13 @@ covers(
   },
 );
 
-covers("4.2/job-input-binding-owned", "an input that is not the workspace's is refused", async () => {
+covers("4.2/job-input-binding-owned", "an input of another workspace is refused", async () => {
   const port = valueAt((await createRequest(await exampleData(), "createMicJob")).body, "inputBindings", 0, "port");
   for (const inputId of [`micinput_${hex}`, "a", "a".repeat(128)])
     await expectRefusal("createMicJob", "/inputBindings/0/inputId", { inputBindings: [{ port, inputId }] }, 422);
 });
 
-covers("9/recipe-version-hash-current", "a recipeVersionHash that is not the current one", async () => {
+covers("9/recipe-version-hash-current", "a recipeVersionHash that is not the current one is refused", async () => {
   const { versionHash } = (await exampleData()).offer.recipe;
   const recipeVersionHash = (versionHash.startsWith("0") ? "1" : "0") + versionHash.slice(1);
   await expectRefusal("requestMicSharedFileProcessing", "/recipeVersionHash", { recipeVersionHash }, 409);
@@ -59,7 +64,7 @@ covers("9/recipe-version-hash-current", "a recipeVersionHash that is not the cur
 
 const toInstant = (offsetMs: number) => new Date(service().clock.now() + offsetMs).toISOString();
 
-covers("4.2/processing-request-expires-at", "expiresAt has up to six fractional digits", async () => {
+covers("4.2/processing-request-expires-at", "an expiresAt with up to six fractional digits is accepted", async () => {
   const second = toInstant(3_600_000).slice(0, 19);
   for (const fraction of ["", ".1", ".123", ".123456"])
     expect(
@@ -67,14 +72,14 @@ covers("4.2/processing-request-expires-at", "expiresAt has up to six fractional 
     ).toBe(201);
 });
 
-covers("4.2/processing-request-expires-in-future", "expiresAt is in the future", async () => {
+covers("4.2/processing-request-expires-in-future", "an expiresAt that is not in the future is refused", async () => {
   for (const expiresAt of [toInstant(0), toInstant(-1), "1970-01-01T00:00:00Z"])
     await expectRefusal("requestMicSharedFileProcessing", "/expiresAt", { expiresAt }, 422);
 });
 
 covers(
   "4.2/processing-request-expires-within-approved",
-  "expiresAt is within the expiry of file and recipe",
+  "an expiresAt after the expiry of file or recipe is refused",
   async () => {
     const own = await serviceForTest();
     const [offer, input] = await Promise.all([findOneInputOffer(own), registerInput(own, FILE.succeeds)]);
@@ -93,7 +98,7 @@ covers(
   },
 );
 
-covers("7.2/bounds-refused", "a body with many faults is refused with all of them, at most 100", async () => {
+covers("7.2/bounds-refused", "a body with several errors gets all of them, at most 100", async () => {
   const two = expectProblem(await postWithChange("retryMicJob", { retryMode: "NEVER", reason: "" }), 400);
   expect([...new Set(two.fieldErrors.map(({ pointer }) => pointer))].sort()).toEqual(["/reason", "/retryMode"]);
   const inputBindings = Array.from({ length: 400 }, () => ({ port: "", inputId: "" }));

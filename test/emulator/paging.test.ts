@@ -1,4 +1,4 @@
-// Lists and their cursors, docs/contract.md, 2.2 and 4.2.
+// Tests lists and their cursors, docs/contract.md, 2.2 and 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
@@ -34,7 +34,7 @@ const recipePages =
     return { ids: data.map(({ recipe }) => recipe.versionId), ...page };
   };
 
-/** Reads from the start to the end, each page with the next of the limits. */
+/** Reads all pages, with the limits in turn. */
 async function readAll(
   read: ReadPage,
   limits: readonly number[],
@@ -59,7 +59,7 @@ const idsOf = (pages: readonly Page[]) => pages.flatMap(({ ids }) => ids);
 
 covers(
   ["4.2/next-cursor", "4.2/has-more", "4.2/jobs-limit-default"],
-  "130 jobs in pages of 25, each once",
+  "130 jobs are listed in pages of 25, each job once",
   async () => {
     const pages = await readAll(jobPages(service()), []);
     expect(pages.map(({ ids }) => ids.length)).toEqual([25, 25, 25, 25, 25, 5]);
@@ -68,7 +68,7 @@ covers(
   },
 );
 
-covers(["4.2/next-cursor", "4.2/has-more"], "whatever the limits, the list is the same", async () => {
+covers(["4.2/next-cursor", "4.2/has-more"], "the list is the same with any limits", async () => {
   const all = idsOf(await readAll(jobPages(service()), [100]));
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 5, max: 100 }), { minLength: 1, maxLength: 6 }), async (limits) => {
@@ -78,7 +78,7 @@ covers(["4.2/next-cursor", "4.2/has-more"], "whatever the limits, the list is th
   );
 });
 
-covers("4.2/next-cursor", "while new jobs arrive, those that were there are read exactly once", async () => {
+covers("4.2/next-cursor", "jobs that existed before are listed exactly once while new jobs arrive", async () => {
   const own = await serviceForTest();
   const before = idsOf(await readAll(jobPages(own), [100]));
   const arrived: string[] = [];
@@ -97,7 +97,7 @@ covers("4.2/next-cursor", "while new jobs arrive, those that were there are read
 
 covers(
   ["4.2/recipes-cursor", "4.2/next-cursor", "4.2/has-more"],
-  "recipes one by one, by cursors of 43 characters",
+  "recipes are listed one by one, with cursors of 43 characters",
   async () => {
     for (const sort of [{}, { sort: "versionId" }]) {
       const pages = await readAll(recipePages(service(), sort), [1]);
@@ -110,7 +110,7 @@ covers(
   },
 );
 
-test("a cursor of one list is none of the other", async () => {
+test("a cursor of one list is refused by the other", async () => {
   const { nextCursor: jobs } = await jobPages(service())({ limit: 1 });
   const { nextCursor: recipes } = await recipePages(service())({ limit: 1 });
   const query = { workspaceId: service().emulator.workspaceId };
@@ -121,7 +121,7 @@ test("a cursor of one list is none of the other", async () => {
   );
 });
 
-test("a cursor that was tampered with is refused", async () => {
+test("an altered cursor is refused", async () => {
   const { nextCursor } = await jobPages(service())({ limit: 1 });
   const cursor = String(nextCursor);
   const middle = Math.floor(cursor.length / 2);

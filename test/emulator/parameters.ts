@@ -1,11 +1,11 @@
-// Values for an offer's parameter schema: a maker of valid ones, and ajv as the independent judge of any.
+// Creates valid values for an offer's parameter schema, and validates any value with ajv, independently of the emulator.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import type { RecipeParameters } from "../../src/contract/recipes.ts";
 import { valueAt } from "./http.ts";
 
-/** Judges values by a definition and its references; nothing is fetched. */
+/** Compiles a validator from a definition and its references, without fetching anything. */
 export function compileValidator({
   definition,
   references,
@@ -15,7 +15,7 @@ export function compileValidator({
   return ajv.compile(definition);
 }
 
-/** The smallest value that the schema describes, in the few keywords that recipes use. */
+/** The smallest value that the schema allows; supports only the keywords that recipes use. */
 export function createValue(parameters: Pick<RecipeParameters, "definition" | "references">): unknown {
   const createFrom = (schema: unknown): unknown => {
     const ref = valueAt(schema, "$ref");

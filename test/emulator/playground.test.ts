@@ -1,4 +1,4 @@
-// The geography playground, docs/contract.md, 2.1, 4.1, 7.1.
+// Tests the geography playground, docs/contract.md, 2.1, 4.1 and 7.1.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
@@ -6,7 +6,7 @@ import { operations, playgroundOperations } from "../operations.ts";
 import { expectPlaygroundError } from "./http.ts";
 import { serviceForFile, serviceForTest } from "./service.ts";
 
-// Thousands of random queries in one minute would meet the hard rate: time passes between them.
+// Thousands of random queries in one minute would exceed the hard rate, so the clock advances between them.
 const service = serviceForFile();
 const base = "/api/svc/core/developers/playground/v1";
 const INVALID = "INVALID_PLAYGROUND_REQUEST";
@@ -20,7 +20,7 @@ const listDistricts = (state: string) => {
   return service().ok(operations.listPlaygroundDistricts, { query: { state } });
 };
 
-test("36 states with 784 districts, and each district list adds up to its state", async () => {
+test("36 states have 784 districts, and the counts of each state equal its district list", async () => {
   const { states } = await service().ok(operations.listPlaygroundStates);
   expect(states).toHaveLength(36);
   expect(states.reduce((sum, { districtCount }) => sum + districtCount, 0)).toBe(784);
@@ -36,7 +36,7 @@ test("36 states with 784 districts, and each district list adds up to its state"
   }
 });
 
-test("figures an analyst would ask for", async () => {
+test("the catalog has the figures of an analyst's questions", async () => {
   const { states } = await service().ok(operations.listPlaygroundStates);
   expect(states.find(({ code }) => code === "TG")).toMatchObject({
     name: "Telangana",
@@ -54,12 +54,12 @@ test("figures an analyst would ask for", async () => {
   ]);
 });
 
-covers("4.1/state-uppercased", "lowercase and mixed codes mean the same state", async () => {
+covers("4.1/state-uppercased", "a state code in lowercase or mixed case is the same state", async () => {
   const expected = await listDistricts("TG");
   for (const state of ["tg", "Tg", "tG"]) expect(await listDistricts(state)).toEqual(expected);
 });
 
-covers("4.1/state-required", "exactly two ASCII letters are a state code, nothing else is", async () => {
+covers("4.1/state-required", "a state code has exactly two ASCII letters", async () => {
   const known = new Set((await service().ok(operations.listPlaygroundStates)).states.map(({ code }) => code));
   await fc.assert(
     fc.asyncProperty(
@@ -79,7 +79,7 @@ covers("4.1/state-required", "exactly two ASCII letters are a state code, nothin
   );
 });
 
-covers("7.1/invalid-request", "a body is not supported", async () => {
+covers("7.1/invalid-request", "a body is refused", async () => {
   for (const { path } of playgroundOperations) {
     const query = path.endsWith("districts") ? "?state=TG" : "";
     const body = { headers: { "content-type": "application/json" }, body: "{}" };
@@ -97,7 +97,7 @@ covers("5/playground-anonymous", "credentials make no difference", async () => {
 
 covers(
   ["4.1/error-statuses", "7.1/denied", "7.1/upstream-unavailable", "7.1/upstream-status-preserved", "7.1/body"],
-  "each endpoint's failures have the body that section 7.1 gives them",
+  "each endpoint's errors have the body of section 7.1",
   async () => {
     const own = await serviceForTest();
     const rows = [

@@ -1,4 +1,4 @@
-// Asking for permission to process a shared file, docs/contract.md, 1, 2.2, 3 and 4.2.
+// Tests requests for permission to process a shared file, docs/contract.md, 1, 2.2, 3 and 4.2.
 import { expect, test } from "vitest";
 import type { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { covers } from "../covers.ts";
@@ -23,7 +23,7 @@ const read = async (service: Service, requestId: string) =>
 
 const isDecided = ({ state }: ProcessingRequest) => ["APPROVED", "REJECTED", "REVOKED"].includes(state);
 
-/** Every reading until it is decided, a second apart. */
+/** All readings until the decision, one second apart. */
 async function watchUntilDecided(service: Service, requestId: string): Promise<readonly ProcessingRequest[]> {
   const readings = [await read(service, requestId)];
   for (let second = 0; second < 600 && !isDecided(last(readings)); second += 1) {
@@ -33,13 +33,13 @@ async function watchUntilDecided(service: Service, requestId: string): Promise<r
   return readings;
 }
 
-/** The newest jobs: one that a request had started would be among them. */
+/** Ids of the newest jobs; a job started by a request would be among them. */
 const listJobIds = async (service: Service) => {
   const query = { workspaceId: service.emulator.workspaceId, limit: 100 };
   return (await service.ok(operations.listMicJobs, { query })).data.map(({ id }) => id);
 };
 
-covers("1/permission-reviewed-before-job", "a new request is not approved yet and starts no job", async () => {
+covers("1/permission-reviewed-before-job", "a new processing request is not approved and starts no job", async () => {
   const service = await serviceForTest();
   const before = await listJobIds(service);
   const request = await requestProcessing(service);
@@ -50,7 +50,7 @@ covers("1/permission-reviewed-before-job", "a new request is not approved yet an
 
 covers(
   ["3/processing-request-state", "2.2/processing-request-hashes", "2.2/processing-request-reason-code"],
-  "it is reviewed: SUBMITTED, REVIEWABLE, APPROVED, each a revision later",
+  "a processing request is SUBMITTED, REVIEWABLE, then APPROVED, each with a higher revision",
   async () => {
     const service = await serviceForTest();
     const request = await requestProcessing(service);
@@ -75,7 +75,7 @@ covers(
 
 covers(
   ["3/processing-request-state", "2.2/processing-request-reason-code"],
-  "what is not eligible is REJECTED, and says why",
+  "a processing request that is not eligible is REJECTED with a reason code",
   async () => {
     const service = await serviceForTest();
     const [offer, clean, infected] = await Promise.all([
@@ -99,7 +99,7 @@ covers(
   },
 );
 
-covers("3/processing-request-state", "a permission ends with its expiry: REVOKED", async () => {
+covers("3/processing-request-state", "a permission is REVOKED when it expires", async () => {
   const service = await serviceForTest();
   const request = await requestProcessing(service);
   const approved = last(await watchUntilDecided(service, request.id));
@@ -112,23 +112,19 @@ covers("3/processing-request-state", "a permission ends with its expiry: REVOKED
   expect(revoked.revision).toBeGreaterThan(approved.revision);
 });
 
-covers(
-  "1/permission-reviewed-before-job",
-  "a job that was asked permission for runs only when it is granted",
-  async () => {
-    const service = await serviceForTest();
-    const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
-    const request = await service.ok(operations.requestMicSharedFileProcessing, {
-      body: createProcessingBody(service, offer, input.id),
-    });
-    const body = createJobBody(service, offer, input.id);
-    expectProblem(await service.call(operations.createMicJob, { body }), 403);
-    await watchUntilDecided(service, request.data.id);
-    expect((await service.call(operations.createMicJob, { body })).status).toBe(202);
-  },
-);
+covers("1/permission-reviewed-before-job", "a job that needs a permission runs only after it was granted", async () => {
+  const service = await serviceForTest();
+  const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
+  const request = await service.ok(operations.requestMicSharedFileProcessing, {
+    body: createProcessingBody(service, offer, input.id),
+  });
+  const body = createJobBody(service, offer, input.id);
+  expectProblem(await service.call(operations.createMicJob, { body }), 403);
+  await watchUntilDecided(service, request.data.id);
+  expect((await service.call(operations.createMicJob, { body })).status).toBe(202);
+});
 
-covers("2.2/processing-request-instants", "it answers what was asked for", async () => {
+covers("2.2/processing-request-instants", "a processing request returns the values it was made with", async () => {
   const service = await serviceForTest();
   const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
   const expiresAt = new Date(service.clock.now() + 7_200_000).toISOString().replace("Z", "456Z");
@@ -145,7 +141,7 @@ covers("2.2/processing-request-instants", "it answers what was asked for", async
   expect(Date.parse(data.createdAt)).toBe(service.clock.now());
 });
 
-test("the hash of a request is of what it asks", async () => {
+test("the hash of a processing request depends on its purpose", async () => {
   const service = await serviceForTest();
   const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
   const body = createProcessingBody(service, offer, input.id);
@@ -159,7 +155,7 @@ test("the hash of a request is of what it asks", async () => {
 
 covers(
   ["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"],
-  "a revision up to 2^63-1 goes over the wire as an integer, digit by digit",
+  "a revision up to 2^63-1 is sent as an exact integer",
   async () => {
     const service = await serviceForTest();
     const request = await requestProcessing(service);

@@ -1,5 +1,5 @@
-// What the query parameters of the job-processing API do, docs/contract.md, 4.2, and how their text is read; which values they
-// take, fields.test.ts shows.
+// Tests the effect and the parsing of query parameters of the job-processing API, docs/contract.md, 4.2. fields.test.ts tests
+// their values.
 import { expect } from "vitest";
 import { covers } from "../covers.ts";
 import { type OperationRow, operations } from "../operations.ts";
@@ -24,7 +24,7 @@ const expectAccepted = async (operation: OperationRow, query: string) => {
   return parseJson(answer.text);
 };
 
-covers("4.2/recipes-sort", "recipes stand by versionId where that is asked for", async () => {
+covers("4.2/recipes-sort", "recipes are ordered by versionId with sort=versionId", async () => {
   const page = operations.listMicExecutableRecipes.answer.parse(
     await expectAccepted(listMicExecutableRecipes, `${workspace()}&sort=versionId&limit=100`),
   );
@@ -33,16 +33,20 @@ covers("4.2/recipes-sort", "recipes stand by versionId where that is asked for",
   expect(ids).toHaveLength(service().emulator.recipeVersionIds.length);
 });
 
-covers(["4.2/usage-window", "2.2/usage-window"], "window: DAY and ENTITLEMENT; MONTH is not to be had", async () => {
-  for (const window of ["DAY", "ENTITLEMENT"]) {
-    const usage = await expectAccepted(getMicPublicUsage, `${workspace()}&window=${window}`);
-    expect(valueAt(usage, "data", "window")).toBe(window);
-  }
-  const month = await service().call(getMicPublicUsage, { query: `${workspace()}&window=MONTH` });
-  expect(JSON.stringify(expectProblem(month, 422))).toContain("MONTH");
-});
+covers(
+  ["4.2/usage-window", "2.2/usage-window"],
+  "usage has the windows DAY and ENTITLEMENT, and MONTH is refused",
+  async () => {
+    for (const window of ["DAY", "ENTITLEMENT"]) {
+      const usage = await expectAccepted(getMicPublicUsage, `${workspace()}&window=${window}`);
+      expect(valueAt(usage, "data", "window")).toBe(window);
+    }
+    const month = await service().call(getMicPublicUsage, { query: `${workspace()}&window=MONTH` });
+    expect(JSON.stringify(expectProblem(month, 422))).toContain("MONTH");
+  },
+);
 
-covers("4.2/closed-query", "a query that is no percent-encoded UTF-8 is refused, not repaired", async () => {
+covers("4.2/closed-query", "a query that is not percent-encoded UTF-8 is refused", async () => {
   for (const query of ["%", "%zz=1", `${workspace()}&cursor=%ff`, `${workspace()}&cursor=%c3%28`])
     await expectRefusal(listMicJobs, query);
 });

@@ -1,4 +1,4 @@
-// Recipe offers and the parameterValues they describe, docs/contract.md, 2.2 and 4.2.
+// Tests recipe offers and the parameterValues that they describe, docs/contract.md, 2.2 and 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_OFFER_BYTES, type RecipeOffer } from "../../src/contract/recipes.ts";
@@ -13,7 +13,7 @@ const service = serviceForFile();
 
 const inputIds = new Map<string, readonly string[]>();
 
-/** Inputs may serve many jobs: one set for each offer. */
+/** One set of inputs for each offer; several jobs can use the same inputs. */
 async function inputsOf(offer: RecipeOffer): Promise<readonly string[]> {
   const ids = inputIds.get(offer.id) ?? (await createInputs(service(), offer));
   inputIds.set(offer.id, ids);
@@ -25,7 +25,7 @@ async function submit(offer: RecipeOffer, parameterValues: unknown, key = nextKe
   return service().call(operations.createMicJob, { body, key });
 }
 
-/** The offers whose capability is enabled; the values of the others are not looked at. */
+/** Offers whose capability is enabled. The service does not check the values of the others. */
 async function listRunnableOffers(): Promise<readonly RecipeOffer[]> {
   const offers = await listOffers(service());
   const answers = await Promise.all(offers.map((offer) => submit(offer, createValue(offer.recipe.parameters))));
@@ -36,7 +36,7 @@ const entries = (value: unknown): readonly (readonly [string, unknown])[] => Obj
 
 covers(
   ["2.2/offer-projection-size", "2.2/recipe-parameters-references"],
-  "three recipes and more, each within its size",
+  "at least three recipes are offered, each within the size limit",
   async () => {
     const offers = await listOffers(service());
     expect(offers.length).toBeGreaterThanOrEqual(3);
@@ -52,30 +52,30 @@ covers(
   },
 );
 
-covers("9/recipe-version-identity", "each version has an id and a hash that no other has", async () => {
+covers("9/recipe-version-identity", "each recipe version has a unique id and hash", async () => {
   const recipes = (await listOffers(service())).map(({ recipe }) => recipe);
   for (const name of ["versionId", "versionHash"] as const)
     expect(new Set(recipes.map((recipe) => recipe[name])).size).toBe(recipes.length);
-  // The hash is of what the version says: the same wherever it is asked, by another emulator too.
+  // The hash depends only on the version's content, so another emulator returns the same.
   const again = await listOffers(await serviceForTest());
   expect(again.map(({ recipe }) => recipe.versionHash)).toEqual(recipes.map(({ versionHash }) => versionHash));
 });
 
-test("an offer read by itself is the offer in the list", async () => {
+test("a single offer equals the offer in the list", async () => {
   for (const offer of await listOffers(service())) {
     const read = await service().ok(operations.getMicExecutableRecipe, { path: { versionId: offer.recipe.versionId } });
     expect(read.data).toEqual(offer);
   }
 });
 
-test("an offer holds through the day", async () => {
+test("an offer is valid for at least one more day", async () => {
   for (const { approvedAt, expiresAt } of await listOffers(service())) {
     expect(Date.parse(approvedAt)).toBeLessThanOrEqual(service().clock.now());
     expect(Date.parse(expiresAt)).toBeGreaterThan(service().clock.now() + 86_400_000);
   }
 });
 
-covers("4.2/job-parameter-values", "each offer takes values that its published schema describes", async () => {
+covers("4.2/job-parameter-values", "each offer accepts values that its published schema allows", async () => {
   expect((await listRunnableOffers()).length).toBeGreaterThanOrEqual(3);
   for (const offer of await listRunnableOffers()) {
     const values = createValue(offer.recipe.parameters);
@@ -86,7 +86,7 @@ covers("4.2/job-parameter-values", "each offer takes values that its published s
   }
 });
 
-/** Values with one thing wrong, as they are made of right ones at any depth. */
+/** Values with one error each, at any depth, derived from a valid value. */
 function* invalidVariants(value: unknown): Generator<unknown> {
   yield null;
   yield "not what was asked for";
@@ -105,53 +105,53 @@ function* invalidVariants(value: unknown): Generator<unknown> {
   } else if (typeof value === "boolean") yield* [String(value), Number(value)];
 }
 
+covers(["4.2/job-parameter-values", "7.2/bounds-refused"], "the service and ajv agree on derived values", async () => {
+  for (const offer of await listRunnableOffers()) {
+    const isValid = compileValidator(offer.recipe.parameters);
+    let refused = 0;
+    for (const values of invalidVariants(createValue(offer.recipe.parameters))) {
+      const key = nextKey();
+      const answer = await submit(offer, values, key);
+      const description = `${offer.recipe.name} ${JSON.stringify(values)}: ${answer.text}`;
+      const isObject = typeof values === "object" && values !== null && !Array.isArray(values);
+      if (isObject && isValid(values)) {
+        expect(answer.status, description).toBe(202);
+        continue;
+      }
+      refused += 1;
+      expect(answer.status, description).toBe(isObject ? 422 : 400);
+      const { fieldErrors } = expectProblem(answer, isObject ? 422 : 400);
+      expect(
+        fieldErrors.every(({ pointer }) => pointer.startsWith("/parameterValues")),
+        description,
+      ).toBe(true);
+      expect(fieldErrors.length, description).toBeGreaterThan(0);
+      expect(await service().countExecutions(key)).toBe(0);
+    }
+    expect(refused).toBeGreaterThan(3);
+  }
+});
+
 covers(
-  ["4.2/job-parameter-values", "7.2/bounds-refused"],
-  "the service and an independent judge agree on any values",
+  "4.2/job-no-defaults-no-plan",
+  "a missing parameter is not filled in, and an unknown one is refused",
   async () => {
     for (const offer of await listRunnableOffers()) {
-      const isValid = compileValidator(offer.recipe.parameters);
-      let refused = 0;
-      for (const values of invalidVariants(createValue(offer.recipe.parameters))) {
-        const key = nextKey();
-        const answer = await submit(offer, values, key);
-        const description = `${offer.recipe.name} ${JSON.stringify(values)}: ${answer.text}`;
-        const isObject = typeof values === "object" && values !== null && !Array.isArray(values);
-        if (isObject && isValid(values)) {
-          expect(answer.status, description).toBe(202);
-          continue;
-        }
-        refused += 1;
-        expect(answer.status, description).toBe(isObject ? 422 : 400);
-        const { fieldErrors } = expectProblem(answer, isObject ? 422 : 400);
-        expect(
-          fieldErrors.every(({ pointer }) => pointer.startsWith("/parameterValues")),
-          description,
-        ).toBe(true);
-        expect(fieldErrors.length, description).toBeGreaterThan(0);
-        expect(await service().countExecutions(key)).toBe(0);
+      const values = createValue(offer.recipe.parameters);
+      for (const name of requiredNames(offer.recipe.parameters.definition)) {
+        const remainingValues = Object.fromEntries(entries(values).filter(([other]) => other !== name));
+        const { fieldErrors } = expectProblem(await submit(offer, remainingValues), 422);
+        expect(JSON.stringify(fieldErrors)).toContain(name);
       }
-      expect(refused).toBeGreaterThan(3);
+      for (const extra of ["plan", "stages", "__proto__"]) {
+        const text = JSON.stringify(values).replace("{", `{"${extra}":{"a":1}${entries(values).length > 0 ? "," : ""}`);
+        expectProblem(await submit(offer, JSON.parse(text)), 422);
+      }
     }
   },
 );
 
-covers("4.2/job-no-defaults-no-plan", "nothing is filled in, nothing is taken besides", async () => {
-  for (const offer of await listRunnableOffers()) {
-    const values = createValue(offer.recipe.parameters);
-    for (const name of requiredNames(offer.recipe.parameters.definition)) {
-      const remainingValues = Object.fromEntries(entries(values).filter(([other]) => other !== name));
-      const { fieldErrors } = expectProblem(await submit(offer, remainingValues), 422);
-      expect(JSON.stringify(fieldErrors)).toContain(name);
-    }
-    for (const extra of ["plan", "stages", "__proto__"]) {
-      const text = JSON.stringify(values).replace("{", `{"${extra}":{"a":1}${entries(values).length > 0 ? "," : ""}`);
-      expectProblem(await submit(offer, JSON.parse(text)), 422);
-    }
-  }
-});
-
-covers("4.2/job-parameter-values", "random values are judged alike", async () => {
+covers("4.2/job-parameter-values", "the service and ajv agree on random values", async () => {
   const [offer] = await listRunnableOffers();
   if (offer === undefined) throw new Error("no offers");
   const names = Object.keys(Object(valueAt(offer.recipe.parameters.definition, "properties")));
@@ -166,28 +166,24 @@ covers("4.2/job-parameter-values", "random values are judged alike", async () =>
   );
 });
 
-covers(
-  "4.2/job-input-bindings",
-  "the recipe's inputs are its ports: missing, unknown or one more is refused",
-  async () => {
-    const extra = await registerInput(service(), FILE.succeeds);
-    for (const offer of await listRunnableOffers()) {
-      const body = createJobBody(service(), offer, ...(await inputsOf(offer)));
-      const wrong = [
-        [...body.inputBindings, { port: "nowhere", inputId: extra.id }],
-        body.inputBindings.map((binding, index) => (index === 0 ? { ...binding, port: "nowhere" } : binding)),
-        ...(body.inputBindings.length > 1 ? [body.inputBindings.slice(1)] : []),
-      ];
-      for (const inputBindings of wrong) {
-        const answer = await service().call(operations.createMicJob, { body: { ...body, inputBindings } });
-        const { fieldErrors } = expectProblem(answer, 422);
-        expect(fieldErrors.some(({ pointer }) => pointer.startsWith("/inputBindings"))).toBe(true);
-      }
+covers("4.2/job-input-bindings", "a missing, unknown or additional input port is refused", async () => {
+  const extra = await registerInput(service(), FILE.succeeds);
+  for (const offer of await listRunnableOffers()) {
+    const body = createJobBody(service(), offer, ...(await inputsOf(offer)));
+    const wrong = [
+      [...body.inputBindings, { port: "nowhere", inputId: extra.id }],
+      body.inputBindings.map((binding, index) => (index === 0 ? { ...binding, port: "nowhere" } : binding)),
+      ...(body.inputBindings.length > 1 ? [body.inputBindings.slice(1)] : []),
+    ];
+    for (const inputBindings of wrong) {
+      const answer = await service().call(operations.createMicJob, { body: { ...body, inputBindings } });
+      const { fieldErrors } = expectProblem(answer, 422);
+      expect(fieldErrors.some(({ pointer }) => pointer.startsWith("/inputBindings"))).toBe(true);
     }
-  },
-);
+  }
+});
 
-test("a job cannot be made of an input that is not ready", async () => {
+test("a job with an input that is not ready is refused", async () => {
   const offer = await findOneInputOffer(service());
   const unreadyInputs = [];
   for (const inputId of service().emulator.inputIds) {
@@ -208,10 +204,10 @@ test("a job cannot be made of an input that is not ready", async () => {
   }
 });
 
-covers("8/workspace-limits-as-data", "a capability's limits bite: an input beyond them is refused", async () => {
+covers("8/workspace-limits-as-data", "an input beyond a capability's limits is refused", async () => {
   const { workspaceId } = service().emulator;
   const { data } = await service().ok(operations.getMicPublicCapabilities, { query: { workspaceId } });
-  // The table of districts has 784 rows, the file that the other tests use four.
+  // The table of districts has 784 rows; the file of the other tests has four.
   const tooSmall = data.capabilities.filter(({ enabled, maxRows }) => enabled && maxRows < 784);
   expect(tooSmall.length).toBeGreaterThan(0);
   const large = await registerInput(service(), FILE.succeeds);
@@ -224,7 +220,7 @@ covers("8/workspace-limits-as-data", "a capability's limits bite: an input beyon
     expect(expectProblem(answer, 422).fieldErrors[0]?.pointer).toMatch(/^\/inputBindings\/0/);
 });
 
-test("an offer whose capability is not enabled is refused, and says what is missing", async () => {
+test("an offer whose capability is not enabled is refused with the missing prerequisite", async () => {
   const runnable = await listRunnableOffers();
   const others = (await listOffers(service())).filter(
     ({ recipe }) => !runnable.some((offer) => offer.recipe.versionId === recipe.versionId),

@@ -1,4 +1,4 @@
-// Retrying a job, docs/contract.md, 3 and 4.2.
+// Tests retrying a job, docs/contract.md, 3 and 4.2.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { covers } from "../covers.ts";
@@ -57,7 +57,7 @@ covers("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", asy
   expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
 });
 
-test("a job that is not over or has succeeded cannot be retried", async () => {
+test("a job that is running or has succeeded cannot be retried", async () => {
   const service = await serviceForTest();
   const done = await runJobToEnd(service, FILE.succeeds);
   const running = await submitJob(service, FILE.succeeds);
@@ -66,14 +66,14 @@ test("a job that is not over or has succeeded cannot be retried", async () => {
   expect(await readJob(service, done.id)).toEqual(done);
 });
 
-test("what failed for good cannot be retried", async () => {
+test("a job that failed permanently cannot be retried", async () => {
   const service = await serviceForTest();
   const failed = await runJobToEnd(service, FILE.failsForGood);
   for (const mode of ["SAFE_RESUME", "RESTART"])
     expect(expectProblem(await retry(service, failed.id, mode), 409).retryable).toBe(false);
 });
 
-test("a job has one living retry: a second is refused while the first runs and when it has succeeded", async () => {
+test("a second retry of a job is refused while the first one runs and after it has succeeded", async () => {
   const service = await serviceForTest();
   const failed = await createRetryableJob(service);
   const job = await retrySuccessfully(service, failed.id, "SAFE_RESUME");
@@ -82,7 +82,7 @@ test("a job has one living retry: a second is refused while the first runs and w
   expectProblem(await retry(service, failed.id, "RESTART"), 409);
 });
 
-test("a cancelled job can be retried", async () => {
+test("a canceled job can be retried", async () => {
   const service = await serviceForTest();
   const job = await submitJob(service, FILE.succeeds);
   await service.ok(operations.cancelMicJob, {

@@ -1,4 +1,5 @@
-// What no polite client sends: malformed, deep, huge, slow and crowded requests, answered properly and without harm.
+// Tests requests that no well-behaved client sends (malformed, deep, huge, slow, crowded): each gets a proper response and does
+// no harm.
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { covers } from "../covers.ts";
@@ -19,7 +20,7 @@ afterEach(async () => {
   expect(answer.status, "the emulator lives on").toBe(200);
 });
 
-covers("7.2/problem", "malformed JSON is a Problem", async () => {
+covers("7.2/problem", "malformed JSON gets a Problem", async () => {
   const malformed = [
     "",
     " ",
@@ -39,7 +40,7 @@ covers("7.2/problem", "malformed JSON is a Problem", async () => {
   for (const text of malformed) expectProblem(await submit(text), 400);
 });
 
-covers("7.2/problem", "bytes that are no UTF-8 are a Problem", async () => {
+covers("7.2/problem", "bytes that are not UTF-8 get a Problem", async () => {
   for (const bytes of [
     [0x7b, 0xff, 0x7d],
     [0x22, 0xc3, 0x28, 0x22],
@@ -53,7 +54,7 @@ covers("7.2/problem", "bytes that are no UTF-8 are a Problem", async () => {
   expectProblem(await submit(invalidUtf8), 400);
 });
 
-test("a name that stands twice in an object is refused: which of the two was meant is not known", async () => {
+test("an object with a repeated name is refused, because its value is ambiguous", async () => {
   const { body } = await createRequest(await exampleData(), "createMicJob");
   const text = JSON.stringify(body);
   const { workspaceId } = service().emulator;
@@ -63,7 +64,7 @@ test("a name that stands twice in an object is refused: which of the two was mea
   expect(text).toContain(workspaceId);
 });
 
-test("depth does no harm", async () => {
+test("deeply nested JSON gets a Problem", async () => {
   for (const depth of [200, 20_000, 200_000]) {
     expectProblem(await submit("[".repeat(depth)), 400);
     expectProblem(await submit("[".repeat(depth) + "]".repeat(depth)), 400);
@@ -77,14 +78,14 @@ test("depth does no harm", async () => {
   expectProblem(await submit(deep), 400);
 });
 
-test("free-form JSON is judged as deep as the contract's own schema has it, and refused by name beyond", async () => {
+test("free-form JSON is validated down to 500 levels, and deeper values are refused with the field's name", async () => {
   const { body } = await createRequest(await exampleData(), "createMicJob");
   const nestedValue = (depth: number) =>
     JSON.stringify({ ...Object(body), parameterValues: "DEEP" }).replace(
       '"DEEP"',
       `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`,
     );
-  // Read, and judged: the recipe has no parameter of that name.
+  // The value is parsed and validated: the recipe has no parameter with that name.
   for (const depth of [63, 64, 499, 500])
     expect(expectProblem(await submit(nestedValue(depth)), 422).code, `${depth}`).toBe("PARAMETERS_INVALID");
   for (const depth of [501, 600])
@@ -93,7 +94,7 @@ test("free-form JSON is judged as deep as the contract's own schema has it, and 
     ]);
 });
 
-test("size does no harm", async () => {
+test("a huge body, many fields and a long name each get a Problem", async () => {
   const { body } = await createRequest(await exampleData(), "createMicJob");
   const huge = JSON.stringify({ ...Object(body), clientReference: "a".repeat(2 * 1024 * 1024) });
   expectProblem(await submit(huge), 413);
@@ -108,7 +109,7 @@ test("size does no harm", async () => {
     expect(pointer.length).toBeLessThanOrEqual(512);
 });
 
-test("paths that climb, hide or break are no paths", async () => {
+test("a path with dot segments, invalid escapes or doubled slashes is refused", async () => {
   const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
   const unreadable = ["..", ".", "%2e%2e", "%2E", "%", "%f", "%zz", "%ff", "%c3%28"].map((id) => `jobs/${id}`);
   for (const path of [...unreadable, "jobs/../usage", "inputs/../jobs?workspaceId=a"])
@@ -128,7 +129,7 @@ test("paths that climb, hide or break are no paths", async () => {
   }
 });
 
-test("garbage on the socket is answered with 400, or the door is shut", async () => {
+test("malformed HTTP gets a 4xx response or a closed connection", async () => {
   const { baseUrl } = service().emulator;
   const garbage = [
     "\r\n\r\n",
@@ -151,7 +152,7 @@ test("garbage on the socket is answered with 400, or the door is shut", async ()
   }
 });
 
-test("a client that stops in the middle of its body leaves nothing behind", async () => {
+test("a body that stops in the middle has no effect, and its key can be used again", async () => {
   const { path, scopes } = operations.createMicJob;
   const key = nextKey();
   const body = JSON.stringify(await createJobBodyForFile(service(), FILE.succeeds));
@@ -162,7 +163,7 @@ test("a client that stops in the middle of its body leaves nothing behind", asyn
   expect(answer.status, answer.text).toBe(202);
 });
 
-test("closing does not wait for connections that stay open", async () => {
+test("closing the emulator does not wait for idle connections", async () => {
   const own = await serviceForTest();
   const { hostname, port } = new URL(own.emulator.baseUrl);
   const idle = connect(Number(port), hostname);

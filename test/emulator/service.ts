@@ -1,4 +1,5 @@
-// The service as an authenticated caller sees it: one well-formed call by default, any part of which a test can spoil.
+// The service from the view of an authenticated caller: each call is well-formed by default, and a test can change any part of
+// it.
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import type { Emulator, EmulatorOptions } from "../../src/emulator/index.ts";
@@ -7,19 +8,19 @@ import { createManualClock, emulatorForFile, emulatorForTest, type ManualClock }
 import { type Answer, createRawClient, type Method, parseJson, type RawRequest } from "./http.ts";
 
 export interface Parts {
-  /** Instead of the operation's own. */
+  /** Replaces the operation's own method. */
   readonly method?: Method;
-  /** Path parameters, percent-encoded here. */
+  /** Path parameters, before percent-encoding. */
   readonly path?: Readonly<Record<string, string>>;
-  /** Pairs, encoded here; or the raw query string. */
+  /** Query pairs before encoding, or the raw query string. */
   readonly query?: Readonly<Record<string, string | number>> | string;
-  /** Sent as JSON; a string or bytes go as they stand. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   readonly body?: unknown;
   readonly key?: string;
   readonly ifMatch?: string;
-  /** Added to the usual headers; undefined takes a usual one away. */
+  /** Added to the default headers; undefined removes a default one. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Scopes to request instead of the operation's own. */
+  /** Scopes to request instead of those of the operation. */
   readonly scopes?: readonly string[];
   readonly signal?: AbortSignal;
 }
@@ -30,7 +31,7 @@ const Executions = z.array(
 );
 
 let keys = 0;
-/** Fresh, and within all three key grammars of section 4.2. */
+/** A new key that matches all three key grammars of section 4.2. */
 export const nextKey = (): string => `key-${String(++keys).padStart(8, "0")}`;
 
 export const basic = (id: string, secret: string): string =>
@@ -62,14 +63,14 @@ export class Service {
     this.#send = createRawClient(emulator.baseUrl);
   }
 
-  /** No answer may hold the client secret (section 5, rule 1). */
+  /** Sends a request, and checks that the response does not contain the client secret (section 5, rule 1). */
   async send(request: RawRequest): Promise<Answer> {
     const answer = await this.#send(request);
     if (answer.text.includes(this.emulator.clientSecret)) throw new Error(`${request.path} gave the secret away`);
     return answer;
   }
 
-  /** After all were expired: the next calls ask for new ones. */
+  /** Discards all tokens, so that the next calls request new ones. For use after the tokens have expired. */
   forgetTokens(): void {
     this.#tokens.clear();
   }
@@ -87,7 +88,7 @@ export class Service {
     });
   }
 
-  /** A token for exactly these scopes, reused while it lives. */
+  /** A token with exactly these scopes, reused until it expires. */
   async token(scopes: readonly string[]): Promise<string> {
     const scope = scopes.join(" ");
     const cached = this.#tokens.get(scope);
@@ -127,7 +128,7 @@ export class Service {
     });
   }
 
-  /** A call that succeeds: the table's status, JSON, and the contract's strict schema. */
+  /** A call that must succeed: with the status of the table, JSON, and the contract's strict schema. */
   async ok<A extends z.ZodType>(operation: OperationRow & { answer: A }, parts: Parts = {}): Promise<z.output<A>> {
     return expectSuccess(operation, await this.call(operation, parts));
   }
@@ -151,10 +152,10 @@ export class Service {
     return this.admin("POST", "faults", { ...target, fault });
   }
 
-  /** How often a command took effect under a key. */
+  /** Number of executions of commands with this key. */
   async countExecutions(key: string): Promise<number> {
     const text = await this.#adminText("GET", "executions");
-    // Most calls ask about a key that took no effect, of a list that has grown long.
+    // Most calls ask for a key without executions, and the list can be long, so this check saves parsing it.
     if (!text.includes(JSON.stringify(key))) return 0;
     return Executions.parse(parseJson(text))
       .filter(({ idempotencyKey }) => idempotencyKey === key)
@@ -171,7 +172,7 @@ export function expectSuccess<A extends z.ZodType>(
   return operation.answer.parse(parseJson(answer.text));
 }
 
-/** A service for the running test alone. */
+/** A service for the running test only. */
 export async function serviceForTest(options: EmulatorOptions = {}): Promise<Service> {
   const clock = createManualClock();
   return new Service(await emulatorForTest({ clock, ...options }), clock);

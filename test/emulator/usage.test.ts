@@ -1,4 +1,4 @@
-// Usage and capabilities, docs/contract.md, 2.2 and 8.
+// Tests usage and capabilities, docs/contract.md, 2.2 and 8.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
@@ -18,7 +18,7 @@ const readCapabilities = async (service: Service) =>
 const readUsedByMetric = async (service: Service, window?: string) =>
   new Map((await readUsage(service, window)).buckets.map(({ metric, used }) => [metric, BigInt(used)]));
 
-/** The metrics that grew, by how much. */
+/** The metrics that increased, and by how much. */
 async function usageGrowth(service: Service, work: () => Promise<unknown>, window?: string) {
   const before = await readUsedByMetric(service, window);
   await work();
@@ -28,7 +28,7 @@ async function usageGrowth(service: Service, work: () => Promise<unknown>, windo
   });
 }
 
-covers("8/workspace-limits-as-data", "what is granted is used, reserved or remaining", async () => {
+covers("8/workspace-limits-as-data", "the granted amount is the sum of used, reserved and remaining", async () => {
   const service = await serviceForTest();
   for (const window of ["DAY", "ENTITLEMENT"]) {
     const { buckets, observedAt, activatedAt, expiresAt } = await readUsage(service, window);
@@ -43,7 +43,7 @@ covers("8/workspace-limits-as-data", "what is granted is used, reserved or remai
     expect(used + reserved + remaining).toBe(granted);
 });
 
-test("usage counts what was done, in both windows", async () => {
+test("inputs and jobs increase the usage in both windows", async () => {
   const service = await serviceForTest();
   for (const window of ["DAY", "ENTITLEMENT"]) {
     const byInput = await usageGrowth(service, () => registerInput(service, FILE.succeeds), window);
@@ -54,7 +54,7 @@ test("usage counts what was done, in both windows", async () => {
   }
 });
 
-test("reading counts nothing, and neither does a replay or a refusal", async () => {
+test("a read, a replay and a refusal do not increase the usage", async () => {
   const service = await serviceForTest();
   const { workspaceId } = service.emulator;
   expect(await usageGrowth(service, () => readCapabilities(service))).toEqual([]);
@@ -67,7 +67,7 @@ test("reading counts nothing, and neither does a replay or a refusal", async () 
   expect(await usageGrowth(service, () => service.call(operations.createMicPublicInput, refused))).toEqual([]);
 });
 
-test("a new day starts its window anew, the entitlement goes on", async () => {
+test("a new day starts a new DAY window, and the ENTITLEMENT window continues", async () => {
   const service = await serviceForTest();
   await submitJob(service, FILE.succeeds);
   const [day, entitlement] = [await readUsedByMetric(service, "DAY"), await readUsedByMetric(service, "ENTITLEMENT")];
@@ -87,7 +87,7 @@ test("a new day starts its window anew, the entitlement goes on", async () => {
 
 covers(
   ["8/workspace-limits-as-data", "2.2/capability-max-bytes-and-rows"],
-  "capabilities are enabled or say what is missing",
+  "each capability is enabled or names its prerequisite",
   async () => {
     const service = await serviceForTest();
     const { capabilities: list, limits, workspaceId } = await readCapabilities(service);

@@ -1,4 +1,4 @@
-// The main job in steps, for tests that are about what comes after it: find a recipe, register, submit, let time pass.
+// The main workflow in steps, for tests of later steps: find a recipe, register an input, submit a job, advance the clock.
 import { expect } from "vitest";
 import type * as z from "zod/v4";
 import type { Input } from "../../src/contract/inputs.ts";
@@ -8,7 +8,7 @@ import { operations } from "../operations.ts";
 import { createValue } from "./parameters.ts";
 import type { Service } from "./service.ts";
 
-/** What becomes of a job, by the file its input is of. */
+/** The outcome of a job, by the index of its input's file. */
 export const FILE = {
   succeeds: 0,
   failsRetryably: 1,
@@ -32,7 +32,7 @@ export async function registerInput(service: Service, index: number): Promise<z.
   return data;
 }
 
-/** Fresh inputs that fit an offer's: a small file where RAW values are wanted, a dataset that the workspace has where not. */
+/** New inputs that fit an offer: a small file for a port with RAW values, and otherwise a dataset of the workspace. */
 export async function createInputs(service: Service, { recipe }: RecipeOffer): Promise<readonly string[]> {
   const ids: string[] = [];
   for (const { valueState } of recipe.inputs) {
@@ -59,7 +59,7 @@ export async function listOffers(service: Service): Promise<readonly RecipeOffer
   return data;
 }
 
-/** An offer with one input, so that one file decides what becomes of its jobs; of those, the one that goes through most stages. */
+/** The offer with one input and the latest stop stage. With one input, its file decides the outcome of its jobs. */
 export async function findOneInputOffer(service: Service): Promise<RecipeOffer> {
   const stopStages = ["FREEZE", "TASTE", "CHURN", "BLEND", "REFINE", "SIFT"];
   const [best] = (await listOffers(service))
@@ -76,7 +76,7 @@ export interface JobBody {
   readonly parameterValues: unknown;
 }
 
-/** A valid body: the offer's ports bound to the inputs in their order. */
+/** A valid body: the inputs are bound to the offer's ports in order. */
 export const createJobBody = (service: Service, { recipe }: RecipeOffer, ...inputIds: readonly string[]): JobBody => ({
   workspaceId: service.emulator.workspaceId,
   recipeVersionId: recipe.versionId,
@@ -103,7 +103,7 @@ export async function readJob(service: Service, jobId: string): Promise<Job> {
 
 export const isTerminal = ({ state }: Job): boolean => ["SUCCEEDED", "FAILED", "CANCELLED"].includes(state);
 
-/** Lets time pass in small steps and gives every reading on the way, the first before any step; fails if `until` never holds. */
+/** Advances the clock in small steps and returns all readings, the first one before any step. Throws if `until` never holds. */
 export async function watchJob(
   service: Service,
   jobId: string,
@@ -124,7 +124,7 @@ export async function runJobToEnd(service: Service, index: number): Promise<Job>
   return last(await watchJob(service, id, isTerminal, { stepMs: 60_000 }));
 }
 
-/** A job that has failed retryably, and that nobody has retried yet. */
+/** A job that has failed retryably and was not retried. */
 export const createRetryableJob = (service: Service): Promise<Job> => runJobToEnd(service, FILE.failsRetryably);
 
 export function last<T>(items: readonly T[]): T {

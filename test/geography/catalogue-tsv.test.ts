@@ -1,4 +1,4 @@
-// The whole catalogue as one text: coverage and vintage on top, one line for each district.
+// Tests the catalog as one text: coverage and vintage on top, then one line for each district.
 import { expect, test } from "vitest";
 import { renderCatalogTsv } from "../../src/geography/catalog-tsv.ts";
 import { createGeography } from "../../src/geography/geography.ts";
@@ -18,7 +18,7 @@ async function catalogLines(states: readonly FakeState[], failing: readonly stri
   return text.trimEnd().split("\n");
 }
 
-test("every district is there with its state and count", async () => {
+test("the catalog text has every district with its state and count", async () => {
   const [notes = "", header, ...rows] = await catalogLines(testCountry);
   expect(notes).toMatch(
     /^# Catalogue vintage "2026-05-25" \(for a part of it\); fallbackUsed not stated; 36 of 36 states read .*Z\.$/,
@@ -30,7 +30,7 @@ test("every district is there with its state and count", async () => {
   expect(rows).toEqual(expected);
 });
 
-test("what is missing and what disagrees stands on top", async () => {
+test("the catalog text has missing states and differing counts on top", async () => {
   const [first, ...others] = testCountry;
   if (first === undefined) throw new Error("no states");
   const notes = (
@@ -46,7 +46,7 @@ test("what is missing and what disagrees stands on top", async () => {
   expect(notes[0]).toContain("1 missing: AC (HTTP 502)");
 });
 
-test("a catalogue far beyond India's is cut between two states, and says how to have the rest", async () => {
+test("a catalog far larger than India's is cut between two states, with the way to read the rest", async () => {
   const hugeCountry = testCountry.map((state, index) => ({
     ...state,
     districts: Array.from({ length: 256 }, (_, place) => ({

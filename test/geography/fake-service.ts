@@ -1,4 +1,4 @@
-// A fake of the playground in virtual time: a catalogue that a test can change, and a limit.
+// A fake playground in virtual time: a catalog that a test can change, and a rate limit.
 import type { Timing } from "../../src/api-client/attempts.ts";
 import type { ApiClient } from "../../src/api-client/client.ts";
 import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
@@ -11,28 +11,28 @@ import type { GatherResult, Geography } from "../../src/geography/geography.ts";
 export interface FakeState {
   readonly code: string;
   readonly name: string;
-  /** What the states list says of it; what its districts add up to when left out. */
+  /** Counts in the states list; by default the sums of its districts. */
   readonly statedCounts?: { readonly districtCount: number; readonly mandalCount: number };
   readonly districts: readonly District[];
 }
 
 export interface Request {
-  /** "" for the states list. */
+  /** State code; "" for the states list. */
   readonly state: string;
   readonly at: number;
   status: number;
 }
 
-/** Seconds to wait, or undefined: admitted. */
+/** Returns the seconds to wait, or undefined if the request is admitted. */
 export type Throttle = (now: number) => number | undefined;
 
 export interface FakePlayground {
   readonly service: Pick<ApiClient, "call">;
   readonly requests: Request[];
   states: readonly FakeState[];
-  /** By state code; "" for the states list. */
+  /** Vintages by state code; "" for the states list. */
   vintages: Map<string, string | undefined>;
-  /** What the next requests for a state end with, in order. */
+  /** Failures of the next requests for a state, in order. */
   readonly faults: Map<string, Failure[]>;
   throttle: Throttle;
   readonly inFlight: { now: number; peak: number };
@@ -114,7 +114,7 @@ export function createFakePlayground(states: readonly FakeState[], timing: Timin
 
 const MINUTE_MS = 60_000;
 
-/** So many requests in any minute: the strictest reading of the limit. */
+/** Admits `perMinute` requests in any period of 60 s: the strictest reading of the limit. */
 export function createSlidingLimit(perMinute: number): Throttle {
   let admittedAt: number[] = [];
   return (now) => {
@@ -127,7 +127,7 @@ export function createSlidingLimit(perMinute: number): Throttle {
   };
 }
 
-/** 36 states, the largest with the highest code: 37 requests in all. */
+/** 36 states, the largest one with the highest code. Reading them takes 37 requests. */
 export const testCountry: readonly FakeState[] = Array.from({ length: 36 }, (_, index) => {
   const code = `${String.fromCharCode(65 + Math.floor(index / 26))}${String.fromCharCode(65 + (index % 26))}`;
   const districts = Array.from({ length: 2 + (index % 5) }, (_each, place) => ({
@@ -138,7 +138,7 @@ export const testCountry: readonly FakeState[] = Array.from({ length: 36 }, (_, 
   return { code, name: `State ${code}`, districts };
 });
 
-/** A tool call's time limit. */
+/** Time limit of a tool call in milliseconds. */
 export const CALL_MS = 45_000;
 
 interface ReadOptions {
@@ -148,7 +148,7 @@ interface ReadOptions {
   readonly onProgress?: (read: number) => void;
 }
 
-/** Asks for all districts of the country. */
+/** Reads all districts of the country. */
 export const readCountry = (
   geography: Geography,
   { now, waitMs = 20_000, signal = new AbortController().signal, onProgress = () => undefined }: ReadOptions,

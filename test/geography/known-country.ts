@@ -1,4 +1,4 @@
-// A country whose lists have all been read: the emulator's, or another one's names.
+// A country whose lists have all been read: the emulator's, optionally with other names.
 import { type DistrictsResponse, PLAYGROUND_CONTRACT, type State } from "../../src/contract/playground.ts";
 import { readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
@@ -14,7 +14,7 @@ export const emulatedDistricts: readonly ListedDistrict[] = readDistricts();
 
 const withReadTime = <T>(value: T) => ({ value, drift: [], readAt: 0 });
 
-/** `names`: of the states, by code, where they are not the emulator's. */
+/** `names`: names of states by code that differ from the emulator's. */
 export function knownCountry(
   districts: readonly ListedDistrict[] = emulatedDistricts,
   names: Readonly<Record<string, string>> = {},

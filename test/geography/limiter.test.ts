@@ -1,4 +1,4 @@
-// The rate limit of one process: never more than N requests in any 60 s, 4 at once, cooldowns obeyed, direct calls first.
+// Tests the rate limit of one process: at most N requests in any 60 s, 4 at once, cooldowns obeyed, direct calls first.
 import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -17,7 +17,7 @@ function setUp(perMinute: number) {
   const limiter = new Limiter(perMinute, time, createGeographyStore(undefined, time.now));
   const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = NO_DEADLINE, signal = NEVER_ABORTED) =>
     limiter.run(send, signal, untilAt, isDirect);
-  /** Requests of the prefetch, one after the other. */
+  /** Sends prefetch requests in sequence. */
   const runPrefetches = async (count: number): Promise<void> => {
     for (let n = 0; n < count; n++) await run(async () => undefined);
   };
@@ -26,7 +26,7 @@ function setUp(perMinute: number) {
   return { time, limiter, run, use: runPrefetches, refused: runRateLimited };
 }
 
-/** The most that lie within any window. */
+/** The highest number of requests within any window. */
 const maxWithinWindow = (times: readonly number[]): number =>
   Math.max(0, ...times.map((start) => times.filter((at) => at >= start && at < start + WINDOW_MS).length));
 
@@ -61,7 +61,7 @@ test("never sends more than N prefetch requests, nor N+2 in all, within any 60 s
   );
 });
 
-test("sends the next request as soon as the window allows", async () => {
+test("the limiter sends the next request as soon as the window allows", async () => {
   const { time, limiter, use: runPrefetches } = setUp(3);
   await runPrefetches(3);
   const startedAt = time.now();
@@ -71,7 +71,7 @@ test("sends the next request as soon as the window allows", async () => {
   expect(time.now() - startedAt).toBe(WINDOW_MS);
 });
 
-test("counts the requests of other processes, and none from the future", async () => {
+test("the limiter counts the requests of other processes, and ignores those with a time in the future", async () => {
   const { time, limiter } = setUp(2);
   limiter.record(time.now() - 20_000);
   limiter.record(time.now() + 3_600_000);
@@ -80,7 +80,7 @@ test("counts the requests of other processes, and none from the future", async (
   expect(limiter.delayMs()).toBe(40_000);
 });
 
-test("sends direct requests first, in their order", async () => {
+test("the limiter sends direct requests first, in order", async () => {
   const { time, run, use: runPrefetches } = setUp(1);
   await runPrefetches(1);
   const order: string[] = [];
@@ -90,7 +90,7 @@ test("sends direct requests first, in their order", async () => {
   expect(order).toEqual(["first", "second", "third", "ahead"]);
 });
 
-test("refuses at once a request that cannot be sent in time, with the seconds that it would take", async () => {
+test("the limiter immediately refuses a request that cannot be sent in time, with the seconds to wait", async () => {
   const { time, run, use: runPrefetches } = setUp(1);
   await runPrefetches(1);
   await Promise.all([0, 1].map(() => run(async () => undefined, true)));
@@ -99,7 +99,7 @@ test("refuses at once a request that cannot be sent in time, with the seconds th
   expect(failure.facts).toMatchObject({ kind: "rate_limited", retryable: true, retryAfterSeconds: 60 });
 });
 
-test("sends nothing during the Retry-After of a 429, then half as much for ten minutes", async () => {
+test("the limiter sends nothing during the Retry-After of a 429, then half the rate for ten minutes", async () => {
   const { time, limiter, use: runPrefetches, refused: runRateLimited } = setUp(10);
   await runRateLimited(30);
   expect(limiter.isCoolingDown).toBe(true);
@@ -112,7 +112,7 @@ test("sends nothing during the Retry-After of a 429, then half as much for ten m
   expect(limiter.delayMs()).toBe(WINDOW_MS);
 });
 
-test("forgets a cooldown that the clock puts into the future", async () => {
+test("the limiter ignores a cooldown after the clock was set back", async () => {
   const { time, limiter, refused: runRateLimited } = setUp(10);
   await runRateLimited(30);
   time.setBack(3_600_000);
@@ -120,7 +120,7 @@ test("forgets a cooldown that the clock puts into the future", async () => {
   expect(limiter.delayMs()).toBe(0);
 });
 
-test("drops a request whose caller stops waiting", async () => {
+test("the limiter drops a request whose caller stops waiting", async () => {
   const { limiter, run, use: runPrefetches } = setUp(1);
   await runPrefetches(1);
   const canceled = new AbortController();

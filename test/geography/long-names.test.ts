@@ -1,4 +1,5 @@
-// Lists whose names are far longer than any district's: the contract sets no maximum. The server keeps answering.
+// Tests lists whose names are far longer than any district's, because the contract sets no maximum. The server must stay
+// responsive.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -8,7 +9,7 @@ import { startServer } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
 
 const STATES = 36;
-/** Issue 26, section 5: the longest that the event loop may be blocked. */
+/** Longest time in milliseconds that the event loop may be blocked (issue 26, section 5). */
 const MAX_BLOCKED_MS = 250;
 const TICK_MS = 10;
 
@@ -18,7 +19,7 @@ const codes = Array.from(
   (_, index) => `${"ABCD".charAt(index / 10)}${"KLMNOPQRST".charAt(index % 10)}`,
 );
 
-/** Makes names of words of three to seven letters, each from another place of one long text. */
+/** Generates names from words of three to seven letters, each name from another part of one long text. */
 function createNameGenerator(): (length: number) => string {
   const { nextInteger } = createSeededRandom(26);
   const randomLetter = (): string => "aeioubdgkmnprst".charAt(nextInteger(15));
@@ -33,7 +34,7 @@ function createNameGenerator(): (length: number) => string {
 const toDevanagari = (name: string): string =>
   name.replace(/[a-z]/g, (randomLetter) => String.fromCharCode(0x915 + randomLetter.charCodeAt(0) - 97));
 
-/** From now on the stub lists names of these lengths, each in some of the states. Returns the beginnings of 49 of them. */
+/** Makes the stub list names of these lengths, each in some of the states. Returns the beginnings of 49 of them. */
 function serveLongNames(
   stub: Stub,
   lengths: readonly number[],
@@ -60,7 +61,7 @@ function serveLongNames(
   return Array.from({ length: 49 }, (_, index) => (names[41 * (index + 1)] ?? "").slice(0, 78));
 }
 
-/** CPU time of the process's main thread, in milliseconds: unlike elapsed time it does not depend on what else the machine does. */
+/** CPU time of the process's main thread in milliseconds. Unlike elapsed time, it does not depend on other processes. */
 function mainThreadMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, "utf8");
   const [utime, stime] = stat
@@ -87,28 +88,32 @@ test.runIf(process.platform === "linux").each([
     call: () => ["rank_divisions", ranking] as const,
     expected: { exact: true, totalRows: STATES * MAX_DISTRICTS },
   },
-])("answers pings while $title: the event loop is blocked for at most 250 ms", { timeout: 120_000 }, async (row) => {
-  const { lengths, options, call, expected } = row;
-  const stub = await stubForTest();
-  const [tool, args] = call(serveLongNames(stub, lengths, options));
-  const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });
-  let isAnswered = false;
-  const answered = server.call(tool, { ...args, waitSeconds: 40 }).finally(() => {
-    isAnswered = true;
-  });
-  const blockedMs: number[] = [];
-  while (!isAnswered) {
-    const before = mainThreadMs(server.pid);
-    await server.request("ping", {});
-    blockedMs.push(mainThreadMs(server.pid) - before);
-    await sleep(5);
-  }
-  expect(Math.max(...blockedMs)).toBeLessThanOrEqual(MAX_BLOCKED_MS);
-  const { structured } = await answered;
-  expect(structured).toMatchObject({ coverage: { statesRead: STATES }, ...expected });
-});
+])(
+  "the server answers pings while $title, because the event loop is blocked for at most 250 ms",
+  { timeout: 120_000 },
+  async (row) => {
+    const { lengths, options, call, expected } = row;
+    const stub = await stubForTest();
+    const [tool, args] = call(serveLongNames(stub, lengths, options));
+    const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });
+    let isAnswered = false;
+    const answered = server.call(tool, { ...args, waitSeconds: 40 }).finally(() => {
+      isAnswered = true;
+    });
+    const blockedMs: number[] = [];
+    while (!isAnswered) {
+      const before = mainThreadMs(server.pid);
+      await server.request("ping", {});
+      blockedMs.push(mainThreadMs(server.pid) - before);
+      await sleep(5);
+    }
+    expect(Math.max(...blockedMs)).toBeLessThanOrEqual(MAX_BLOCKED_MS);
+    const { structured } = await answered;
+    expect(structured).toMatchObject({ coverage: { statesRead: STATES }, ...expected });
+  },
+);
 
-test("a list with a long name stays usable: the name is cut at a word's end, codes and counts are complete", async () => {
+test("a list with a long name stays usable: the name is cut at the end of a word, and codes and counts are complete", async () => {
   const stub = await stubForTest();
   serveLongNames(stub, [20_000]);
   const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl } });
@@ -121,7 +126,7 @@ test("a list with a long name stays usable: the name is cut at a word's end, cod
   expect(text).toContain('…","mandalCount":1');
 });
 
-test("a name that repeats its state many times is answered", { timeout: 60_000 }, async () => {
+test("a query for a name that repeats its state many times is answered", { timeout: 60_000 }, async () => {
   const stub = await stubForTest();
   serveLongNames(stub, [20]);
   const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });

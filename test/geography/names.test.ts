@@ -1,5 +1,5 @@
-// Names: how a query is read, by which kinds of names a district is known, what is never passed off as one, and how
-// states are named. names/rates.test.ts has the rates.
+// Tests the parsing of queries, the kinds of names that match a district, names that must not match, and names of states.
+// names/rates.test.ts has the rates.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
@@ -21,7 +21,7 @@ const find = (query: string, country: Country = india) =>
 
 const answerTo = (query: string, country?: Country) => find(query, country).answer;
 
-/** The first match of a certain answer: what it is, and the state that the query was read to name. */
+/** The first match of a certain answer, and the state that the query was parsed to contain. */
 function findCertain(query: string, country?: Country) {
   const { matches, ambiguous, readAs } = answerTo(query, country);
   expect(ambiguous, query).toBe(false);
@@ -33,19 +33,19 @@ const coverage = { statesTotal: 36, statesRead: 36, complete: true, missing: [] 
 const formatFinding = (query: string, country?: Country): string =>
   describeFinding(find(query, country), coverage, "", []);
 
-/** The emulator's country with some districts called otherwise. */
+/** The emulator's country in which some districts have another name. */
 const countryWithNames = (names: Readonly<Record<string, string>>): Country =>
   knownCountry(emulatedDistricts.map((district) => ({ ...district, name: names[district.name] ?? district.name })));
 const countryWithoutDistricts = (...names: readonly string[]): Country =>
   knownCountry(emulatedDistricts.filter(({ name }) => !names.includes(name)));
 
-test("case, accents, punctuation, blanks and the order of words make no difference", () => {
+test("case, accents, punctuation, blanks and word order make no difference", () => {
   for (const query of ["y.s.r kadapa", "YSR KADAPA", "Ysr-Kadapa district", "  Y.S.R.   Kādapa ", "Kadapa YSR"])
     expect(findCertain(query)).toMatchObject({ name: "Y.S.R. Kadapa", match: "exact" });
   expect(fold("Dr. B.R.Ambedkar (Konasīma) & more")).toBe("dr br ambedkar konasima and more");
 });
 
-describe("a query is read before it is matched", () => {
+describe("parsing of queries", () => {
   test.each([
     ["BR", "Patna", ["Patna, Bihar", "Patna (BR)", "patna br", "Patna, Bihaar", "Bihar Patna", "पटना, बिहार"]],
     ["HP", "Bilaspur", ["Bilaspur, H.P.", "Bilaspur H. P.", "Bilaspur in Himachal"]],
@@ -57,11 +57,11 @@ describe("a query is read before it is matched", () => {
     ["DL", "South", ["S Delhi", "South Delhi"]],
     ["DL", "North East", ["North East Delhi, Delhi"]],
     ["UK", "Almora", ["Almora (Uttaranchal)"]],
-  ])("a name with its state, %s: %s", (read, name, queries) => {
+  ])("a query with a state is parsed (%s: %s)", (read, name, queries) => {
     for (const query of queries) expect(findCertain(query)).toMatchObject({ name, stateCode: read, read });
   });
 
-  test("words for district and the country are no part of the name", () => {
+  test("words for district and country are removed from the query", () => {
     const queries = ["zila Agra", "Dist. Agra", "Agra, India", "जिला आगरा", "janpad Agra", "district of Agra"];
     for (const query of [...queries, "Agra jille", "Agra zela", "Zilla Parishad Agra", "Agra revenue district"]) {
       expect(findCertain(query)).toMatchObject({ name: "Agra", match: "exact", read: undefined });
@@ -69,7 +69,7 @@ describe("a query is read before it is matched", () => {
     }
   });
 
-  test("a state's word stays in a name that has it", () => {
+  test("a state's word is kept if a district's name contains it", () => {
     for (const query of [
       "New Delhi",
       "North Goa",
@@ -84,7 +84,7 @@ describe("a query is read before it is matched", () => {
     }
   });
 
-  test("a state's name or code is a state", () => {
+  test("a query with only a state's name or code is parsed as a state", () => {
     const queries = { Goa: "GA", "U.P.": "UP", "State of Kerala": "KL", "Pondicherry state": "PY", ਪੰਜਾਬ: "PB" };
     for (const [query, code] of Object.entries(queries)) {
       expect(find(query).matchedState?.code).toBe(code);
@@ -92,7 +92,7 @@ describe("a query is read before it is matched", () => {
     }
   });
 
-  test("a state that has no such district is told, and where there is one", () => {
+  test("a query with the wrong state reports that, and the district in another state", () => {
     expect(answerTo("Lucknow, Bihar")).toMatchObject({
       ambiguous: true,
       matches: [{ stateCode: "UP", match: "exact" }],
@@ -103,7 +103,7 @@ describe("a query is read before it is matched", () => {
   });
 });
 
-describe("names have kinds", () => {
+describe("kinds of names", () => {
   test.each([
     ["Allahabad", "Prayagraj", "alias", "former"],
     ["Vizag", "Visakhapatnam", "alias", "short"],
@@ -115,19 +115,19 @@ describe("names have kinds", () => {
     ["E Champaran", "Purbi Champaran", "exact", undefined],
     ["24 Pgs N", "North 24 Parganas", "exact", undefined],
     ["S.Goa", "South Goa", "exact", undefined],
-    // Two names of one district are one.
+    // Both names in this query belong to one district.
     ["Malda (Maldah)", "Malda", "exact", undefined],
     ["Sant Ravidas Nagar Bhadohi", "Bhadohi", "alias", "former"],
     ["Allahabad / Prayagraj", "Prayagraj", "alias", "former"],
     ["Prayagraj formerly Allahabad", "Prayagraj", "exact", undefined],
     ["Dakshin Dinajpur (Balurghat)", "Dakshin Dinajpur", "exact", undefined],
-  ])("%s: %s, %s", (query, name, match, kind) => {
+  ])("the query %s matches %s (%s)", (query, name, match, kind) => {
     const { kind: foundKind, ...rest } = findCertain(query);
     expect(rest).toMatchObject({ name, match });
     expect(foundKind).toBe(kind);
   });
 
-  test("a former name says until when, a headquarters town that it is one", () => {
+  test("a former name has its last year, and a headquarters town is reported as one", () => {
     expect(findCertain("Allahabad")).toMatchObject({ since: 2018 });
     expect(formatFinding("Allahabad")).toBe(
       '"Allahabad" is a former name (until 2018) of Prayagraj in Uttar Pradesh (UP): 8 mandals.',
@@ -135,7 +135,7 @@ describe("names have kinds", () => {
     expect(formatFinding("Panaji")).toBe('"Panaji" is the headquarters of North Goa in Goa (GA): 5 mandals.');
   });
 
-  test("a city names its district, but nobody said that it is meant", () => {
+  test("a city matches its district, but the answer is ambiguous", () => {
     expect(answerTo("Noida")).toMatchObject({
       matches: [{ name: "Gautam Buddha Nagar", match: "headquarters", kind: "city" }],
       ambiguous: true,
@@ -143,7 +143,7 @@ describe("names have kinds", () => {
     expect(formatFinding("Noida")).toMatch(/^"Noida" is a city in Gautam Buddha Nagar/);
   });
 
-  test("a slip in a former name is a guess, and says which name it is like", () => {
+  test("a typo in a former name is an uncertain match that shows the former name", () => {
     const matches = [{ name: "Prayagraj", match: "similar", via: "Allahabad" }];
     expect(answerTo("Alahabad")).toMatchObject({ ambiguous: true, matches });
   });
@@ -152,13 +152,13 @@ describe("names have kinds", () => {
     ["Aurangabad", ["Aurangabad", "Chhatrapati Sambhajinagar"]],
     ["Balrampur", ["Balrampur", "Balrampur-Ramanujganj"]],
     ["Bangalore", ["Bengaluru Rural", "Bengaluru Urban"]],
-  ])("a name that several districts bear, in whatever way, is ambiguous: %s", (query, names) => {
+  ])("a name of several districts is ambiguous: %s", (query, names) => {
     const { matches, ambiguous } = answerTo(query);
     expect(matches.slice(0, names.length).map(({ name }) => name)).toEqual(names);
     expect(ambiguous).toBe(true);
   });
 
-  test("two spellings of one name in one list are both told", () => {
+  test("two spellings of one name in a list both match", () => {
     const duplicate: ListedDistrict = { stateCode: "UP", code: "9999", name: "Hatras", mandalCount: 1 };
     expect(answerTo("Hathras", knownCountry([...emulatedDistricts, duplicate]))).toMatchObject({
       ambiguous: true,
@@ -167,8 +167,8 @@ describe("names have kinds", () => {
   });
 });
 
-describe("the record is followed to names of the list alone", () => {
-  test("a list that has the name before has today's as a later one", () => {
+describe("matches by the record of names", () => {
+  test("a list with a former name matches today's name as a later one", () => {
     const countryWithFormerName = countryWithNames({ Prayagraj: "Allahabad" });
     expect(findCertain("Allahabad", countryWithFormerName)).toMatchObject({ match: "exact" });
     expect(findCertain("Prayagraj", countryWithFormerName)).toMatchObject({
@@ -181,7 +181,7 @@ describe("the record is followed to names of the list alone", () => {
     );
   });
 
-  test("where the district is not listed, its other names say nothing, and its headquarters is reported", () => {
+  test("a district that is not listed does not match by its other names, and its headquarters is reported", () => {
     for (const query of ["Allahabad", "Prayagraj"])
       expect(
         answerTo(query, countryWithoutDistricts("Prayagraj")).matches.every(({ match }) => match === "similar"),
@@ -205,13 +205,13 @@ describe("the record is followed to names of the list alone", () => {
     expect(findCertain(query, countryWithNames({ [name]: listed }))).toMatchObject({ name: listed });
   });
 
-  test("a state that the list calls otherwise keeps its districts' names", () => {
+  test("a state with another name in the list keeps its districts' names", () => {
     const country = knownCountry(emulatedDistricts, { OD: "Orissa", UK: "Uttaranchal", TG: "Telengana" });
     expect(findCertain("Cuttack", country)).toMatchObject({ name: "Kataka", match: "alias" });
     expect(findCertain("Kataka, Odisha", country)).toMatchObject({ name: "Kataka", match: "exact" });
   });
 
-  // Of the whole list at once. A name of three letters that loses one may be lost: "Nuh" as "Nu".
+  // Transforms the whole list. A name of three letters may not match after losing one: "Nuh" as "Nu".
   test.each<readonly [string, (name: string) => string]>([
     ["in capitals", (name) => name.toUpperCase()],
     ["with a long vowel", (name) => name.replace(/a/, "aa")],
@@ -219,7 +219,7 @@ describe("the record is followed to names of the list alone", () => {
     ["with v for w", (name) => name.replace(/w/, "v")],
     ["without a blank", (name) => name.replace(/ /, "")],
     ["with a word behind it", (name) => `${name} District`],
-  ])("the record's former names find 98 in a hundred of a list %s", (_, transform) => {
+  ])("at least 98 % of the recorded former names are found in a list %s", (_, transform) => {
     const country = knownCountry(
       emulatedDistricts.map((district) => ({ ...district, name: transform(district.name) })),
     );
@@ -249,14 +249,14 @@ test.each([
   ["Springfield", /^No district like "Springfield" in any of 36 lists\.$/],
   ["Springfield, Goa", /^No district like "Springfield" in Goa \(GA\)/],
   ["لکھنؤ", /in letters that are not read.*Devanagari/],
-])("a miss says what the name is: %s", (query, text) => {
+])("an answer without a match explains the name: %s", (query, text) => {
   const country = countryWithoutDistricts("Hansi");
   expect(formatFinding(query, country)).toMatch(text);
   const { matches, ambiguous } = answerTo(query, country);
   expect(matches.some(({ match }) => match !== "similar") && !ambiguous).toBe(false);
 });
 
-test("any text at all can be asked for, and folding what is folded changes nothing", () => {
+test("any text can be queried, and folding a folded text does not change it", () => {
   const country = knownCountry(emulatedDistricts.slice(0, 60));
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 2, maxLength: 80 }), (query) => {
@@ -268,7 +268,7 @@ test("any text at all can be asked for, and folding what is folded changes nothi
   );
 });
 
-describe("a state", () => {
+describe("names of states", () => {
   const states: readonly State[] = readStates().map((state) => ({ ...state, districtCount: 1, mandalCount: 1 }));
   const recodeState = (from: string, to: string) =>
     states.map((state) => (state.code === from ? { ...state, code: to } : state));
@@ -279,27 +279,27 @@ describe("a state", () => {
     ["OD", "OR", "Odisha"],
     ["UK", "UT", "Uttarakhand"],
     ["CG", "CT", "Chhattisgarh"],
-  ])("%s and %s are one, whichever the list has", (code, other, name) => {
+  ])("state codes %s and %s are equivalent, whichever the list has", (code, other, name) => {
     for (const stateText of [code, other, code.toLowerCase(), other.toLowerCase(), name, name.toUpperCase()]) {
       expect(resolveName(stateText)).toBe(name);
       expect(resolveName(stateText, recodeState(code, other))).toBe(name);
     }
   });
 
-  // names/questions/state-argument.tsv has more.
-  test("is known by spellings, beginnings and names in Indian scripts", () => {
+  // More cases are in names/questions/state-argument.tsv.
+  test("a state is found by spellings, prefixes and names in Indian scripts", () => {
     const names = { "u p": "Uttar Pradesh", "उत्तर प्रदेश": "Uttar Pradesh", Guj: "Gujarat", தமிழ்நாடு: "Tamil Nadu" };
     for (const [text, name] of Object.entries({ ...names, ಕರ್ನಾಟಕ: "Karnataka", "State of Bihar": "Bihar" }))
       expect(resolveName(text), text).toBe(name);
   });
 
-  test("a text that means none, or not one, is refused", () => {
+  test("a text that matches no state, or several, is refused", () => {
     for (const text of ["ZZ", "Atlantis", "Pradesh", "Nagar", ""])
       expect(() => resolveName(text), text).toThrow(Failure);
   });
 });
 
-test("thousands are separated", () => {
+test("numbers have thousands separators", () => {
   expect([621, 1309, 9_007_199_254_740_991, 24.5].map(formatNumber)).toEqual([
     "621",
     "1,309",

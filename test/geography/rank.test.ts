@@ -1,4 +1,5 @@
-// Ranking: a pruned reading tells the same top as everything, for any catalogue; and says so when it cannot know.
+// Tests rankings from a part of the lists: for any catalog, they equal the ranking from all lists or report that they are not
+// exact.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
@@ -32,7 +33,7 @@ const queries: fc.Arbitrary<RankingQuery> = fc.oneof(
 
 type NeedsFunction = (states: readonly State[], country: Country) => RequiredLists;
 
-/** Reads at so low a rate that a wish is answered as soon as its rows are sure, or after many calls. */
+/** Reads at a low rate, until all rows that `needs` requires are known or after this many calls. */
 async function readUntilExact(catalog: readonly FakeState[], needs: NeedsFunction, calls: number) {
   const time = createVirtualTime();
   const fake = createFakePlayground(catalog, time);
@@ -53,7 +54,7 @@ async function readUntilExact(catalog: readonly FakeState[], needs: NeedsFunctio
   let gathered = await gather();
   const hasAllRows = (): boolean => needs(gathered.country.states.value.states, gathered.country).rows.length === 0;
   for (let call = 1; call < calls && !hasAllRows(); call++) {
-    // As long as an answer says at most.
+    // Longer than any retryAfterSeconds of an answer.
     await time.advance(61_000);
     gathered = await gather();
   }
@@ -64,7 +65,7 @@ async function readUntilExact(catalog: readonly FakeState[], needs: NeedsFunctio
 const ALL_CALLS = 20;
 
 describe("a pruned reading", () => {
-  test("is exact in the end, and whenever it says so, its rows, their number and its totals are those of everything", async () => {
+  test("a ranking from a part of the lists becomes exact, and an exact one has the rows, counts and totals of the full one", async () => {
     const someCalls = fc.constantFrom(0, 1, 2, 3, ALL_CALLS, ALL_CALLS);
     await fc.assert(
       fc.asyncProperty(catalogs, queries, someCalls, async (catalog, query, calls) => {
@@ -80,21 +81,21 @@ describe("a pruned reading", () => {
         const expected = await rankDistricts(all.states, all.country, query);
         expect(ranking.rows).toEqual(expected.rows);
         expect(ranking.totalRows).toBe(expected.totalRows);
-        // Every total that is stated is true.
+        // Each reported total is correct.
         expect(expected.totals).toMatchObject(ranking.totals);
       }),
       { numRuns: 100 },
     );
   });
 
-  test("trusts no bound once a list contradicts its state's total", async () => {
+  test("a ranking does not rely on a state's total after its list contradicted another total", async () => {
     const stateOf = (code: string, mandalCount: number, stated: number): FakeState => ({
       code,
       name: code,
       districts: [{ code, name: code, mandalCount }],
       statedCounts: { districtCount: 1, mandalCount: stated },
     });
-    // The total of the second is below the first row, and wrong.
+    // The total of the second state is wrong, and lower than the first row.
     const catalog = [stateOf("AA", 50, 45), stateOf("AB", 70, 5)];
     const query: RankingQuery = { by: "mandalCount", order: "desc", limit: 1 };
     const { states, country } = await readUntilExact(
@@ -106,7 +107,7 @@ describe("a pruned reading", () => {
     expect(await rankDistricts(states, country, query)).toMatchObject({ exact: true, rows });
   });
 
-  test("spares requests", async () => {
+  test("a ranking needs few requests if the totals decide it", async () => {
     const states: readonly FakeState[] = Array.from({ length: 12 }, (_, index) => ({
       code: `A${String.fromCharCode(65 + index)}`,
       name: `State ${index}`,
@@ -123,7 +124,7 @@ describe("a pruned reading", () => {
   });
 });
 
-test("states are ranked, bounded and totalled by their own figures", () => {
+test("states are ranked, filtered and totaled by their own figures", () => {
   const states: readonly State[] = [
     { code: "AA", name: "Ä", districtCount: 3, mandalCount: 10 },
     { code: "AB", name: "B", districtCount: 0, mandalCount: 0 },

@@ -1,4 +1,4 @@
-// Reading the whole country within the rate limit, in virtual time: failures, deadlines, ages.
+// Tests reading the whole country within the rate limit in virtual time: failures, deadlines and expiry.
 import { expect, test } from "vitest";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
 import { computeCoverage } from "../../src/geography/country.ts";
@@ -33,7 +33,7 @@ const largest = largestFirst[0] ?? "";
 
 const coverageFor = (gathered: GatherResult) => computeCoverage(gathered.country.states.value.states, gathered);
 
-test("the default rate reads all 36 states in two windows without one 429", async () => {
+test("at the default rate all 36 states are read in two windows without a 429", async () => {
   const { time, fake, readAll } = setUp();
   fake.throttle = createSlidingLimit(30);
   const startedAt = time.now();
@@ -42,7 +42,7 @@ test("the default rate reads all 36 states in two windows without one 429", asyn
   expect(time.now() - startedAt).toBeLessThanOrEqual(20_000);
   const [missing] = coverageFor(first).missing;
   expect(missing?.states).toHaveLength(9);
-  // What cannot come within the wait is not waited for: each answer says when it can.
+  // The reader does not wait for lists that cannot arrive in time. Each answer says when they are available.
   expect(time.now() - startedAt).toBeLessThan(5_000);
   await time.advance(((missing?.retryAfterSeconds ?? 0) - 40) * 1000);
   const second = await time.runUntil(readAll(CALL_MS));
@@ -53,7 +53,7 @@ test("the default rate reads all 36 states in two windows without one 429", asyn
   expect(fake.inFlight.peak).toBe(4);
 });
 
-test("a rate that is too high meets 429, obeys each in full and goes on at half the rate", async () => {
+test("at too high a rate the reader obeys each 429 and continues at half the rate", async () => {
   const { time, fake, readAll } = setUp(60);
   fake.throttle = createSlidingLimit(20);
   let gathered = await time.runUntil(readAll(20_000));
@@ -66,7 +66,7 @@ test("a rate that is too high meets 429, obeys each in full and goes on at half 
   expect(refused.length).toBeGreaterThan(0);
 });
 
-test("nothing leaves while a 429's Retry-After runs, whoever asks", async () => {
+test("no request is sent during a 429's Retry-After, whichever call needs one", async () => {
   const { time, fake, geography, context, readAll } = setUp();
   fake.faults.set(largest, [httpFailure(429, 30)]);
   const first = await time.runUntil(readAll(20_000));
@@ -80,12 +80,12 @@ test("nothing leaves while a 429's Retry-After runs, whoever asks", async () => 
   );
   expect(fake.requests).toHaveLength(before);
   await time.runUntil(readAll(CALL_MS));
-  // Those that were under way with it had left already.
+  // Requests that were in flight with the refused one had been sent before.
   const later = fake.requests.slice(before).map(({ at }) => at);
   expect(Math.min(...later)).toBeGreaterThanOrEqual(refusedAt + 30_000);
 });
 
-test("a service that says 429 again and again is left alone until the next question", async () => {
+test("after repeated 429s nothing is sent until the next call", async () => {
   const { time, fake, geography, context, readAll } = setUp();
   await time.runUntil(geography.states(context()));
   fake.throttle = () => 1;
@@ -96,14 +96,14 @@ test("a service that says 429 again and again is left alone until the next quest
   expect(fake.requests).toHaveLength(count);
 });
 
-test("largest states come first", async () => {
+test("the largest states are read first", async () => {
   const { time, asked: requestedStates, readAll } = setUp(10);
   await time.runUntil(readAll(0));
   await time.advance(1000);
   expect(requestedStates().slice(1)).toEqual(largestFirst.slice(0, 9));
 });
 
-test("time up: the answer has what is there, and the rest is read in the background", async () => {
+test("a call whose time is up returns the lists read so far, and the rest is read in the background", async () => {
   const { time, fake, progress, readAll } = setUp();
   const first = await time.runUntil(readAll(1_000));
   const { missing } = first;
@@ -119,7 +119,7 @@ test("time up: the answer has what is there, and the rest is read in the backgro
   expect(fake.requests).toHaveLength(37);
 });
 
-test("tries a 502 once more and a 400 never, and reads the other states", async () => {
+test("a 502 is retried once and a 400 never, and the other states are read", async () => {
   const { time, fake, asked: requestedStates, readAll } = setUp(600);
   fake.faults.set("AC", [httpFailure(502), httpFailure(502)]);
   fake.faults.set("AD", [httpFailure(502)]);
@@ -152,14 +152,14 @@ test("a 403 stops the reading", async () => {
   expect(coverageFor(await time.runUntil(readAll(20_000))).complete).toBe(true);
 });
 
-test("one flight for each URL, however many ask at once", async () => {
+test("concurrent calls share one request for each URL", async () => {
   const { time, fake, geography, context, readAll } = setUp(600);
   const many = [readAll(20_000), readAll(20_000), geography.districts("BJ", context()), geography.states(context())];
   await time.runUntil(Promise.all(many));
   expect(fake.requests).toHaveLength(37);
 });
 
-test("who gives up waiting does not take the answer from the others; the last one ends the request", async () => {
+test("a canceled call does not affect the others, and canceling the last one ends the request", async () => {
   const { time, fake, geography, context } = setUp(600);
   const controller = new AbortController();
   const abandoned = geography.states(context(controller.signal)).catch(() => "given up");
@@ -176,7 +176,7 @@ test("who gives up waiting does not take the answer from the others; the last on
   expect(fake.inFlight.now).toBe(0);
 });
 
-test("states are kept ten minutes, districts six hours", async () => {
+test("the states list is cached for ten minutes, and district lists for six hours", async () => {
   const { time, fake, asked: requestedStates, readAll } = setUp(600);
   await time.runUntil(readAll(20_000));
   await time.advance(STATES_FRESH_MS + 1);
@@ -188,7 +188,7 @@ test("states are kept ten minutes, districts six hours", async () => {
   expect(fake.requests).toHaveLength(75);
 });
 
-test("when the vintage that the states list states moves, no older districts are told", async () => {
+test("when the vintage of the states list changes, older district lists are not used", async () => {
   const { time, fake, readAll } = setUp(600);
   fake.vintages = new Map([["", "A"], ...testCountry.map(({ code }) => [code, "A"] as const)]);
   const first = await time.runUntil(readAll(20_000));
@@ -201,7 +201,7 @@ test("when the vintage that the states list states moves, no older districts are
   expect(fake.requests).toHaveLength(74);
 });
 
-test("a district added while the country is read shows as a difference, and nothing is mended", async () => {
+test("a district added during the reading is reported as a difference, and nothing is corrected", async () => {
   const { time, fake, readAll } = setUp(600);
   const reading = readAll(20_000);
   await time.advance(500);
@@ -222,7 +222,7 @@ test("a district added while the country is read shows as a difference, and noth
   ]);
 });
 
-test("a closed reader sends nothing more", async () => {
+test("a closed reader sends no further requests", async () => {
   const { time, fake, geography, readAll } = setUp();
   await time.runUntil(readAll(0));
   geography.close();
@@ -231,7 +231,7 @@ test("a closed reader sends nothing more", async () => {
   expect(fake.requests).toHaveLength(count);
 });
 
-test("a cancelled question ends at once; what it began goes on", async () => {
+test("a canceled call ends immediately, and the reading it began continues", async () => {
   const { time, fake, readAll } = setUp();
   const controller = new AbortController();
   const reading = readAll(20_000, controller.signal).catch((error: unknown) => String(error));
@@ -242,7 +242,7 @@ test("a cancelled question ends at once; what it began goes on", async () => {
   expect(fake.requests).toHaveLength(37);
 });
 
-test("the states list itself is retried as any read is; its failure is the answer's", async () => {
+test("the states list is retried like any other, and its failure is the result", async () => {
   const { time, fake, geography, context } = setUp();
   fake.faults.set("", [httpFailure(502)]);
   expect((await time.runUntil(geography.states(context()))).value.states).toHaveLength(36);

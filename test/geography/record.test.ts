@@ -1,4 +1,5 @@
-// The public record of names: its tables are well-formed, agree with each other and with the list of districts, and cite what they rest on.
+// Tests the public record of names: its tables are well-formed, agree with each other and with the list of districts, and cite
+// their sources.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
@@ -57,7 +58,7 @@ const TABLES: readonly (readonly [string, readonly Row[], readonly string[]])[] 
   ["states' other names", states.toSorted((a, b) => ((a["other"] ?? "") < (b["other"] ?? "") ? -1 : 1)), ["other"]],
 ];
 
-test.each(TABLES)("%s are sorted, each once, whatever its case and accents", (title, rows, columns) => {
+test.each(TABLES)("the rows of %s are sorted and unique, ignoring case and accents", (title, rows, columns) => {
   const keys = rows.map((row) => toKey(...columns.map((column) => row[column])));
   expect(keys).toEqual([...keys].sort());
   // A district may change twice in a year.
@@ -67,7 +68,7 @@ test.each(TABLES)("%s are sorted, each once, whatever its case and accents", (ti
   expect(folded.filter((each, at) => folded.indexOf(each) !== at)).toEqual([]);
 });
 
-test("each source is cited, each cited one is there, with a title, a publisher, its years and an address", () => {
+test("each source is cited and each cited source exists, with a title, a publisher, its years and an https address", () => {
   const citedSources = new Set([...names, ...headquarters, ...changes, ...states].map(({ source }) => source));
   expect(sources.map(({ id }) => id)).toEqual([...citedSources].sort());
   for (const { title, publisher, year, address } of sources) {
@@ -82,7 +83,7 @@ test.each([
   ["other names", names, "name", ["former", "spelling", "short"], /^[\p{Script=Latin}\d .&'()/-]+$/u],
   ["headquarters", headquarters, "town", ["headquarters", "city"], /^[\p{Script=Latin} .'-]+$/u],
 ] as const)(
-  "%s are of listed districts; none is a common word or the name of another district",
+  "%s belong to listed districts, and none is a common word or the name of another district",
   (_, rows, column, kinds, form) => {
     for (const row of rows) {
       const { district, state, [column]: name = "", kind } = row;
@@ -95,7 +96,7 @@ test.each([
   },
 );
 
-test("other names have a year only if an act, not mere usage, ended them; no headquarters town is another name too", () => {
+test("an other name has a year only if an act ended it, and no headquarters town is also another name", () => {
   for (const row of names) {
     const { kind, since = "", source = "" } = row;
     if (since !== "") expectYear(since, 1947, row);
@@ -108,12 +109,12 @@ test("other names have a year only if an act, not mere usage, ended them; no hea
 });
 
 describe("new districts", () => {
-  test("the last change of each agrees with the list of today", () => {
+  test("the last recorded change of each new district agrees with today's list", () => {
     const last = new Map(changes.map(({ state, district, status }) => [toKey(state, district), status]));
     expect([...last].filter(([district, status]) => currentNames.has(district) !== (status === "made"))).toEqual([]);
   });
 
-  test("have a status, a year, and the districts that they were made of or went back to", () => {
+  test("each new district has a status, a year, and the districts that it came from or went back to", () => {
     const former = new Set(names.filter(({ kind }) => kind === "former").map(({ state, name }) => toKey(state, name)));
     for (const row of changes) {
       const { district, state, status = "", year, partOf = "" } = row;
@@ -128,7 +129,7 @@ describe("new districts", () => {
   });
 });
 
-test("states are those of the list, with codes of two letters; no form is another state's name", () => {
+test("recorded states are those of the list, codes have two letters, and no form is another state's name", () => {
   expect(new Set(states.map(({ state }) => state))).toEqual(new Set(stateNames.values()));
   const today = new Set([...stateNames.values()].map(fold));
   for (const row of states) {

@@ -1,4 +1,5 @@
-// Names in Indian scripts, as they are written in Latin letters. names/questions/scripts.tsv has which districts they lead to.
+// Tests the transliteration of Indian scripts to Latin letters. names/questions/scripts.tsv has the districts that such names
+// match.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isIndianScript, isUnsupportedScript, toLatin } from "../../src/geography/names/transliteration.ts";
@@ -20,9 +21,9 @@ test.each([
   ["കണ്ണൂർ", "kannur"],
   ["२०२६", "2026"],
   ["Patna पटना", "Patna patna"],
-])("%s is %s", (written, latin) => expect(toLatin(written)).toBe(latin));
+])("%s is transliterated to %s", (written, latin) => expect(toLatin(written)).toBe(latin));
 
-test("every letter of the nine blocks becomes Latin ones, and nothing else is touched", () => {
+test("every letter of the nine blocks becomes Latin, and no other character changes", () => {
   const letter = fc.integer({ min: 0x900, max: 0xd7f }).map((code) => String.fromCodePoint(code));
   fc.assert(
     fc.property(fc.array(letter, { maxLength: 12 }), fc.string(), (letters, latin) => {
@@ -33,7 +34,7 @@ test("every letter of the nine blocks becomes Latin ones, and nothing else is to
   );
 });
 
-test("other scripts are known as such", () => {
+test("unsupported scripts are detected", () => {
   for (const text of ["لکھنؤ", "ᱥᱟᱱᱛᱟᱲ", "Москва"]) expect(isUnsupportedScript(text)).toBe(true);
   for (const text of ["Patna", "पटना", "Lucknow لکھنؤ", "24"]) expect(isUnsupportedScript(text)).toBe(false);
 });

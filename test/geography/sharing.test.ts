@@ -1,5 +1,5 @@
-// Several servers behind one address: one of them prefetches, what it reads is there for all, a 429 counts for all, and a database
-// that cannot be used costs no answer.
+// Tests several servers behind one address. One of them prefetches, and all share the lists and the cooldown after a 429. They
+// also answer without a usable database.
 import { mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,12 +44,12 @@ interface ProcessOptions {
   readonly budget?: string;
 }
 
-/** Processes that share a folder, a clock, and an API that allows 30 requests a minute where the test says so. */
+/** Processes that share a folder, a clock and a fake API, whose rate limit a test can set. */
 async function setUp(folder?: string) {
   const stateDir = folder ?? (await newStateDir());
   const time = createVirtualTime();
   const fake = createFakePlayground(testCountry, time);
-  // Processes that create the tables at once wait for each other in real time.
+  // Creates the tables first, because processes that create them concurrently wait for each other in real time.
   const first = createGeographyStore(
     createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => BASE_URL),
     time.now,
@@ -57,7 +57,7 @@ async function setUp(folder?: string) {
   await first.release("none");
   await first.close();
 
-  /** A connection that is open before the test lets time pass: no file is waited for in virtual time. */
+  /** Opens the connection before the test advances the clock, because opening a file takes real time. */
   async function connect(url = BASE_URL, budget?: string): Promise<SharedStoreOptions> {
     const shared = createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => url);
     const isOpen = await shared.open().then(
@@ -78,7 +78,7 @@ async function setUp(folder?: string) {
     return geography;
   }
 
-  /** What a new process reads, and what that costs. */
+  /** The country that a new process reads, and the number of its requests. */
   async function readAll(options: ProcessOptions = {}) {
     const geography = await start({ perMinute: 600, ...options });
     const before = fake.requests.length;
@@ -93,8 +93,8 @@ async function setUp(folder?: string) {
   return { stateDir, time, fake, connect, start, readAll, entries: queryEntries, context };
 }
 
-describe("the next process", () => {
-  test("reads nothing while the lists are fresh, and says when the API was asked", async () => {
+describe("a later process", () => {
+  test("a later process reads nothing while the lists are fresh, and reports when the API was read", async () => {
     const { time, readAll } = await setUp();
     const first = await readAll();
     expect(first.requests).toBe(37);
@@ -103,13 +103,13 @@ describe("the next process", () => {
     expect(second).toMatchObject({ requests: 0, vintage: first.vintage });
     expect(second.country.lists.get("AA")?.value).toEqual(first.country.lists.get("AA")?.value);
     await time.advance(60_000);
-    // The states list is old; the districts are not.
+    // The states list has expired; the district lists have not.
     expect((await readAll()).requests).toBe(1);
     await time.advance(DISTRICTS_FRESH_MS);
     expect((await readAll()).requests).toBe(37);
   });
 
-  test("does not use the lists of another API", async () => {
+  test("a later process does not use the lists of another API", async () => {
     const { readAll } = await setUp();
     await readAll();
     expect((await readAll({ url: "https://other.example" })).requests).toBe(37);
@@ -117,7 +117,7 @@ describe("the next process", () => {
     expect((await readAll({ url: "https://other.example" })).requests).toBe(0);
   });
 
-  test("does not use the lists of an older vintage than the states list", async () => {
+  test("a later process does not use lists of an older vintage than the states list", async () => {
     const { time, fake, readAll } = await setUp();
     const vintagesOf = (vintage: string) => new Map(["", ...codes].map((code) => [code, vintage] as const));
     fake.vintages = vintagesOf("A");
@@ -128,7 +128,7 @@ describe("the next process", () => {
     expect(await readAll()).toMatchObject({ requests: 0, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
   });
 
-  test("reads again what the clock puts into the future, and removes what is a day old", async () => {
+  test("a later process reads entries with a time in the future again, and removes those that are a day old", async () => {
     const { time, readAll, entries: queryEntries } = await setUp();
     await readAll({ url: "https://gone.example" });
     time.setBack(3_600_000);
@@ -147,13 +147,16 @@ describe("the next process", () => {
     "with an unknown field": `'{"more":true,' || substr(text, 2)`,
     "too large": "text || printf('%1048576s', '')",
   };
-  test.each(Object.entries(damagedTexts))("ignores and replaces an entry that is %s", async (_what, sql) => {
-    const { readAll, entries: queryEntries } = await setUp();
-    await readAll();
-    await queryEntries(`UPDATE geography_entries SET text = ${sql}`);
-    expect((await readAll()).requests).toBe(37);
-    expect((await readAll()).requests).toBe(0);
-  });
+  test.each(Object.entries(damagedTexts))(
+    "a later process ignores and replaces an entry that is %s",
+    async (_what, sql) => {
+      const { readAll, entries: queryEntries } = await setUp();
+      await readAll();
+      await queryEntries(`UPDATE geography_entries SET text = ${sql}`);
+      expect((await readAll()).requests).toBe(37);
+      expect((await readAll()).requests).toBe(0);
+    },
+  );
 
   const damageFile: Readonly<Record<string, (path: string) => Promise<void>>> = {
     garbage: (path) => writeFile(path, "x".repeat(20_000)),
@@ -163,10 +166,10 @@ describe("the next process", () => {
       await writeFile(path, bytes.fill(0x55, 4096, 3 * 4096));
     },
     gone: (path) => rm(path),
-    // SQLite takes 5 s to report it.
+    // SQLite needs 5 s to report an empty file.
     ...(isThorough && { empty: (path: string) => writeFile(path, "") }),
   };
-  test.each(Object.entries(damageFile))("replaces a file that is %s", async (_what, damage) => {
+  test.each(Object.entries(damageFile))("a later process replaces a file that is %s", async (_what, damage) => {
     const { stateDir, readAll } = await setUp();
     await readAll();
     await damage(join(stateDir, FILE));
@@ -174,7 +177,7 @@ describe("the next process", () => {
     expect((await readAll()).requests).toBe(0);
   });
 
-  test("answers without a usable file, and shares again once there is one", async () => {
+  test("a later process answers without a usable file, and shares again once there is one", async () => {
     const { stateDir, readAll } = await setUp();
     await rm(join(stateDir, FILE));
     await mkdir(join(stateDir, FILE));
@@ -185,7 +188,7 @@ describe("the next process", () => {
     expect((await readAll()).requests).toBe(0);
   });
 
-  test.skipIf(process.platform === "win32")("keeps the file to the user", async () => {
+  test.skipIf(process.platform === "win32")("the shared file is accessible only to its user", async () => {
     const { stateDir, readAll } = await setUp(join(await newStateDir(), "made", "when missing"));
     await readAll();
     expect((await stat(stateDir)).mode & 0o777).toBe(0o700);
@@ -193,8 +196,8 @@ describe("the next process", () => {
   });
 });
 
-describe("processes that run at once", () => {
-  test("read the country once between them, without a 429, and leave two requests for direct calls", async () => {
+describe("concurrent processes", () => {
+  test("concurrent processes read the country once in total, without a 429, and leave two requests for direct calls", async () => {
     const { time, fake, start } = await setUp();
     fake.throttle = createSlidingLimit(30);
     const processes = await Promise.all([start(), start(), start()]);
@@ -212,7 +215,7 @@ describe("processes that run at once", () => {
     expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
   });
 
-  test("do not hold up each other's direct calls", async () => {
+  test("concurrent processes do not delay each other's direct calls", async () => {
     const { time, fake, start, context } = await setUp();
     const [one, two] = await Promise.all([start(), start()]);
     await time.runUntil(readCountry(one, { now: time.now }));
@@ -223,7 +226,7 @@ describe("processes that run at once", () => {
     expect(fake.requests).toHaveLength(29);
   });
 
-  test("take over from one that died", async () => {
+  test("a process takes over from a dead one", async () => {
     const { time, start, connect } = await setUp();
     const dead = createGeographyStore(await connect(), time.now);
     onTestFinished(() => dead.close());
@@ -235,7 +238,7 @@ describe("processes that run at once", () => {
     expect(time.now() - startedAt).toBeLessThan(LEASE_MS + 5_000);
   });
 
-  test("obey a Retry-After that another one got, if they leave by the same address", async () => {
+  test("a process obeys a Retry-After that another one received, if they share an address", async () => {
     const { time, fake, start, context } = await setUp();
     const [one, two, otherBudget] = await Promise.all([start(), start(), start({ budget: "west" })]);
     fake.faults.set("AA", [httpFailure(429, 30)]);
@@ -249,7 +252,7 @@ describe("processes that run at once", () => {
     expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(30_000);
   });
 
-  test("close the database that they were opening when they were closed", async () => {
+  test("a store closed while it opens the database closes that connection", async () => {
     const { time, connect } = await setUp();
     const { open, baseUrl } = await connect();
     let connections = 0;
@@ -270,7 +273,7 @@ describe("processes that run at once", () => {
     expect(connections).toBe(0);
   });
 
-  test("forget leases and cooldowns of a clock that was set back", async () => {
+  test("a process ignores leases and cooldowns after the clock was set back", async () => {
     const { time, fake, start, context, connect } = await setUp();
     const one = await start();
     fake.faults.set("AA", [httpFailure(429, 30)]);
@@ -289,7 +292,9 @@ const Coverage = z.looseObject({ statesRead: z.int(), complete: z.boolean() });
 const RankingAnswer = z.looseObject({ coverage: Coverage });
 type Coverage = z.infer<typeof Coverage>;
 
-/** What the first minute allows is there after a moment; the thorough run kills a server first, and waits for the second minute. */
+/**
+ * Ranks on three cold servers until each has 10 states. The thorough run kills another server first, and waits for all states.
+ */
 async function rankOnColdServers(shared: Readonly<Record<string, string>>): Promise<void> {
   const emulator = await emulatorForTest({ requestsPerPeer: 30 });
   const start = async () =>
@@ -315,16 +320,16 @@ async function rankOnColdServers(shared: Readonly<Record<string, string>>): Prom
     await sleep(5_000);
   }
   const requests = await apiRequests();
-  // Nobody counts the requests that the killed server had in flight.
+  // The requests that the killed server had in flight are not recorded in the database.
   const unknownRequests = isThorough ? CONCURRENCY : 0;
   expect(requests.filter(({ status }) => status !== 200).length).toBeLessThanOrEqual(unknownRequests);
   expect(requests.length - new Set(requests.map(({ path }) => path)).size).toBeLessThanOrEqual(2 * unknownRequests);
-  // A server that starts with the next chat knows as much.
+  // A server that starts later has the same data.
   expect(hasEnough(await rank(await start()))).toBe(true);
   if (isThorough) expect(await apiRequests()).toHaveLength(requests.length);
 }
 
-test("cold servers with one state folder read the country once between them", async () => {
+test("cold servers with one state folder read the country once in total", async () => {
   await rankOnColdServers({ MIC_STATE_DIR: await newStateDir() });
 }, 200_000);
 
@@ -352,15 +357,15 @@ describe.skipIf(postgresMissing !== undefined)(
       return fake.requests.length;
     }
 
-    test("read the country once between them", async () => {
+    test("two machines with one database read the country once in total", async () => {
       expect(await countRequests(await server.createDatabase(), 2)).toBe(37);
     });
 
-    test("read it once as servers, too", async () => {
+    test("servers on two machines with one database read the country once in total", async () => {
       await rankOnColdServers({ MIC_JOURNAL_URL: await server.createDatabase() });
     }, 200_000);
 
-    test("answer alone without the database", async () => {
+    test("a machine without the database reads the country itself", async () => {
       expect(await countRequests((await server.createDatabase()).replace(/[^/]+$/, "none"), 1)).toBe(37);
     });
   },

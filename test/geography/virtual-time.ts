@@ -1,4 +1,4 @@
-// Time that passes only when a test lets it: whoever sleeps is woken in order, and nobody waits.
+// Virtual time, which advances only when a test lets it: pending sleeps end in order, without real waiting.
 import { setImmediate } from "node:timers/promises";
 import type { Timing } from "../../src/api-client/attempts.ts";
 
@@ -8,10 +8,10 @@ interface Timer {
 }
 
 export interface VirtualTime extends Timing {
-  /** Lets time pass until the work is done. */
+  /** Advances the clock until the work is done. Throws if no sleep is pending. */
   runUntil<T>(work: Promise<T>): Promise<T>;
   advance(ms: number): Promise<void>;
-  /** Sets the clock back; nobody who sleeps notices. */
+  /** Sets the clock back, without an effect on the remaining time of pending sleeps. */
   setBack(ms: number): void;
 }
 
@@ -39,7 +39,7 @@ export function createVirtualTime(): VirtualTime {
       pendingTimers.push(timer);
     });
 
-  /** Wakes who is next, if that is before `untilAt`. */
+  /** Ends the next sleep if it is due by `untilAt`. Returns false if there is none. */
   function wakeNext(untilAt: number): boolean {
     const [next] = [...pendingTimers].sort((a, b) => a.at - b.at);
     if (next === undefined || next.at > untilAt) return false;

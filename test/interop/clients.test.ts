@@ -1,5 +1,5 @@
-// Real clients against the built server, as a user has them on a new machine. What is proven is what went over the wire:
-// that each connects, gets every tool, and calls where it can without a login.
+// Tests real clients against the built server, on a new machine. The recorded traffic shows that each client connects, lists
+// every tool, and calls tools if it can without a login.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ function isAlive(pid: number): boolean {
 function expectUse({ firstMethod, uses }: Client, exchanges: readonly Exchange[]): void {
   expect(exchanges[0]?.method).toBe(firstMethod);
   expect(exchanges.filter(({ error }) => error !== undefined)).toEqual([]);
-  // A client that listens is answered when it ends.
+  // The response to a subscription comes when it ends.
   const unanswered = exchanges.filter(({ method, result }) => result === undefined && !method.endsWith("/listen"));
   expect(unanswered).toEqual([]);
   if (uses.includes("lists")) expectListed(exchanges);
@@ -56,7 +56,7 @@ function expectUse({ firstMethod, uses }: Client, exchanges: readonly Exchange[]
 
 async function newHome(): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-interop-"));
-  // A client may still be writing its last lines there.
+  // A client may still write to its folder, so the removal retries.
   onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
   return home;
 }
@@ -73,7 +73,7 @@ async function useOverHttp(client: Client, token?: string): Promise<void> {
   expect(await server.exit).toMatchObject({ code: 0 });
 }
 
-/** How each transport is had, and what is left of it when the client is done. */
+/** How each transport is served, and the checks after the client is done. */
 const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = {
   async stdio(client) {
     const home = await newHome();
@@ -90,7 +90,7 @@ const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = 
   "http with MIC_HTTP_TOKEN": (client) => useOverHttp(client, "a-token-0123456789-._~+/="),
 };
 
-/** Each time: the SDKs' clients in every way, Codex over stdio, and the Inspector's newer era over HTTP with a token. */
+/** In each run: the SDKs' clients on each transport, Codex on stdio, and the newer Inspector on HTTP with a token. */
 const ALWAYS_RUN: Readonly<Record<string, string>> = { stdio: "Codex", "http with MIC_HTTP_TOKEN": "MCP Inspector" };
 const isLeftToCi = (transport: string, { isProgram, firstMethod, name }: Client) =>
   !isThorough &&
@@ -102,7 +102,7 @@ describe.each(Object.entries(transports))("over %s", (transport, verifyClient) =
     const { name, uses } = client;
     const missing = client.missing ?? (isLeftToCi(transport, client) ? "MIC_TEST_ALL is not 1" : undefined);
     const title = `${name} ${["connects", ...uses].join(", ")}${missing ? ` (skipped: ${missing})` : ""}`;
-    // Programs of others: one that stumbles is asked once more.
+    // These programs are not ours, so a failed run is retried once.
     test.skipIf(missing !== undefined)(title, { timeout: 30_000, retry: 1 }, () => verifyClient(client));
   }
 });

@@ -1,4 +1,4 @@
-// The real clients, each as what it does with a server that it has been given: a row of the table in clients.test.ts.
+// The real clients: how each one is configured for a server and uses it. clients.test.ts runs each of them.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,22 +13,22 @@ import { runCount } from "../support/thorough.ts";
 import { type ClientName, missingReason, packages, programOf } from "./packages.ts";
 import { cleanEnvironment, launch, NO_NETWORK, run, runUnproxied } from "./run.ts";
 
-/** How a client reaches the server. */
+/** How a client reaches the server. Each request needs the bearer `token` if there is one. */
 export type Target =
   | { readonly kind: "stdio"; readonly command: string; readonly args: readonly string[] }
-  | { readonly kind: "http"; readonly url: string /** What a request must carry. */; readonly token?: string };
+  | { readonly kind: "http"; readonly url: string; readonly token?: string };
 
 export interface Client {
   readonly name: string;
-  /** A program of its own, which takes its seconds to start. */
+  /** True for a separate program, which needs seconds to start. */
   readonly isProgram: boolean;
-  /** Why it cannot be shown to the server on this machine. */
+  /** Why the client cannot run on this machine; undefined if it can. */
   readonly missing: string | undefined;
-  /** Its first request. */
+  /** The method of its first request. */
   readonly firstMethod: "initialize" | "server/discover";
-  /** What it goes on to do without anybody being logged in. */
+  /** The requests that it makes next without a login. */
   readonly uses: readonly ("lists" | "calls" | "reads")[];
-  /** Uses the server from a machine where `home` is all there is. Rejects when the client says that it could not. */
+  /** Uses the server, with `home` as HOME. Rejects if the client reports a failure. */
   use(target: Target, home: string): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const client = (name: ClientName): Pick<Client, "name" | "missing" | "isProgram"
   missing: missingReason(name),
 });
 
-/** Each client takes it in its own way. */
+/** The Authorization header for a token. */
 const bearer = (token: string) => `Bearer ${token}`;
 
 function requireOutput(
@@ -67,7 +67,7 @@ const claudeCode: Client = {
 const geminiCli: Client = {
   ...client("Gemini CLI"),
   firstMethod: "initialize",
-  // It says hello and pings; lists are for after the login.
+  // Gemini CLI only initializes and pings; it lists tools after the login.
   uses: [],
   async use(target, home) {
     await mkdir(join(home, ".gemini"));
@@ -80,7 +80,7 @@ const geminiCli: Client = {
     };
     await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
     const { stdout, stderr } = await run(home, ...programOf("Gemini CLI"), "mcp", "list");
-    // It writes its list to either, as it finds a terminal or not.
+    // The list is on stdout or stderr, depending on whether there is a terminal.
     requireOutput(/^. mic: .*Connected$/m, { stdout: stdout + stderr, stderr: "" });
   },
 };
@@ -98,7 +98,7 @@ const codex: Client = {
   async use(target, home) {
     const { kind: _, token, ...how } = { token: undefined, ...target };
     await mkdir(join(home, ".codex"));
-    // TOML's strings and lists are JSON's.
+    // JSON strings and lists are also valid TOML.
     const variable = token === undefined ? {} : { bearer_token_env_var: "MIC_HTTP_TOKEN" };
     const settings = Object.entries({ ...how, ...variable }).map(
       ([name, value]) => `${name} = ${JSON.stringify(value)}\n`,
@@ -138,10 +138,10 @@ const codex: Client = {
   },
 };
 
-/** Requests of one client, ten at once. */
+/** Number of requests of one client, ten of them concurrent. */
 const LOAD = runCount(50, 200);
 
-/** The inspector is three clients: two eras, and one that looks only at the schemas. */
+/** The Inspector runs as two clients: with older and with newer protocol revisions. */
 const inspector = (revision: "legacy" | "modern"): Client => ({
   ...client("MCP Inspector"),
   name: `${client("MCP Inspector").name} (${revision})`,
@@ -155,7 +155,7 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
       const program = [...programOf("MCP Inspector"), "--cli", ...server, "--protocol-era", revision, ...header];
       const { code, stdout, stderr } = await runUnproxied(home, ...program, "--format", "json", ...what);
       if (code !== 0) throw new Error(`${what.join(" ")}: ${stderr}${stdout}`);
-      // --strict tells there what a host could not use in a schema, errors or not.
+      // With --strict the Inspector reports schemas that a host could not use on stderr, even if it exits with 0.
       if (what.includes("--strict") && stderr !== "") throw new Error(stderr);
       return stdout;
     }
@@ -163,12 +163,12 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
     await inspect("--method", "tools/call", "--tool-name", "list_districts", "--tool-arg", "state=KA");
     await inspect("--method", "resources/read", "--uri", "mic://geography/states");
     if (revision === "legacy") return;
-    // Ends with a code of its own where a skill is not what its digest says.
+    // Exits with a non-zero code if a skill does not match its digest.
     requireOutput(/"outcome": ?"verified"/, {
       stdout: await inspect("--method", "skills/list", "--verify"),
       stderr: "",
     });
-    // Many at once are many for one server only where they share one.
+    // Concurrent requests load one server only over HTTP; on stdio each client has its own server.
     if (target.kind === "stdio") return;
     const loaded = await inspect(
       ...["--method", "tools/call", "--tool-name", "list_states"],

@@ -1,5 +1,5 @@
-// The lines of the README and of docs/clients.md that connect a client, word for word, on a machine where HOME is empty. Only the
-// path of the server is put in its place, and the client's program in that of its name.
+// Runs the lines of the README and of docs/clients.md that connect a client, on a machine with an empty HOME. Only the server's
+// path and the client's program name are replaced.
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,11 +20,11 @@ const HTTP_URL = "http://127.0.0.1:8931/mcp";
 
 const pages = ["README.md", "docs/clients.md"] as const;
 
-/** What a shell makes of a line that has nothing but words and single quotes. */
+/** Splits a line into words as a shell does; supports only plain words and single quotes. */
 const splitWords = (line: string): string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
 
-/** Lines of a page that begin with the program's name: in a table, or in a block of commands. */
+/** Lines of a page that begin with the program's name, in a table or in a code block. */
 const commandLines = (page: string, program: string): readonly string[] =>
   [
     ...readFileSync(page, "utf8").matchAll(
@@ -43,25 +43,25 @@ const clients: readonly (readonly [ClientName, string, RegExp])[] = [
 async function createHome(): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
   onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-  // Trust is the person's to give: docs/clients.md says what is so without it.
+  // Only the user can trust a folder. docs/clients.md describes the effect without trust.
   await mkdir(join(home, ".gemini"));
   const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
   await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
   return home;
 }
 
-describe("a page's line connects", () => {
+describe("documented commands", () => {
   for (const [client, program, connected] of clients) {
     const skipReason = skipReasonFor(client);
     test.skipIf(skipReason !== undefined)(
-      `${client}${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
+      `the documented commands connect ${client}${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
       async () => {
         const [readme = [], guide = []] = pages.map((page) =>
           commandLines(page, program).filter((line) => !line.includes("TOKEN")),
         );
         expect(readme).not.toEqual([]);
         expect(guide.length).toBeGreaterThanOrEqual(2);
-        // What both pages say is shown once.
+        // A line on both pages runs once.
         for (const line of new Set([...readme, ...guide])) {
           const home = await createHome();
           const url = line.includes(HTTP_URL) ? await serveHttpInProcess({}) : HTTP_URL;
@@ -77,7 +77,7 @@ describe("a page's line connects", () => {
 });
 
 describe.each(pages)("%s", (page) => {
-  test("what is given as JSON is a server that lists its tools", async () => {
+  test("each documented JSON configuration starts a server that lists its tools", async () => {
     const Server = z.object({ command: z.literal("node"), args: z.array(z.string()) });
     const text = readFileSync(page, "utf8");
     const added = commandLines(page, "code")

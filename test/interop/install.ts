@@ -1,5 +1,5 @@
-// `npm run interop:install`: installs the real clients of test/interop/, and other lines of node, from npm, beside the tree. No install script of
-// theirs runs: some would download more from elsewhere.
+// `npm run interop:install`: installs the real clients of test/interop/ and other Node versions from npm, outside the tree.
+// Install scripts do not run, because some would download more from elsewhere.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ function install(client: ClientName | NodeName): void {
   const { name, version } = packages[client];
   const folder = folderOf(client);
   mkdirSync(dirname(folder), { recursive: true });
-  // Half an installation is none: it gets its name at the end.
+  // The folder gets its final name at the end, so that an incomplete installation is never used.
   const unfinished = mkdtempSync(join(dirname(folder), ".installing-"));
   try {
     writeFileSync(

@@ -1,4 +1,4 @@
-// The real clients that the server is shown to: which npm package in which version, and where it is installed.
+// The real clients that the tests run: each one's npm package, version and installation folder.
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -7,14 +7,14 @@ import { isThorough } from "../support/thorough.ts";
 export const clientNames = ["Claude Code", "Codex", "Gemini CLI", "MCP Inspector"] as const;
 export type ClientName = (typeof clientNames)[number];
 
-/** Other lines of node than the one that runs the tests may be. */
+/** Node versions to install, because the tests may run on another one. */
 export const nodeNames = ["Node 22", "Node 24"] as const;
 export type NodeName = (typeof nodeNames)[number];
 
 interface Package {
   readonly name: string;
   readonly version: string;
-  /** Within the package: what node runs. */
+  /** The file in the package that Node runs. */
   readonly entry: string;
 }
 
@@ -37,10 +37,10 @@ export const packages: Readonly<Record<ClientName | NodeName, Package>> = {
   },
 };
 
-/** Outside of the tree: they are large, and no part of it. */
+/** Outside the tree, because the packages are large and not part of it. */
 const CACHE = process.env["MIC_INTEROP_DIR"] ?? join(homedir(), ".cache", "mic-mcp", "interop");
 
-/** Each version of each client has a folder of its own. */
+/** Each version of each client has a separate folder. */
 export const folderOf = (what: ClientName | NodeName): string => {
   const { name, version } = packages[what];
   return join(CACHE, `${name.replace("/", "+")}@${version}`);
@@ -51,17 +51,17 @@ export const isInstalled = (what: ClientName | NodeName): boolean => existsSync(
 export const missingReason = (what: ClientName | NodeName): string | undefined =>
   isInstalled(what) ? undefined : "not installed by npm run interop:install";
 
-/** Why a client is not shown a thing. Of those that are shown all of it, Codex is there each time, the others in the thorough run. */
+/** Why a client is skipped; undefined if it runs. Codex always runs, and the others only in the thorough run. */
 export const skipReasonFor = (client: ClientName): string | undefined =>
   missingReason(client) ?? (isThorough || client === "Codex" ? undefined : "MIC_TEST_ALL is not 1");
 
-/** The node itself. */
+/** Path of the Node program. */
 export const nodeOf = (which: NodeName): string => {
   const { name, entry } = packages[which];
   return join(folderOf(which), "node_modules", name, entry);
 };
 
-/** node's arguments that run the client. */
+/** The arguments for Node that run the client. */
 export const programOf = (client: ClientName): readonly [string] => {
   const { name, entry } = packages[client];
   return [join(folderOf(client), "node_modules", name, entry)];

@@ -1,5 +1,5 @@
-// The release's plugin and extension in the real clients: they hold to each client's own rules, install on a machine where HOME
-// is empty, and their server connects.
+// Tests the release's plugin and extension in the real clients: they pass each client's validation and install with an empty
+// HOME, and their server connects.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { type CommandResult, run } from "./run.ts";
 
 const { releasePath } = releaseForFile();
 
-/** A client on a new machine: what it is told to do, each step to its end without a fault. */
+/** A client on a new machine. Each of its commands must exit with 0. */
 async function setUpClient(client: ClientName) {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
   onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
@@ -25,12 +25,12 @@ async function setUpClient(client: ClientName) {
 function testInClient(client: ClientName, body: () => Promise<void>): void {
   const skipReason = skipReasonFor(client);
   test.skipIf(skipReason !== undefined)(
-    `${client}${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
+    `the release installs in ${client}${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
     body,
   );
 }
 
-describe("the release installs in", () => {
+describe("plugins and extensions", () => {
   testInClient("Claude Code", async () => {
     const { does } = await setUpClient("Claude Code");
     for (const folder of [releasePath("plugin"), releasePath("plugin", "mic")])

@@ -1,7 +1,7 @@
-// A client's program, run to its end as on a new machine: an empty HOME, and no way out of it but to this machine itself.
+// Runs a client's program as on a new machine: with an empty HOME, and with access only to this machine.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 
-/** Port 9 is "discard", and nobody is there: whoever wants to the network gets a refusal at once. */
+/** Nothing listens on port 9 ("discard"), so a request to another machine is refused immediately. */
 export const NO_NETWORK = {
   HTTP_PROXY: "http://127.0.0.1:9",
   HTTPS_PROXY: "http://127.0.0.1:9",
@@ -29,10 +29,10 @@ async function waitForExit(child: ChildProcessWithoutNullStreams): Promise<Comma
   return { code, stdout: Buffer.concat(chunks.stdout).toString(), stderr: Buffer.concat(chunks.stderr).toString() };
 }
 
-/** node with these arguments, in `home`. */
+/** Runs node with these arguments in `home`, without network access. */
 export const run = (home: string, ...args: readonly string[]): Promise<CommandResult> =>
   waitForExit(launch(home, args));
 
-/** The same for a client that never asks anyone but the server, and that a proxy would keep from it. */
+/** Like `run`, for a client that sends requests only to the server, which it could not reach through a proxy. */
 export const runUnproxied = (home: string, ...args: readonly string[]): Promise<CommandResult> =>
   waitForExit(launch(home, args, {}));

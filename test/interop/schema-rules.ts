@@ -21,7 +21,7 @@ const MAX_ENUM_VALUES = 1_000;
 const MAX_CHARACTERS = 120_000;
 const TYPES = ["object", "array", "string", "integer", "number", "boolean"];
 const FORMATS = ["date-time"];
-/** Without anyOf, oneOf, allOf, not, const, $ref, nullable and default. */
+/** Supported keywords: without anyOf, oneOf, allOf, not, const, $ref, nullable and default. */
 const KEYWORDS = [
   ...["type", "description", "properties", "required", "items", "enum", "pattern", "format", "additionalProperties"],
   ...["minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"],
@@ -38,7 +38,7 @@ interface SchemaLocation {
 const toObject = (value: unknown): Schema => (isJsonObject(value) ? value : {});
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The schema and all schemas within it. */
+/** The schema and all nested schemas. */
 function collectSchemas(schema: Schema, path: string, depth: number): readonly SchemaLocation[] {
   const nestedSchemas = Object.entries(toObject(schema["properties"])).flatMap(([name, each]) =>
     collectSchemas(toObject(each), `${path}/${name}`, depth + 1),
@@ -67,7 +67,7 @@ function schemaProblems({ path, schema, depth }: SchemaLocation): readonly strin
   return rules.flatMap(([ok, problem]) => (ok ? [] : [`${path}: ${problem}`]));
 }
 
-/** What an API would refuse, as `tool/argument: problem`. */
+/** Problems that an API would refuse, as `tool/argument: problem`. */
 export function findProblems({ name, description = "", inputSchema }: ListedTool): readonly string[] {
   const all = collectSchemas(inputSchema, name, 1);
   const enums = all.flatMap(({ schema }) => toList(schema["enum"]));

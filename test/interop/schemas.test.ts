@@ -1,4 +1,4 @@
-// The listed tools are what the model APIs accept (schema-rules.ts).
+// Tests that model APIs accept the listed tools (schema-rules.ts).
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { connectionForFile, type ListedTool } from "../support/mcp.ts";
@@ -9,23 +9,25 @@ const connections = {
   "without one": connectionForFile("v1-client"),
 };
 
-/** Each recipe has its own parameters: their schema is what get_recipe answers. Hosts that want strict mode close the object themselves. */
+/**
+ * Each recipe has its own parameters, whose schema get_recipe returns. Hosts that need strict mode close the object themselves.
+ */
 const KNOWN_PROBLEMS = ["submit_job", "run_job"].map((tool) => `${tool}/parameterValues: is open to any field`);
 
 describe.each(Object.entries(connections))("tools/list %s", (_, connection) => {
-  test("is what model APIs accept", async () => {
+  test("model APIs accept the listed tools", async () => {
     const tools = await connection().listTools();
     expect(tools).toHaveLength(25);
     expect(tools.length).toBeLessThanOrEqual(MAX_TOOLS);
     expect(tools.flatMap(findProblems)).toEqual(KNOWN_PROBLEMS);
   });
 
-  test("has schemas that a strict reader of JSON Schema 2020-12 takes", async () => {
+  test("the tools' schemas compile in the strict mode of JSON Schema 2020-12", async () => {
     const ajv = new Ajv2020({ strict: true, validateFormats: false });
     for (const { name, inputSchema, outputSchema } of await connection().listTools()) {
       expect(() => ajv.compile(inputSchema), name).not.toThrow();
       expect(() => ajv.compile(outputSchema ?? false), name).not.toThrow();
-      // Clients of 2025 know no other result.
+      // Clients of the 2025 revisions accept only an object as the result.
       expect(outputSchema).toMatchObject({ type: "object" });
     }
   });
@@ -51,8 +53,8 @@ const nestedSchema = (levels: number): object =>
     ? { type: "string" }
     : { type: "object", properties: { a: nestedSchema(levels - 1) }, required: ["a"], additionalProperties: false };
 
-describe("the rules", () => {
-  test("accept what is right", () => {
+describe("schema rules", () => {
+  test("the rules accept a valid tool", () => {
     expect(findProblems(validTool)).toEqual([]);
     expect(findProblems(withArgument(nestedSchema(8)))).toEqual([]);
   });
@@ -77,7 +79,7 @@ describe("the rules", () => {
     ["eleven levels", withArgument(nestedSchema(11))],
     ["a required argument that is not there", withRoot({ required: ["no"] })],
     ["an argument's name with a dash", withRoot({ properties: { "a-b": { type: "string" } }, required: [] })],
-  ])("refuse %s", (_, tool) => {
+  ])("the rules refuse %s", (_, tool) => {
     expect(findProblems(tool)).toHaveLength(1);
   });
 });

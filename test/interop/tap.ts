@@ -1,6 +1,5 @@
-// A program between a client and the server on stdio: passes every byte on, and notes every line with whose it is, and in
-// which session: some clients have several at once.
-// Arguments: the file for the notes, then the server's command.
+// A program between a client and the server on stdio: forwards all bytes, and records each line with its sender and session. Some
+// clients have several sessions at once. Arguments: the file for the records, then the server's command.
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -25,7 +24,7 @@ server.stderr.pipe(process.stderr);
 for (const stream of [server.stdin, process.stdout, process.stderr]) stream.on("error", () => undefined);
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => server.kill(signal));
 server.once("close", (code) => {
-  // One that a client killed before it could listen to signals has no code.
+  // A server that the client killed with a signal has no exit code.
   if (code !== null) record({ from: "exit", line: String(code) });
   process.exit(code ?? 1);
 });

@@ -1,15 +1,15 @@
-// The same of HTTP: a proxy between a client and the server that passes everything on, and notes what each exchange said.
+// A recording HTTP proxy between a client and the server: forwards everything, and records the messages of each exchange.
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type Exchange, Message, pairExchanges } from "./wire.ts";
 
 export interface HttpTap {
-  /** Where clients find the server. */
+  /** The URL for clients. */
   readonly url: string;
   exchanges(): readonly Exchange[];
   close(): Promise<void>;
 }
 
-/** A body as messages: one as JSON, or a stream of events with one each. Whatever else it is says nothing. */
+/** The JSON-RPC messages of a body: one as JSON, or one for each event of a stream. Any other body has none. */
 function parseMessages(body: string, type = ""): readonly Message[] {
   const texts = type.startsWith("text/event-stream")
     ? [...body.matchAll(/^data: ?(.+)$/gm)].flatMap(([, data = ""]) => data)
@@ -33,7 +33,7 @@ export async function startHttpTap(upstream: string): Promise<HttpTap> {
     const upstreamRequest = request(url, { method: incoming.method, headers }, (answer) => {
       recorded.push({
         requestMessages: parseMessages(Buffer.concat(requestChunks).toString(), incoming.headers["content-type"]),
-        // A stream may still be going on.
+        // A stream may not have ended yet.
         responseMessages: () => parseMessages(Buffer.concat(responseChunks).toString(), answer.headers["content-type"]),
       });
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -42,7 +42,7 @@ export async function startHttpTap(upstream: string): Promise<HttpTap> {
       answer.pipe(outgoing);
     });
     upstreamRequest.on("error", () => outgoing.destroy());
-    // A client that goes away is seen by the server.
+    // Passes a client's disconnect on to the server.
     outgoing.on("close", () => upstreamRequest.destroy());
     incoming.on("data", (chunk: Buffer) => requestChunks.push(chunk));
     incoming.pipe(upstreamRequest);

@@ -1,5 +1,4 @@
-// What went over the wire between a client and our server, whoever the client is: the one thing that its own words do not
-// prove.
+// Records the traffic between any client and our server, because a client's own output does not prove it.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,7 +14,7 @@ const Note = z.object({
 
 const Id = z.union([z.string(), z.number()]);
 export const Message = z.looseObject({
-  /** null: of a refusal of what was no request. */
+  /** null if the server refused a message without a valid id. */
   id: Id.nullish(),
   method: z.string().optional(),
   params: z.looseObject({ name: z.string().optional(), protocolVersion: z.string().optional() }).optional(),
@@ -24,7 +23,7 @@ export const Message = z.looseObject({
 });
 export type Message = z.infer<typeof Message>;
 
-/** A request of the client's, and what it was answered. */
+/** A client's request and its response. */
 export interface Exchange {
   readonly method: string;
   readonly params: NonNullable<Message["params"]>;
@@ -34,22 +33,22 @@ export interface Exchange {
 
 export interface WireCapture {
   readonly exchanges: readonly Exchange[];
-  /** What the server wrote to stderr. */
+  /** All text that the server wrote to stderr. */
   readonly log: string;
-  /** The servers' processes, one for each session. */
+  /** Process ids of the servers, one for each session. */
   readonly pids: readonly number[];
-  /** The exit codes of those servers that ended by themselves: a client may kill them. */
+  /** Exit codes of the servers that were not killed by the client. */
   readonly exits: readonly string[];
 }
 
-/** How a client reaches the server. */
+/** The command with which a client starts the recorded server. */
 export interface TappedServer {
   readonly command: string;
   readonly args: readonly string[];
   readCapture(): WireCapture;
 }
 
-/** Compiled, since it starts with every session that a client begins. */
+/** Compiled, because it starts with each session of a client. */
 function buildTap(folder: string): string {
   const outfile = join(folder, "tap.mjs");
   buildSync({
@@ -61,7 +60,10 @@ function buildTap(folder: string): string {
   return outfile;
 }
 
-/** An id may come again after it was answered: answers belong to the requests before them. */
+/**
+ * Pairs requests and responses. An id may be reused after its response, so each request belongs to the first response with its id
+ * after it.
+ */
 export function pairExchanges(messages: readonly ({ readonly from: string } & Message)[]): readonly Exchange[] {
   return messages.flatMap(({ from, id, method, params = {} }, at) => {
     if (from !== "client" || method === undefined || id == null) return [];
@@ -72,7 +74,7 @@ export function pairExchanges(messages: readonly ({ readonly from: string } & Me
   });
 }
 
-/** The server as a command that a client starts, its notes in this folder. */
+/** The server as a command that a client starts; its records are stored in this folder. */
 export function createTappedServer(folder: string, args: readonly string[]): TappedServer {
   const recordFile = join(folder, "wire.jsonl");
   return {

@@ -1,5 +1,5 @@
-// Walks docs/add-a-tool.md: adds an operation with its tool to a copy of the project, in the files that the page lists and no others,
-// generates the rest, runs the checks, and calls the tool as an agent does.
+// Follows docs/add-a-tool.md: adds an operation with its tool to a copy of the project, in exactly the files that the page lists.
+// Then it generates the rest, runs the checks, and calls the tool as an agent does.
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,13 +20,13 @@ const node = async (...args: readonly string[]): Promise<string> =>
   (await execute(process.execPath, [...args], { cwd: copy, maxBuffer: 1 << 26 })).stdout;
 const tsx = (...args: readonly string[]) => node("node_modules/tsx/dist/cli.mjs", ...args);
 
-/** The files of the list, with the new tool's name. */
+/** The files that the page lists, with the new tool's name. */
 async function listFiles(): Promise<readonly string[]> {
   const guide = await readFile(join(root, "docs/add-a-tool.md"), "utf8");
   return [...guide.matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(([, file = ""]) => file.replace("<name>", "star-job"));
 }
 
-/** Puts `added` before the one place where `anchor` stands. */
+/** Inserts `added` before the only occurrence of `anchor`. */
 const insertBefore = (anchor: string, added: string) => (text: string) =>
   replaceAnchor(text, anchor, `${added}${anchor}`);
 
@@ -66,21 +66,21 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
   "src/emulator/api/jobs.ts": applyAll(
     insertBefore("  retryMicJob,\n", "  starMicJob,\n"),
     insertBefore(
-      "const retryJob = defineAction(",
-      "const starJob = defineAction(starMicJob, ({ path }, context) => envelopeResponse(202, findJob(path.jobId, context.world).job, context));\n\n",
+      "const retryJob = act(",
+      "const starJob = act(starMicJob, ({ path }, context) => enveloped(202, findJob(path.jobId, context.world).job, context));\n\n",
     ),
     insertBefore("  retryJob,\n];", "  starJob,\n"),
   ),
   "tools/star-job.ts": () => `import * as z from "zod/v4";
 import { starMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { createJobPresenter } from "../src/toolkit/advice/job.ts";
+import { jobSubject } from "../src/toolkit/advice/job.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
-const traits = { aboutArgument: "jobId", identifyingArguments: ["jobId"] };
+const traits = { about: "jobId", identifiedBy: ["jobId"] };
 
 export const starJob = defineTool({
   endpoint: starMicJob,
@@ -96,7 +96,7 @@ export const starJob = defineTool({
     runAction(args, call, ports, {
       endpoint: starMicJob,
       traits,
-      presenter: createJobPresenter(ports),
+      subject: jobSubject(ports),
       findOut: "get_job shows the job.",
     }),
 });
@@ -111,12 +111,12 @@ export const starJob = defineTool({
     success: 202,
     answer: envelope(Job),
     tool: "star_job",
-    pathFields: { jobId: requiredField("4.2/retry-job", anyId) },
+    pathFields: { jobId: of("4.2/retry-job", anyId) },
     bodyFields: { reason },
     key: "text",
-    extraArguments: keyArgument.text,
-    example: async ({ createFailedJob }) => ({ path: { jobId: (await createFailedJob()).id }, body: { reason: "To be shown" } }),
-    variation: { reason: "Another reason" },
+    adds: keyArgument.text,
+    example: async ({ newJob }) => ({ path: { jobId: (await newJob()).id }, body: { reason: "To be shown" } }),
+    another: { reason: "Another reason" },
   },
 `,
   ),
@@ -137,13 +137,13 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rm(copy, { recursive: true, force: true }));
 
-test(`takes the files of the list, at most ${MAX_FILES}, and no others`, async () => {
+test(`a new tool changes exactly the files of the list, at most ${MAX_FILES}`, async () => {
   const files = await listFiles();
   expect(files.length).toBeLessThanOrEqual(MAX_FILES);
   expect([...files].sort()).toEqual(Object.keys(EDITS).sort());
 });
 
-test("everything that repeats the tools has the new one", async () => {
+test("each generated list of tools has the new one", async () => {
   for (const file of [
     ...["README.md", "docs/interface.md", "docs/reference.md", "manifest.json"],
     "src/toolkit/tool-names.ts",
@@ -158,7 +158,7 @@ const Result = z.looseObject({
   }),
 });
 
-test("an agent calls it, once, and finds it in the journal", async () => {
+test("an agent can call the new tool once, and the journal has the action", async () => {
   const state = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
   const client = new Client({ name: "walker", version: "1" });
   const transport = new StdioClientTransport({
@@ -198,14 +198,14 @@ test("an agent calls it, once, and finds it in the journal", async () => {
 
 const vitest = (...args: readonly string[]) => node("node_modules/vitest/vitest.mjs", "run", ...args);
 
-test("the checks of the project's structure and its generated files pass", async () => {
+test("the checks of the project's structure and its generated files pass with the new tool", async () => {
   await vitest("--project", "structure");
   for (const script of ["tools-index", "generate"]) await tsx(`scripts/${script}.ts`, "--check");
 }, 120_000);
 
-// The compiler reads the whole project, and tests of all tools take a minute: too long for every run.
+// The compiler reads the whole project, and the tests of all tools take a minute, which is too long for each run.
 test.skipIf(!isThorough)(
-  "the compiler and the tests of all tools pass (needs MIC_TEST_ALL=1)",
+  "the compiler and the tests of all tools pass with the new tool (needs MIC_TEST_ALL=1)",
   async () => {
     await node("node_modules/typescript/bin/tsc");
     await vitest("--update", "test/snapshots/snapshots.test.ts", "test/mcp/tools/offered-tools.test.ts");

@@ -1,4 +1,4 @@
-// The container, from the folder that the release builds it from.
+// Tests the container, built from the same folder as in the release.
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { containerMissing, runContainer } from "./container.ts";
@@ -10,7 +10,7 @@ const { releasePath, siblingPath } = releaseForFile();
 const skipNote = containerMissing === undefined ? "" : ` (skipped: ${containerMissing})`;
 
 test.skipIf(containerMissing !== undefined)(
-  `runs a job with its root read-only, as its own user, and has nothing of one person's that teams would refuse${skipNote}`,
+  `the container runs a job with a read-only root as its own user, and sets no variable that serve --teams refuses${skipNote}`,
   async () => {
     const { args, ...image } = await runContainer(releasePath("container"), siblingPath("image"));
     await driveJob({ ...image, args: [...args, "serve", "--emulator"] }, "/");

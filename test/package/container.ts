@@ -1,12 +1,12 @@
-// The image of container/Dockerfile, as far as a machine without a container runtime can have it: its steps made in a folder,
-// and the folder run as a root of its own, read-only, as its user. What the base image brings is node and its libraries.
+// Emulates the image of container/Dockerfile without a container runtime. It executes the steps in a folder, and runs the folder
+// as a read-only root with the image's user. Node and its libraries replace the base image.
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isInstalled, nodeOf } from "../interop/packages.ts";
 import type { Command } from "./drive.ts";
 
-/** The uid of the user `node` in node's images. */
+/** The uid of the user `node` in the official Node images. */
 const NODE_USER = 1000;
 
 function missingReason(): string | undefined {
@@ -22,7 +22,7 @@ function missingReason(): string | undefined {
 
 export const containerMissing = missingReason();
 
-/** node and what it is linked to, where the base image has them. */
+/** Copies node and its shared libraries to the same paths as in the base image. */
 function copyNode(image: string): void {
   const node = nodeOf("Node 22");
   cpSync(node, join(image, "usr", "local", "bin", "node"));
@@ -32,7 +32,7 @@ function copyNode(image: string): void {
     cpSync(path, join(image, path), { dereference: true });
 }
 
-/** Instructions with their continued lines joined. */
+/** The instructions, with continued lines joined. */
 const parseInstructions = (dockerfile: string): readonly (readonly [string, string])[] =>
   dockerfile
     .replaceAll(/^#.*$/gm, "")
@@ -43,7 +43,7 @@ const parseInstructions = (dockerfile: string): readonly (readonly [string, stri
       return name === "" ? [] : [[name, rest] as const];
     });
 
-/** Makes the image's files in `image`. Returns what runs its entry point; a command of the image's follows it. */
+/** Creates the image's files in `image`. Returns the command that runs its entry point; append the arguments for it. */
 export async function runContainer(context: string, image: string): Promise<Command> {
   copyNode(image);
   for (const path of ["proc", "tmp", "dev", "bin"]) mkdirSync(join(image, path), { recursive: true });

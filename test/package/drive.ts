@@ -1,4 +1,4 @@
-// A program of a release, driven through the main job by a client, on a machine where HOME is empty.
+// Drives a program of a release through the main job with a client, on a machine with an empty HOME.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { expect } from "vitest";
@@ -15,7 +15,7 @@ export interface Command {
 const Recipes = z.object({ data: z.array(z.object({ versionId: z.string(), name: z.string() })) });
 const RunResult = z.object({ data: z.object({ state: z.string() }) });
 
-/** Runs a job against the emulator inside the server. Throws where it does not succeed. */
+/** Runs a job against the emulator inside the server. Throws if it does not succeed. */
 export async function driveJob({ command, args, env = {}, cwd }: Command, home: string): Promise<void> {
   const client = new Client({ name: "release-test", version: "1" });
   const environment = { ...bareEnvironment(home), ...env };

@@ -1,4 +1,4 @@
-// manifest.json makes the package an MCP bundle: valid by the bundler's own schema, and telling the truth about the tools.
+// Tests manifest.json, which makes the package an MCP bundle: it matches the bundler's schema and lists the correct tools.
 import { readFileSync } from "node:fs";
 import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ const text = readFileSync("manifest.json", "utf8");
 const manifest = VERSIONED_MANIFEST_SCHEMAS["0.3"].parse(JSON.parse(text));
 const packageJson = JSON.parse(readFileSync("package.json", "utf8"));
 
-test("it is the package's: name, version, license, engine and entry point", () => {
+test("the manifest has the package's name, version, license, engine and entry point", () => {
   expect(manifest).toMatchObject({
     name: packageJson.name,
     version: packageJson.version,
@@ -19,11 +19,11 @@ test("it is the package's: name, version, license, engine and entry point", () =
   expect(manifest.server).toMatchObject({ type: "node", entry_point: packageJson.bin["mic-mcp"] });
 });
 
-test("its tools are the catalogue's, in its order", () => {
+test("the manifest has the tools of the catalog, in order", () => {
   expect(manifest.tools).toEqual(tools.map(({ name, description }) => ({ name, description })));
 });
 
-/** The environment that a host makes of the manifest and a person's answers. */
+/** The environment that a host creates from the manifest and a user's answers. */
 async function environmentFor(userConfig: Record<string, string>): Promise<Record<string, string>> {
   const config = await getMcpConfigForManifest({
     manifest,
@@ -38,7 +38,7 @@ async function environmentFor(userConfig: Record<string, string>): Promise<Recor
 
 const service = { base_url: "https://service.example" };
 
-test("with everything answered, everything is configured", async () => {
+test("the manifest configures everything if the user answers everything", async () => {
   const answers = { client_id: "id", client_secret: "a-secret", workspace_id: "micws_1", download_dir: "/data" };
   expect(readConfig(await environmentFor({ ...service, ...answers }))).toMatchObject({
     baseUrl: "https://service.example",
@@ -49,7 +49,7 @@ test("with everything answered, everything is configured", async () => {
   });
 });
 
-test("with only the required answers it starts, for geography", async () => {
+test("the manifest starts a server with geography if the user answers only the required questions", async () => {
   expect(readConfig(await environmentFor(service))).toMatchObject({
     baseUrl: "https://service.example",
     credentials: undefined,
@@ -58,7 +58,7 @@ test("with only the required answers it starts, for geography", async () => {
   });
 });
 
-test("the secret is marked as one, and nothing is filled in for it", () => {
+test("the manifest marks the secret as sensitive and has no default for it", () => {
   const secrets = Object.values(manifest.user_config ?? {}).filter(({ title }) => /secret/i.test(title));
   expect(secrets).toHaveLength(1);
   expect(secrets[0]).toMatchObject({ sensitive: true });

@@ -1,4 +1,4 @@
-// The release's folder, made for one test file in a place outside of the tree.
+// Builds the release's folder for one test file, outside the tree.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,9 +11,9 @@ export const execute = promisify(execFile);
 export const bin = (...path: readonly string[]): string => join(process.cwd(), "node_modules", ...path);
 
 interface ReleasePaths {
-  /** A path within the release. */
+  /** A path inside the release. */
   releasePath(...path: readonly string[]): string;
-  /** A path beside it, gone with the file's tests. */
+  /** A path next to the release; it is removed after the file's tests. */
   siblingPath(name: string): string;
 }
 

@@ -1,4 +1,4 @@
-// What `npm run release` makes, each part as its users get it: unpacked elsewhere, with an empty HOME, and driven through a job.
+// Tests the output of `npm run release`: each part is unpacked elsewhere, as its users do, and runs a job with an empty HOME.
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -17,7 +17,7 @@ const readReleaseText = (...path: readonly string[]): Promise<string> => readFil
 const readReleaseJson = async (...path: readonly string[]): Promise<unknown> =>
   JSON.parse(await readReleaseText(...path));
 
-/** A folder of its own, as if on another machine. */
+/** Creates a separate folder, which stands for another machine. */
 async function createFolder(name: string): Promise<string> {
   const place = siblingPath(name);
   await mkdir(place);
@@ -37,18 +37,18 @@ const toNode = (name: NodeName): Node => ({
   missing: missingReason(name),
 });
 const nodes: readonly Node[] = [currentNode, ...nodeNames.map(toNode)];
-/** The one here and the newest are tried each time. */
+/** The current Node and the newest one are always tested. */
 const isLeftToCi = (node: Node): boolean => !isThorough && node !== currentNode && node !== nodes.at(-1);
-/** Node 22.16 has SQLite inside; only npm's package brings an addon for older ones. */
+/** Node has SQLite built in since 22.16; for older versions only the npm package has an addon. */
 function hasSqlite({ path }: Node): boolean {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   return path !== process.execPath || major > 22 || (major === 22 && minor >= 16);
 }
 
-/** As hosts write it. */
+/** A placeholder in the syntax of hosts. */
 const placeholder = (name: string): string => `$\{${name}}`;
 
-/** How each part is installed, and what starts it then. */
+/** How each part is installed, and the command that starts it. */
 const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
   async "the npm tarball"(place) {
     await writeFile(join(place, "package.json"), JSON.stringify({ name: "user", private: true }));
@@ -96,13 +96,13 @@ const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
 
 const McpJson = z.object({ mcpServers: z.object({ mic: z.object({ args: z.array(z.string()) }) }) });
 
-describe.concurrent("runs a job from", () => {
+describe.concurrent("parts of the release", () => {
   for (const [part, install] of Object.entries(parts))
     for (const node of nodes) {
       if (part !== "the npm tarball" && !hasSqlite(node)) continue;
       const skipReason = node.missing ?? (isLeftToCi(node) ? "MIC_TEST_ALL is not 1" : undefined);
       const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
-      test.skipIf(skipReason !== undefined)(`${part}, on ${node.name}${skipped}`, async () => {
+      test.skipIf(skipReason !== undefined)(`a job runs from ${part}, on ${node.name}${skipped}`, async () => {
         const place = await createFolder(`${part} on ${node.name}`.replaceAll(" ", "-"));
         const home = await createFolder(`home of ${part} on ${node.name}`.replaceAll(" ", "-"));
         await driveJob({ ...(await install(place)), command: node.path }, home);
@@ -112,7 +112,7 @@ describe.concurrent("runs a job from", () => {
 
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 const text = z.string();
-/** The registry's schema for the fields that the release uses; another field must be added here. */
+/** The registry's schema, limited to the fields that the release uses. Add other fields here. */
 const ServerJson = z.strictObject({
   $schema: z.literal(SCHEMA),
   name: text
@@ -147,7 +147,7 @@ const ServerJson = z.strictObject({
   ),
 });
 
-test("server.json has the form of the registry and names what there is", async () => {
+test("server.json matches the registry's schema and refers to the release's files", async () => {
   const serverJson = ServerJson.parse(await readReleaseJson("server.json"));
   const packageJson = JSON.parse(await readFile("package.json", "utf8"));
   const sha256 = createHash("sha256")
@@ -161,7 +161,7 @@ test("server.json has the form of the registry and names what there is", async (
   });
 });
 
-test("every part says the same version", async () => {
+test("each part has the same version", async () => {
   const reportedServerInfo = await Promise.all(
     [
       ["plugin", "mic", ".claude-plugin", "plugin.json"],
@@ -176,12 +176,12 @@ test("every part says the same version", async () => {
   expect(await readFile("CHANGELOG.md", "utf8")).toContain(version);
 });
 
-test("the server says of itself what the package says", async () => {
+test("the server's info has the package's description and homepage", async () => {
   const { description, homepage } = JSON.parse(await readFile("package.json", "utf8"));
   expect(serverInfo(version)).toMatchObject({ version, description, websiteUrl: homepage.replace("#readme", "") });
 });
 
-test("the client secret is marked as one wherever a host asks for it", async () => {
+test("each host's configuration marks the client secret as sensitive", async () => {
   expect(await readReleaseJson("gemini-extension", "gemini-extension.json")).toMatchObject({
     settings: expect.arrayContaining([expect.objectContaining({ envVar: "MIC_CLIENT_SECRET", sensitive: true })]),
   });
@@ -199,7 +199,7 @@ test("the client secret is marked as one wherever a host asks for it", async () 
   );
 });
 
-test("SHA256SUMS lists every file of the release with its sum", async () => {
+test("SHA256SUMS lists every file of the release with its checksum", async () => {
   const lines = (await readReleaseText("SHA256SUMS")).trimEnd().split("\n");
   const entries = await readdir(releasePath(), { recursive: true, withFileTypes: true });
   const files = entries
@@ -219,7 +219,7 @@ test("SHA256SUMS lists every file of the release with its sum", async () => {
   }
 });
 
-test("the bill of materials names every package whose license is carried", async () => {
+test("the bill of materials lists every package whose license is included", async () => {
   const Bill = z.object({ bomFormat: z.literal("CycloneDX"), components: z.array(z.object({ purl: z.string() })) });
   const { components } = Bill.parse(await readReleaseJson("sbom.cdx.json"));
   const licenses = await readReleaseText("licenses.txt");
@@ -229,7 +229,7 @@ test("the bill of materials names every package whose license is carried", async
   for (const [, name, release] of heads) expect(listed).toContain(`pkg:npm/${name}@${release}`);
 });
 
-test("each link carries the command that npm's package answers to", async () => {
+test("each link contains a command that the npm package accepts", async () => {
   const text = await readReleaseText("links.md");
   const [, config = ""] = /config=([^`&]+)/.exec(text) ?? [];
   expect(JSON.parse(Buffer.from(decodeURIComponent(config), "base64").toString())).toEqual({

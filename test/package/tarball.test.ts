@@ -1,4 +1,4 @@
-// The package as its users get it: packed, installed without scripts into an empty folder, and started.
+// Tests the npm package as its users get it: packed, installed without scripts into an empty folder, and started.
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
@@ -24,7 +24,7 @@ let packed: readonly string[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "mic-mcp-package-"));
-  // `npm test` has built dist/ already; the pack's own build would take it away from under other tests.
+  // `npm test` has built dist/ already. A build by `npm pack` would remove it during other tests.
   const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
   const [facts] = Packed.parse(JSON.parse((await execute("npm", pack, { cwd: root })).stdout));
   if (facts === undefined) throw new Error("npm packed nothing");
@@ -33,20 +33,20 @@ beforeAll(async () => {
   await mkdir(project);
   await writeFile(join(project, "package.json"), JSON.stringify({ name: "user", private: true }));
   const tarball = join(folder, facts.filename);
-  // The keychain's addon comes from npm's cache, or from the registry.
+  // The keychain's addon comes from npm's cache or from the registry.
   const install = ["install", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", tarball];
   await execute("npm", install, { cwd: project });
   installed = join(project, "node_modules");
 }, 60_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The second one picks its binary with the help of node-gyp-build, of a folder of its own. */
+/** @photostructure/sqlite selects its binary with node-gyp-build, which is a separate package. */
 const ADDONS_INSTALLED = ["@napi-rs", "@photostructure", "mic-mcp", "node-addon-api", "node-gyp-build"];
 
 const packageFile = (...path: string[]): string => join(installed, "mic-mcp", ...path);
 const command = (): string => join(installed, ".bin", "mic-mcp");
 
-test("holds the program, its papers and nothing else", () => {
+test("the package contains only the program and its documents", () => {
   const documents = ["LICENSE", "README.md", "manifest.json", "package.json"];
   const other = packed.filter(
     (path) =>
@@ -60,7 +60,7 @@ test("holds the program, its papers and nothing else", () => {
   expect(packed.filter((path) => /test|src|\.ts$|\.map$|node_modules/.test(path))).toEqual([]);
 });
 
-test("names no path of the machine that built it", async () => {
+test("the package contains no path of the build machine", async () => {
   const names = [root, homedir(), tmpdir(), "file:///"].filter((name) => name.length > 1);
   for (const path of packed) {
     const text = await readFile(packageFile(path), "utf8");
@@ -68,7 +68,7 @@ test("names no path of the machine that built it", async () => {
   }
 });
 
-test("brings along the addons of keychain and journal alone", async () => {
+test("the package installs only the addons for keychain and journal", async () => {
   expect((await readdir(installed)).filter((name) => !name.startsWith(".")).sort()).toEqual(ADDONS_INSTALLED);
   const { dependencies, optionalDependencies } = JSON.parse(await readFile(packageFile("package.json"), "utf8"));
   const pinned = expect.stringMatching(/^\d+\.\d+\.\d+$/);
@@ -76,13 +76,13 @@ test("brings along the addons of keychain and journal alone", async () => {
   expect(optionalDependencies).toEqual({ "@napi-rs/keyring": pinned, "@photostructure/sqlite": pinned });
 });
 
-test("reads the keychain with the addon, and does without where it is missing", async () => {
+test("the package reads the keychain with the addon, and works without it", async () => {
   const readKeychainState = async (): Promise<unknown> => {
     const env = { PATH: process.env["PATH"], HOME: folder, XDG_RUNTIME_DIR: folder };
     const { stdout } = await execute(command(), ["status", "--json"], { cwd: folder, env });
     return JSON.parse(stdout).keychain;
   };
-  // No bus is there: the addon finds that out, as far as there is an addon.
+  // The addon, if installed, reports that this machine has no D-Bus session.
   if (process.platform === "linux")
     expect(await readKeychainState()).toMatchObject({
       state: "absent",
@@ -95,7 +95,7 @@ test("reads the keychain with the addon, and does without where it is missing", 
   });
 });
 
-test("says what is missing where the addons are: doctor finds both, with what mends it", async () => {
+test("doctor reports each missing addon with its fix", async () => {
   const sqlite = join(installed, "@photostructure");
   const movedAside = join(folder, "set aside");
   await rename(sqlite, movedAside);
@@ -116,13 +116,13 @@ test("says what is missing where the addons are: doctor finds both, with what me
   expect(await runDoctor("--emulator")).toMatch(/ok +journal +SQLite/);
 });
 
-test("installs a command that anyone may run", async () => {
+test("the package installs an executable command", async () => {
   const { mode } = await stat(command());
   expect(mode & 0o111).toBe(0o111);
   expect((await execute(command(), ["--version"], { cwd: folder })).stdout).toBe(`${version}\n`);
 });
 
-test("serves every tool and skill from where it was installed", async () => {
+test("the installed package serves every tool and skill", async () => {
   const client = new Client({ name: "package-test", version: "1" });
   await client.connect(
     new StdioClientTransport({ command: command(), args: ["serve", "--emulator"], cwd: folder, stderr: "ignore" }),
@@ -139,12 +139,12 @@ test("serves every tool and skill from where it was installed", async () => {
   }
 });
 
-test("is published cleanly (publint)", async () => {
+test("publint finds no problem in the package", async () => {
   const { messages } = await publint({ pkgDir: packageFile(), strict: true });
   expect(messages).toEqual([]);
 });
 
-test("carries the license of every package bundled into it", async () => {
+test("the package contains the license of every bundled package", async () => {
   const { metafile } = await build({
     entryPoints: ["src/cli/cli.ts"],
     outdir: folder,
@@ -167,6 +167,6 @@ test("carries the license of every package bundled into it", async () => {
     const facts = Facts.parse(JSON.parse(await readFile(join(root, path, "package.json"), "utf8")));
     expect(licenses).toContain(`${facts.name} ${facts.version} (`);
   }
-  // A license named and not carried would be as good as none.
+  // A license that is listed without its text does not satisfy its terms.
   expect(licenses).not.toContain("No license file");
 });

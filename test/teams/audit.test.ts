@@ -1,5 +1,5 @@
-// The audit as whoever runs a deployment reads it: a row for each action, refusal, download and change of a team, with the trace that the
-// caller's request belongs to; and nothing of what was sent. A row that cannot be written fails nothing but the end of an action.
+// Tests the audit table: each action, refusal, download and change of a team has a row with the request's trace id. It contains
+// none of the content that was sent. If a row cannot be written, only the end of an action fails.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { loadTelemetry } from "../../src/cli/telemetry.ts";
@@ -25,7 +25,10 @@ async function openAudit(url: string) {
   onTestFinished(() => database.close());
   return {
     database,
-    /** By tool, and those of one by time: rows of calls that follow each other may be written at once. */
+    /**
+     * Rows ordered by tool name, then by time. Without the first key the order is not stable, because consecutive calls may write
+     * their rows concurrently.
+     */
     rows: () =>
       database.query(
         `SELECT event, caller, team, client, tool, key, resource_id, outcome, trace_id FROM audit ORDER BY tool COLLATE "C", at`,
@@ -63,7 +66,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     return { ...(await openAudit(place.url)), instance, service, blue, clientOf: connectClient, calls };
   }
 
-  test("has each action that somebody asked for who is in no team; what he reads is not in it", async () => {
+  test("the audit has each action that a caller without a team attempted, and none of their reads", async () => {
     const { rows, database, clientOf: connectClient, calls, instance } = await setUp();
     const nonMember = createCaller("nobody");
     const client = await connectClient(nonMember);
@@ -84,7 +87,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     expect(JSON.stringify(await database.query("SELECT * FROM audit"))).not.toMatch(`${MARKER}|a-key-of|micjob_`);
   });
 
-  test("has each action in another team's workspace, and none that the service refused", async () => {
+  test("the audit has each action attempted in another team's workspace, and no refusal for an action that the API refused", async () => {
     const { rows, blue, clientOf: connectClient, calls, instance, service } = await setUp();
     const ann = createCaller("ann", ["reds"]);
     const client = await connectClient(ann);
@@ -110,7 +113,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     expect((await rows()).filter(({ event }) => event === "action")).toMatchObject([{ outcome: "rejected" }]);
   });
 
-  test("names telemetry's trace where there is telemetry", async () => {
+  test("an audit row has the trace id of telemetry if telemetry is on", async () => {
     const receiver = await receiverForTest();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -132,7 +135,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
   });
 });
 
-test("records a download as complete, interrupted or with its HTTP status", () => {
+test("the audit records a download as complete, interrupted or with its HTTP status", () => {
   const finishedDownload = {
     ...{ caller: "ann", team: undefined, client: "agent", traceId: undefined, bytes: 1 },
     source: "it",
@@ -147,7 +150,7 @@ test("records a download as complete, interrupted or with its HTTP status", () =
 const OPTIONS = { instances: 1, teams: 1, env: { MIC_LOG_LEVEL: "warn" } };
 
 describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
-  /** The table is empty, and it is known who calls. */
+  /** Empties the audit table and returns a deployment with one known caller. */
   async function setUp() {
     const { databaseUrl, teams, issueToken, url, provider, runCommand, env, fleet } = deployment();
     const [team] = teams;
@@ -156,7 +159,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     await database.query("DELETE FROM audit");
     const bearer = async (scope?: string) => ({ authorization: `Bearer ${await issueToken("ann", [team], scope)}` });
     const ann = { caller: callerId(provider.issuer, "ann"), team: team.name, client: AGENT.id };
-    /** A row is written beside its answer. */
+    /** Polls, because a row is written concurrently with its response. */
     const expectRows = (...expectedRows: object[]) => expect.poll(rows).toEqual(expectedRows);
     return { database, rows, become: expectRows, bearer, ann, team, url, command: runCommand, env, fleet };
   }
@@ -166,7 +169,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     alias: MARKER,
   });
 
-  test("an action, in either era, has the trace of the message or else of its request", async () => {
+  test("the audit row of an action has the trace id of the message, or else of its HTTP request, in either protocol revision", async () => {
     const setup = await setUp();
     const headers = { ...(await setup.bearer()), traceparent: toTraceparent(TRACES[0]) };
     const modern = createModernClient(setup.url, {}, headers);
@@ -185,7 +188,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     expect(JSON.stringify(await setup.database.query("SELECT * FROM audit"))).not.toContain(MARKER);
   });
 
-  test("a refusal for lack of a scope is in it: the tool, or the method where none is named", async () => {
+  test("the audit has each refusal for a missing scope, with the tool, or the method if the request names no tool", async () => {
     const setup = await setUp();
     const reader = { ...(await setup.bearer("mic:read")), traceparent: toTraceparent(TRACES[0]) };
     const modern = createModernClient(setup.url, {}, reader);
@@ -198,12 +201,12 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     await setup.become(
       { ...row, tool: "submit_job", trace_id: TRACES[0] },
       { ...row, tool: "tasks/cancel", trace_id: TRACES[0] },
-      // Whose path names no team, and who may not read: nobody has asked which teams he is in.
+      // The path names no team and the caller may not read, so the server has not looked up the caller's teams.
       { ...row, team: "" },
     );
   });
 
-  test("a download is in it: the asset, the client that the link was made for, and how it ended", async () => {
+  test("the audit has each download, with the asset, the client that the link was created for, and the outcome", async () => {
     const setup = await setUp();
     const client = createModernClient(setup.url, {}, await setup.bearer());
     const [assetId = ""] = setup.team.client.assetIds;
@@ -222,7 +225,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     expect(JSON.stringify(await setup.database.query("SELECT * FROM audit"))).not.toContain(MARKER);
   });
 
-  test("a change of a team is in it, as the operator's; what changed nothing is not", async () => {
+  test("the audit has each change of a team as the operator's, and no command that changed nothing", async () => {
     const setup = await setUp();
     const { name, client } = setup.team;
     const teams = (line: string, input?: string) => setup.command(["teams", ...line.split(" ")], input);
@@ -247,7 +250,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     ];
     const members = [teamRow(name, "member added", bob), teamRow(name, "member removed", bob)];
     const expected = [...ofAnother, ...members, teamRow(name, "claim set"), teamRow(name, "secret replaced")];
-    // The rows of one command are written at the same time, in any order.
+    // The rows of one command are written concurrently, in any order.
     const rows = await setup.rows();
     expect(rows).toHaveLength(expected.length);
     expect(rows).toEqual(expect.arrayContaining(expected));
@@ -256,7 +259,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     );
   }, 120_000);
 
-  test("a row that cannot be written is logged, and what it is about goes on", async () => {
+  test("an audit row that cannot be written is logged, and its refusal, download or command still completes", async () => {
     const setup = await setUp();
     await setup.database.query("ALTER TABLE audit RENAME TO elsewhere");
     onTestFinished(async () => void (await setup.database.query("ALTER TABLE elsewhere RENAME TO audit")));

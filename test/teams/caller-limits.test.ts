@@ -1,4 +1,4 @@
-// Limits of one caller at an instance: beyond them 429 with Retry-After, for this caller only, before anything is done.
+// Tests the limits of one caller at an instance: a request beyond them gets 429 with Retry-After before it has any effect.
 import { expect, onTestFinished, test } from "vitest";
 import { connectLegacyClient, type Message, post, resultOf } from "../mcp/http/raw-client.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
@@ -7,7 +7,7 @@ const listening = { notifications: { toolsListChanged: true } };
 const isAcknowledged = ({ method }: Message) => method === "notifications/subscriptions/acknowledged";
 const toNotification = (method: string, params: object = {}) => ({ jsonrpc: "2.0", method, params });
 
-/** `rate` calls in a minute and `calls` at the same time; the minute passes with `pass`. */
+/** A deployment that allows `rate` calls per minute and `calls` concurrent calls; `pass` advances its clock. */
 async function deployWithLimits(rate: number, calls: number, more: Parameters<typeof deploymentForTest>[0] = {}) {
   let nowMs = 0;
   const deployment = await deploymentForTest({ callerLimits: { rate, calls }, monotonicMs: () => nowMs, ...more });
@@ -17,7 +17,7 @@ async function deployWithLimits(rate: number, calls: number, more: Parameters<ty
   return { ...deployment, pass: advance, alice: await deployment.connectAs() };
 }
 
-test("a call beyond the rate is told when to call again, and another caller is served", async () => {
+test("a call beyond the rate gets 429 with Retry-After, and another caller is served", async () => {
   const { alice, connectAs, calls, pass } = await deployWithLimits(6, 100);
   for (let id = 1; id <= 6; id++) await resultOf(alice.call(id, "look", {}), id);
   const { status, headers, messages } = await alice.call(7, "look", {}).answer;
@@ -30,9 +30,9 @@ test("a call beyond the rate is told when to call again, and another caller is s
   expect((await alice.call(9, "look", {}).answer).status).toBe(429);
 });
 
-test("a notification counts as a call, except what ends a call or answers its question", async () => {
+test("a notification counts as a call, unless it cancels a call or answers a question of the server", async () => {
   const { url, bearer, pass } = await deployWithLimits(6, 1);
-  // initialize and notifications/initialized took two.
+  // initialize and notifications/initialized used two calls of the rate.
   const session = await connectLegacyClient(url, {}, await bearer());
   const statusOf = async (body: unknown) => (await post(url, body, session.headers).answer).status;
   const rootsChanged = toNotification("notifications/roots/list_changed");
@@ -48,7 +48,7 @@ test("a notification counts as a call, except what ends a call or answers its qu
   expect([await statusOf(rootsChanged), await statusOf(rootsChanged)]).toEqual([202, 429]);
 });
 
-test("a refusal for a missing scope counts as a call, and is reported once for each", async () => {
+test("a refusal for a missing scope counts as a call, and each refusal is reported once", async () => {
   const refusals: string[] = [];
   const { connectAs, calls } = await deployWithLimits(2, 1, {
     onRefusal: ({ subject }, team, { reason }) => refusals.push(`${subject} ${team} ${reason}`),
@@ -61,7 +61,7 @@ test("a refusal for a missing scope counts as a call, and is reported once for e
   expect(calls).toEqual([]);
 });
 
-test("each message of a batch counts as a call at the same time, and a call that ends frees its slot", async () => {
+test("each message of a batch counts as a concurrent call, and a call that ends frees its slot", async () => {
   const { url, bearer, calls, release } = await deployWithLimits(1_000, 2);
   const { headers } = await connectLegacyClient(url, {}, await bearer());
   const message = (id: number) => ({ ...toNotification("tools/call", { name: "wait", arguments: {} }), id });
@@ -70,7 +70,7 @@ test("each message of a batch counts as a call at the same time, and a call that
   const batch = await post(url, [message(2), message(3)], headers).answer;
   expect([batch.status, batch.headers["retry-after"]]).toEqual([429, "1"]);
   expect(calls).toHaveLength(1);
-  // A cancellation must get in while all slots are in use.
+  // A cancellation must be accepted while all slots are in use.
   const cancelled = toNotification("notifications/cancelled", { requestId: 9 });
   expect((await post(url, cancelled, headers).answer).status).toBe(202);
   release();
@@ -99,7 +99,7 @@ test("streams do not count as calls", async () => {
 
 test("a stream ends when the token that opened it expires, and opens again with another token", async () => {
   const { connectAs } = await deploymentForTest();
-  // It resolves when the server ends the stream: the test does not.
+  // Resolves only when the server ends the stream, because the test does not end it.
   const streamResponse = await (await connectAs({ seconds: 2 })).request(1, "subscriptions/listen", listening).answer;
   expect(streamResponse.status).toBe(200);
   const alice = await connectAs();

@@ -1,5 +1,5 @@
-// Claude Code signs in at a real provider as a person does it on a terminal, and is connected; it calls nothing without a login of its
-// own at its maker.
+// Claude Code signs in at a real identity provider as a user does on a terminal, and connects. It calls no tool, because that
+// needs a login at Anthropic.
 import { describe, expect, test } from "vitest";
 import { missingReason, programOf } from "../interop/packages.ts";
 import { cleanEnvironment, NO_NETWORK, run } from "../interop/run.ts";
@@ -11,7 +11,7 @@ const skipReason = missingReason("Claude Code") ?? (hasTerminals ? undefined : "
 const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
 
 describe.skipIf(skipReason !== undefined)(`Claude Code${skipped}`, () => {
-  test("needs authentication, signs in for all that there is, and is connected", async () => {
+  test("Claude Code reports that it needs authentication, signs in with all scopes, and connects", async () => {
     const { url, provider } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
     const home = await folderForTest();
     const claude = [...programOf("Claude Code"), "mcp"];
@@ -21,7 +21,7 @@ describe.skipIf(skipReason !== undefined)(`Claude Code${skipped}`, () => {
 
     const environment = { ...cleanEnvironment(home), ...NO_NETWORK, BROWSER: "true" };
     const terminal = runProgramOnTerminal([...claude, "login", "mic"], environment, home);
-    // It shows the page as a link, which ends with a bell.
+    // Claude Code shows the page as a terminal hyperlink, which ends with a BEL character (U+0007).
     const page = new RegExp(`${provider.issuer}/auth\\?[^\\s\\u0007]+(?=\\u0007)`);
     await expect.poll(terminal.screen).toMatch(page);
     const [authorizationUrl = ""] = page.exec(terminal.screen()) ?? [];

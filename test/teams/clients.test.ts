@@ -1,5 +1,5 @@
-// Real clients sign in at a real provider, without a screen: both SDKs, both eras, however the client is known there, for a person or
-// for itself; and step up when a call takes more.
+// Real clients sign in at a real identity provider without a screen: both SDKs, older and newer revisions, each kind of client
+// registration. They sign in for a user or for themselves, and step up when a call needs more scopes.
 import {
   Client,
   ClientCredentialsProvider,
@@ -20,7 +20,7 @@ const lookCall = { name: "look", arguments: {} };
 const actCall = { name: "act", arguments: {} };
 const textContent = (text: string) => ({ content: [{ type: "text", text }] });
 
-/** Connects as hosts do: where a sign-in is needed, again after it. */
+/** Connects as hosts do: the first attempt fails with UnauthorizedError, and the second one follows the sign-in. */
 async function connectSignedIn(
   url: string,
   mode: keyof typeof modes,
@@ -46,8 +46,8 @@ const REGISTRATION_MODES: Readonly<Record<string, TestUserOptions["registration"
   "by registering itself": "registering",
 };
 
-describe.each(Object.entries(REGISTRATION_MODES))("a client that is known %s", (_how, registration) => {
-  test.each(["legacy", "modern"] as const)("%s", async (mode) => {
+describe.each(Object.entries(REGISTRATION_MODES))("a client that the provider knows %s", (_how, registration) => {
+  test.each(["legacy", "modern"] as const)("a client signs in, lists and calls tools (%s)", async (mode) => {
     const { url, provider, calls } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
     const user = createTestUser(provider, { registration });
     const { client } = await connectSignedIn(url, mode, user);
@@ -58,8 +58,8 @@ describe.each(Object.entries(REGISTRATION_MODES))("a client that is known %s", (
   });
 });
 
-describe.each(["legacy", "modern"] as const)("%s", (mode) => {
-  test("a call that takes more sends the person to sign in for that, and then it is done, once", async () => {
+describe.each(["legacy", "modern"] as const)("%s revision", (mode) => {
+  test("a call that needs another scope sends the user to sign in for it, and then runs once", async () => {
     const { url, provider, calls } = await deploymentForTest();
     const user = createTestUser(provider, { registration: "its id" });
     const { client, transport } = await connectSignedIn(url, mode, user);
@@ -72,7 +72,7 @@ describe.each(["legacy", "modern"] as const)("%s", (mode) => {
     expect(user.requestedScopes.at(-1)?.split(" ").sort()).toEqual(expect.arrayContaining(["mic:act", "mic:read"]));
   });
 
-  test("a program signs in for itself, and steps up by itself", async () => {
+  test("a program signs in with its own credentials, and steps up without a user", async () => {
     const { url, provider, calls } = await deploymentForTest();
     const client = new Client(identity, { versionNegotiation: { mode: modes[mode] } });
     onTestFinished(() => client.close());
@@ -91,7 +91,7 @@ describe.each(["legacy", "modern"] as const)("%s", (mode) => {
   });
 });
 
-test("the older SDK signs in, lists and calls", async () => {
+test("the older SDK signs in, lists tools and calls one", async () => {
   const { url, provider } = await deploymentForTest();
   const user = createTestUser(provider, { registration: "its id" });
   const createTransport = () => new OlderTransport(new URL(url), { authProvider: user });
@@ -105,7 +105,7 @@ test("the older SDK signs in, lists and calls", async () => {
   expect(await client.callTool(lookCall)).toMatchObject(textContent("look for alice"));
 });
 
-test("two people with the same client are two callers", async () => {
+test("two users of the same client are two callers", async () => {
   const { url, provider, calls } = await deploymentForTest();
   for (const userName of ["alice", "bob"]) {
     const { client } = await connectSignedIn(

@@ -1,4 +1,5 @@
-// `mic-mcp teams`, `migrate` and `doctor --teams` as programs: what they print and refuse, and that no secret is in it.
+// Tests `mic-mcp teams`, `migrate` and `doctor --teams` as programs: their output and refusals, and that neither contains a
+// secret.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -33,7 +34,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
         `teams add red --client-id ${red.clientId} --workspace-id ${red.workspaceId} --secret-stdin${more}`,
         `${red.clientSecret}\n`,
       );
-    /** The workspace of this caller at an instance with these keys. */
+    /** The workspace that this caller gets at an instance with these keys. */
     async function resolveWorkspace(caller: Parameters<typeof createCaller>, withKeys = keys) {
       const instance = await instanceForTest({ url, keys: withKeys, emulator });
       return await (await instance.runtimeOf(createCaller(...caller), undefined))?.workspaceId();
@@ -41,7 +42,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     return { baseUrl, keys, red, blue, command, addRed, workspaceOf: resolveWorkspace };
   }
 
-  test("add verifies the credentials and encrypts the secret; list shows everything else", async () => {
+  test("teams add verifies the credentials and encrypts the secret, and teams list shows everything except the secret", async () => {
     const { baseUrl, red, command, addRed, workspaceOf: resolveWorkspace } = await setUp();
     expect(await addRed(" --claim reds --member bob --member ann")).toMatchObject({
       code: 0,
@@ -57,7 +58,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect(await resolveWorkspace(["bob"])).toBe(red.workspaceId);
   });
 
-  test("a secret that the API refuses is not stored, except with --skip-verify", async () => {
+  test("teams add does not store a secret that the API refuses, except with --skip-verify", async () => {
     const { red, command } = await setUp();
     const line = `teams add red --client-id ${red.clientId} --workspace-id ${red.workspaceId} --claim reds --secret-stdin`;
     const refused = await command(line, "not-the-secret");
@@ -69,7 +70,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect((await command("teams check red")).code).toBe(0);
   });
 
-  test("a client belongs to one team, and so does a name", async () => {
+  test("teams add refuses a client id or a name that another team has", async () => {
     const { blue, red, command, addRed } = await setUp();
     await addRed();
     const add = ({ clientId, clientSecret }: typeof red, name: string) =>
@@ -80,7 +81,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect(JSON.parse((await command("teams list --json")).stdout).teams).toHaveLength(1);
   });
 
-  test("members and teams can be removed", async () => {
+  test("teams remove removes members and teams", async () => {
     const { command, addRed } = await setUp();
     await addRed();
     expect((await command("teams check")).stdout).toContain("but nobody belongs to it");
@@ -97,7 +98,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     ]);
   });
 
-  test("a secret may stay in a file; rewrap encrypts the others under a new first key", async () => {
+  test("a secret may stay in a file, and rotate-keys encrypts the others with a new first key", async () => {
     const { blue, keys, command, addRed, workspaceOf: resolveWorkspace } = await setUp();
     await addRed(" --claim reds");
     const file = join(await folderForTest(), "secret");
@@ -110,7 +111,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     );
     expect((await command("teams rotate-keys", undefined, two)).stdout).toContain("0 put there now, 1 before");
     expect((await command("teams check", undefined, two)).code).toBe(0);
-    // The old key does not decrypt it any more.
+    // The old key cannot decrypt the secret anymore.
     const old = await command("teams check red");
     expect(old.stdout).toContain('it was encrypted with the key "two", which MIC_SECRET_KEYS does not have');
     expect((await command("teams rotate-keys")).code).toBe(1);
@@ -131,12 +132,12 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     ["teams add red --claim=", "--claim takes a value"],
     ["teams list red", "takes no team"],
     ["teams rotate-secret", "takes the name of one team"],
-  ])("%s is wrong usage", async (line, named) => {
+  ])("%s is a usage error", async (line, named) => {
     const { command } = await setUp();
     expect(await command(line, "x")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(named) });
   });
 
-  test("names all settings that are missing or wrong", async () => {
+  test("teams list reports all settings that are missing or invalid", async () => {
     const { code, stderr } = await run(["teams", "list"], { env: { MIC_SECRET_KEYS: "one short" } });
     expect(code).toBe(2);
     expect(stderr).toContain("MIC_DATABASE_URL is missing");
@@ -144,7 +145,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect(stderr).not.toContain("short");
   });
 
-  test("migrate creates the tables, and with MIC_MIGRATE=off only that does", async () => {
+  test("migrate creates the tables, and with MIC_MIGRATE=off no other command does", async () => {
     const { command } = await setUp();
     const list = () => command("teams list", undefined, { MIC_MIGRATE: "off" });
     expect((await list()).code).toBe(1);

@@ -1,4 +1,4 @@
-// The cooldown after a 429 with Retry-After, for instances that share a team's credentials and a database.
+// Tests the cooldown after a 429 with Retry-After among instances that share a team's credentials and a database.
 import { expect, onTestFinished, test } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { systemTiming, type Timing } from "../../src/api-client/attempts.ts";
@@ -16,7 +16,7 @@ const found = answer(200, micEnveloped(job));
 const rateLimited = answer(429, {}, { "retry-after": "30" });
 const FOUND = { value: { data: { id: job.id } } };
 const LIMITED = { facts: { kind: "rate_limited" } };
-/** Refused without a request. */
+/** The error of a call that is refused before any request is sent. */
 const NOT_SENT = {
   facts: {
     ...{ kind: "rate_limited", retryable: true, sideEffect: "none", retryAfterSeconds: expect.any(Number) },
@@ -24,7 +24,7 @@ const NOT_SENT = {
   },
 };
 
-/** All instances of a test receive each other's notices at once. */
+/** An in-process notice channel: each instance of a test receives each notice immediately. */
 function createLocalNotices(): Pick<Notices, "send" | "on"> {
   const listeners: ((channel: string, text: string) => void)[] = [];
   return {
@@ -49,7 +49,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
       await transport.close();
       await database.close();
     });
-    /** Reads a job once, with this many seconds for it. */
+    /** An instance of this team; its calls read a job once, with a time limit in seconds. */
     function createInstance(team: string, timing: Timing = systemTiming, notices?: Pick<Notices, "send" | "on">) {
       const cooldowns = createCooldowns({ database, now: timing.now, ...(notices && { notices }) });
       const service = createApiClient({
@@ -67,7 +67,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
     return { stub, database, instance: createInstance };
   }
 
-  test("all honor it: a call without the time for it sends nothing and reports the seconds", async () => {
+  test("all instances honor a cooldown: a call without enough time sends nothing and reports the seconds to wait", async () => {
     const { stub, instance: createInstance } = await setUp();
     const [one, two] = [createInstance("alpha"), createInstance("alpha")];
     stub.expect(rateLimited);
@@ -76,7 +76,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("a call that has the time waits for its end", async () => {
+  test("a call with enough time waits until the cooldown ends", async () => {
     const { stub, instance: createInstance } = await setUp();
     const sleeps: number[] = [];
     const [one, two] = [createInstance("alpha"), createInstance("alpha", recordedTiming(sleeps))];
@@ -87,16 +87,16 @@ describeWithPostgres("instances that share a database", (postgres) => {
     expect(Math.max(...sleeps)).toBeLessThanOrEqual(1_000);
   });
 
-  test("another team does not wait", async () => {
+  test("a cooldown of one team does not delay another team", async () => {
     const { stub, instance: createInstance } = await setUp();
     stub.expect(rateLimited, found);
     await expect(createInstance("alpha")()).rejects.toMatchObject(LIMITED);
     await expect(createInstance("beta")()).resolves.toMatchObject(FOUND);
   });
 
-  test("an instance that has just read the row learns of it by a notice", async () => {
+  test("an instance that has just read the cooldown row learns of a new cooldown by a notice", async () => {
     const { stub, instance: createInstance } = await setUp();
-    // The clock stands still, so no row is read again because of its age.
+    // The clock does not advance, so no row expires and is read again.
     const at = Date.now();
     const notices = createLocalNotices();
     const [one, two] = [0, 1].map(() => createInstance("alpha", { ...systemTiming, now: () => at }, notices));
@@ -107,7 +107,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
     expect(stub.requests).toHaveLength(2);
   });
 
-  test("a shorter one that is requested later does not end a longer one", async () => {
+  test("a later, shorter cooldown does not end a longer one", async () => {
     const { database } = await setUp();
     const cooldown = () => createCooldowns({ database, now: Date.now }).forTeam("alpha");
     await cooldown().record(60_000);
@@ -115,7 +115,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
     expect(await cooldown().leftMs()).toBeGreaterThan(30_000);
   });
 
-  test("without the database calls go on, and the instance that received the 429 honors it", async () => {
+  test("without the database calls continue, and the instance that received the 429 honors it", async () => {
     const { stub, instance: createInstance, database } = await setUp();
     const read = createInstance("alpha");
     await database.query("DROP TABLE api_cooldowns");

@@ -1,4 +1,4 @@
-// `npm run teams:demo` goes as it is told.
+// `npm run teams:demo` completes, and each step that it prints succeeds.
 import { execFile } from "node:child_process";
 import { expect, test } from "vitest";
 import { deploymentMissing } from "../support/deployment.ts";
@@ -6,7 +6,7 @@ import { deploymentMissing } from "../support/deployment.ts";
 const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`;
 
 test.skipIf(deploymentMissing !== undefined)(
-  `a sign-in, two teams, a job, a killed instance, one execution${skipped}`,
+  `the teams demo completes with a sign-in, two teams, a job, a killed instance and one execution${skipped}`,
   { timeout: 240_000 },
   async () => {
     const args = ["--import", "tsx", "test/teams/demo.ts"];

@@ -1,5 +1,5 @@
-// `npm run teams:demo`: a deployment on this machine, from npm and Debian packages, as a transcript: a sign-in, a job, an instance that is killed
-// during the request, and one execution by the API's own count.
+// `npm run teams:demo`: starts a deployment on this machine from npm and Debian packages, and prints a transcript. It shows a
+// sign-in, a job, an instance killed during the request, and one execution by the emulator's own count.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, StreamableHTTPClientTransport as Transport, UnauthorizedError } from "@modelcontextprotocol/client";
 import * as z from "zod/v4";
@@ -19,7 +19,7 @@ let chapters = 0;
 const print = (text: string): void => void process.stdout.write(`${escapeText(text).replace(/^(?=.)/gm, "   ")}\n`);
 const printChapter = (title: string): void => void process.stdout.write(`\n${++chapters}. ${title}\n`);
 
-/** Prints a fact, or ends the demo if it does not hold. */
+/** Prints a fact, or throws if it does not hold. */
 function expect(isTrue: boolean, fact: string): void {
   if (!isTrue) throw new Error(`not as told: ${fact}`);
   print(`ok ${fact}`);
@@ -28,12 +28,12 @@ function expect(isTrue: boolean, fact: string): void {
 type Arguments = Readonly<Record<string, unknown>>;
 interface Agent {
   call(tool: string, args: Arguments): Promise<CallResult>;
-  /** Calls a tool that must succeed. */
+  /** Calls a tool; throws if the call fails. */
   callSuccessfully<S extends z.ZodType>(schema: S, tool: string, args: Arguments): Promise<z.output<S>>;
   close(): Promise<void>;
 }
 
-/** Signs in as a host does: a browser opens when the server asks for it, and again for a missing scope. */
+/** Signs in as a host does: opens a browser when the server requires it, and again for a missing scope. */
 async function signIn({ url, provider }: Deployment, name: string): Promise<Agent> {
   const user = createTestUser(provider, { name, registration: "its id" });
   const ownerQuery = () => ({
@@ -98,7 +98,7 @@ async function prepareJob(agent: Agent, { client }: Team): Promise<Arguments> {
 
 const Owner = z.tuple([z.string(), z.number(), z.string()]);
 
-/** The API does it, and its answer never comes: the instance that waits for it is killed. */
+/** The API executes the request, but the response never arrives, because the instance that waits for it is killed. */
 async function killInstanceDuringRequest({ emulator, databaseUrl, fleet }: Deployment, agent: Agent, job: Arguments) {
   const fault = { operationId: SUBMISSION, fault: { kind: "hang", afterCommit: true } };
   const headers = { "content-type": "application/json" };

@@ -1,5 +1,5 @@
-// A deployment for teams inside the test's process: PostgreSQL, an emulator with a client for each team, and callers whose tools are
-// served to real MCP clients. Who calls is given here; how that is known is sign-in's, and tested there.
+// Starts a deployment for teams in the test's process: PostgreSQL, an emulator with a client for each team, and callers with real
+// MCP clients. Tests name the callers directly; how a server authenticates them is tested elsewhere.
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
@@ -26,12 +26,12 @@ export const createCaller = (subject: string, groups: readonly string[] = [], is
   expiresAt: Date.now() + 3_600_000,
 });
 
-/** A new key line, as MIC_SECRET_KEYS has it. */
+/** A new key line in the format of MIC_SECRET_KEYS. */
 export const createKeyLine = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
 
 export interface TestTeam {
   readonly name: string;
-  /** Which of the emulator's clients it is; its secret may be another than the emulator's. */
+  /** Index of the emulator's client; the team may have another secret than the emulator. */
   readonly client: number;
   readonly claim?: string;
   readonly members?: readonly Member[];
@@ -44,7 +44,7 @@ export interface TestEnvironment {
   readonly emulator: Emulator;
 }
 
-/** The table of teams, for the running test alone. */
+/** Opens the table of teams until the running test ends. */
 export async function openTeams(url: string): Promise<Teams> {
   const database = await openPostgres(url);
   onTestFinished(() => database.close());
@@ -69,7 +69,7 @@ export async function addTeam({ url, keys, emulator }: TestEnvironment, team: Te
   await teams.addMembers(team.name, team.members ?? []);
 }
 
-/** An instance, closed when the running test is done. */
+/** An instance that is closed when the running test ends. */
 export async function instanceForTest(
   { url, keys, emulator }: TestEnvironment,
   more: Partial<Deployment> = {},
@@ -99,21 +99,21 @@ export async function instanceForTest(
   return instance;
 }
 
-/** Where a real client reaches what a caller is served, for the running test alone. */
+/** Serves a caller's runtime over HTTP until the running test ends, and returns the URL. */
 export async function serveRuntime(runtime: Runtime): Promise<string> {
   const { url, drain } = await serveOnHttp(runtime, "127.0.0.1", 0);
   onTestFinished(() => drain(0, AbortSignal.abort()));
   return url;
 }
 
-/** The runtime of a caller who may use this path. */
+/** The runtime of a caller who may use this path; throws if they may not. */
 export async function resolveRuntime({ runtimeOf }: ComposedTeams, caller: Caller, team?: string): Promise<Runtime> {
   const runtime = await runtimeOf(caller, team);
   if (!runtime) throw new Error("there is no such path");
   return runtime;
 }
 
-/** A client of this caller, closed when the running test is done. */
+/** A client of this caller that is closed when the running test ends. */
 export async function connectCaller(...where: Parameters<typeof resolveRuntime>): Promise<TestClient> {
   const client = await connectHttp("v2-modern", await serveRuntime(await resolveRuntime(...where)));
   onTestFinished(() => client.close());

@@ -128,10 +128,10 @@ describe("assets", () => {
         team: TEAM,
         client: CLIENT,
         kind: "asset",
-        source: "b",
+        of: "b",
         status: 200,
         bytes: bytes.length,
-        isComplete: true,
+        isWhole: true,
       },
     ]);
   });
@@ -203,20 +203,23 @@ describe("download links", () => {
     ["is empty", 404, async () => ""],
     ["is not a ticket", 404, async () => "x"],
   ];
-  test.each(INVALID_TICKETS)("a link whose ticket %s is %i, and nothing is sent to the API", async (_what, status, ticket) => {
-    const fileServer = await startServer();
-    const response = await download(`${fileServer.url}/downloads/${await ticket(fileServer)}`);
-    expect(response.status).toBe(status);
-    if (status === 410) expect(await response.text()).toContain("Call the tool again");
-    expect(stub.requests).toEqual([]);
-  });
+  test.each(INVALID_TICKETS)(
+    "a link whose ticket %s is %i, and nothing is sent to the API",
+    async (_what, status, ticket) => {
+      const fileServer = await startServer();
+      const response = await download(`${fileServer.url}/downloads/${await ticket(fileServer)}`);
+      expect(response.status).toBe(status);
+      if (status === 410) expect(await response.text()).toContain("Call the tool again");
+      expect(stub.requests).toEqual([]);
+    },
+  );
 
   test("a link of a removed team is 404", async () => {
     const fileServer = await startServer();
     const url = await createLink(fileServer);
     fileServer.remove(TEAM);
     expect((await download(url)).status).toBe(404);
-    expect(fileServer.ended).toMatchObject([{ status: 404, isComplete: false }]);
+    expect(fileServer.ended).toMatchObject([{ status: 404, isWhole: false }]);
   });
 
   test("a link answers 503 while the database is unreachable", async () => {
@@ -266,7 +269,7 @@ describe("download links", () => {
     const response = await download(await createLink(fileServer));
     expect(response.status).toBe(200);
     expect(await readBody(response)).toBeUndefined();
-    await expect.poll(() => fileServer.ended).toMatchObject([{ status: 200, isComplete: false }]);
+    await expect.poll(() => fileServer.ended).toMatchObject([{ status: 200, isWhole: false }]);
   });
 
   test("an interrupted download without a length resets the connection of an HTTP/1.0 client", async () => {

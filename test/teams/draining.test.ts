@@ -1,5 +1,5 @@
-// The end of an instance: first it reports that it is not ready and serves as before, so that the balancer sends requests elsewhere; then it
-// drains.
+// Tests the shutdown of an instance: it first reports not ready and keeps serving, so that the balancer sends requests elsewhere.
+// Then it drains.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { get, resultOf } from "../mcp/http/raw-client.ts";
@@ -7,7 +7,7 @@ import { deploymentForTest } from "./in-process-deployment.ts";
 
 const LONG_DELAY_MS = 600_000;
 
-test("while it drains slowly it is not ready but healthy, and serves requests on connections that end with them", async () => {
+test("an instance in its drain delay is not ready but healthy, and closes each connection after its response", async () => {
   const { url, connectAs, drain, release, calls } = await deploymentForTest();
   const alice = await connectAs();
   const probeStatuses = async () =>
@@ -27,7 +27,7 @@ test("while it drains slowly it is not ready but healthy, and serves requests on
   await expect(get(url).answer).rejects.toThrow();
 });
 
-test("after the delay no new call begins, and calls in flight end normally", async () => {
+test("an instance refuses new calls after the drain delay, and calls in flight end normally", async () => {
   const { connectAs, drain, release, calls } = await deploymentForTest();
   const alice = await connectAs();
   const inFlight = alice.call(1, "wait", {});

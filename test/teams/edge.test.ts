@@ -1,4 +1,5 @@
-// The checks of every request to a public address (Host, Origin, proxies), the documents, and the headers of every response.
+// Tests the checks of each request to a public address (Host, Origin, proxies), the metadata documents, and the headers of each
+// response.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { ACCEPT, exchangeBytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
@@ -10,7 +11,7 @@ const APP = "https://app.example.org";
 
 const deploy = () => deploymentForTest({ publicOrigin: PUBLIC, allowedOrigins: [APP] });
 
-/** The response to a request in bare bytes, with only these headers. */
+/** Sends a request with only these headers, and returns the raw response text. */
 const rawResponse = (url: string, path: string, headers: readonly string[], method = "GET") =>
   exchangeBytes(url, [[`${method} ${path} HTTP/1.1`, ...headers, "connection: close", "", ""].join("\r\n")]);
 const statusOf = async (...request: Parameters<typeof rawResponse>) =>
@@ -31,8 +32,8 @@ test("the Host header must name the deployment, except for probes", async () => 
     expect(await statusOf(url, path, ["host: 10.0.0.7:8931", "origin: https://evil.example"])).toBe(200);
 });
 
-describe("Origin", () => {
-  test("of another page is refused, for documents and a preflight too", async () => {
+describe("cross-origin requests", () => {
+  test("a request with the Origin of another page is refused, also for documents and preflight requests", async () => {
     const { url } = await deploy();
     for (const origin of ["https://evil.example", "null", `${APP}.evil.example`, PUBLIC, ""]) {
       const headers = ["host: mic.example.org", `origin: ${origin}`];
@@ -44,7 +45,7 @@ describe("Origin", () => {
     }
   });
 
-  test("of an allowed page may send what clients send, and read what they need; never with the browser's credentials", async () => {
+  test("an allowed origin may send the headers that clients need and read those they need, never with the browser's credentials", async () => {
     const { url } = await deploy();
     const page = { ...HOST, origin: APP };
     const preflightHeaders = { ...page, "access-control-request-method": "POST" };
@@ -83,10 +84,15 @@ describe("behind a balancer", () => {
 
   const BALANCERS = ["127.0.0.1", "10.0.0.1"];
   test.each([
-    // Any client may have sent the entries before it.
+    // Any client may have sent the entries before the last one.
     ["the last one that is not a balancer's", "198.51.100.1, 203.0.113.9, 10.0.0.1", BALANCERS, "203.0.113.9"],
     ["without its port, as IPv4 if it is mapped", "[::ffff:203.0.113.9]:4711", BALANCERS, "203.0.113.9"],
-    ["the last balancer's before an entry that is no address", "203.0.113.9, nobody, 10.0.0.1", BALANCERS, "10.0.0.1"],
+    [
+      "the last balancer's before an entry that is not an address",
+      "203.0.113.9, nobody, 10.0.0.1",
+      BALANCERS,
+      "10.0.0.1",
+    ],
     ["the peer's if the peer is not a balancer", "203.0.113.9", ["10.0.0.1"], "127.0.0.1"],
   ])("the logged address of a refused token is %s", async (_what, forwarded, balancers, address) => {
     const logEntries: object[] = [];
@@ -102,13 +108,13 @@ describe("behind a balancer", () => {
   });
 });
 
-describe("documents", () => {
+describe("metadata documents", () => {
   const read = async (url: string, path: string) => {
     const { status, body } = await get(new URL(path, url).href, HOST).answer;
     return { status, body };
   };
 
-  test("describe each resource and its identity provider, and pass on the provider's own metadata", async () => {
+  test("the documents describe each resource and its identity provider, and return the provider's own metadata", async () => {
     const { url, provider } = await deploy();
     const ofResource = "/.well-known/oauth-protected-resource";
     for (const [path, resource] of [
@@ -134,7 +140,7 @@ describe("documents", () => {
     }
   });
 
-  test("are nowhere else, and do not depend on which teams exist", async () => {
+  test("no other path has a document, and no document depends on which teams exist", async () => {
     const { url } = await deploy();
     const UNKNOWN_PATHS = [
       "/",
@@ -149,7 +155,7 @@ describe("documents", () => {
   });
 });
 
-test("every response tells a browser what it must not do with it", async () => {
+test("every response has the security headers for browsers", async () => {
   const { url } = await deploy();
   const responses = [
     get(new URL("/healthz", url).href),
@@ -167,11 +173,11 @@ test("every response tells a browser what it must not do with it", async () => {
     });
 });
 
-test("a stream tells the balancer not to buffer it", async () => {
+test("a streamed response has the header that turns off the balancer's buffering", async () => {
   const { url, bearer, release } = await deploymentForTest();
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "wait", arguments: {} } };
   const waiting = post(url, call, { ...(await bearer()), accept: ACCEPT });
-  // A response that takes longer than a second becomes a stream.
+  // A response that takes longer than a second is streamed.
   await sleep(1_200);
   release();
   const { headers } = await waiting.answer;

@@ -1,4 +1,4 @@
-// The encryption of a deployment for teams: what opens, and what does not.
+// Tests the encryption of a deployment for teams: which tokens can be decrypted, and which cannot.
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
@@ -20,11 +20,11 @@ describe("keys", () => {
     ["# nothing", "there is no key"],
     ["a short", "line 1 is not an id and the base64 of 32 bytes (openssl rand -base64 32 makes one)"],
     [`${KEY_A}\n${createKeyLine("a")}`, "line 2 has the id of an earlier line"],
-  ])("%j is refused, and nothing of it is quoted", (text, reason) => {
+  ])("MIC_SECRET_KEYS=%j is refused with an error that quotes none of it", (text, reason) => {
     expect(() => readSecretKeys(text)).toThrow(new Error(reason));
   });
 
-  test("each purpose has a key of its own", () => {
+  test("each purpose has a separate derived key", () => {
     const keys = readSecretKeys(KEY_A);
     const derivedKeys = [...PURPOSES, "wire"].map((purpose) =>
       Buffer.from(keys.derive("a", purpose) ?? []).toString("hex"),
@@ -35,14 +35,14 @@ describe("keys", () => {
 });
 
 describe("a team's secret", () => {
-  test("opens for its team, under any key that is still there", async () => {
+  test("a team's secret is decrypted for its team with any key that is still configured", async () => {
     const token = await encryption.encryptSecret("alpha", "s3cret of alpha");
     expect(token).not.toContain("s3cret");
     expect(await encryption.decryptSecret("alpha", token)).toEqual({ secret: "s3cret of alpha", isFirstKey: true });
     expect(await rotated.decryptSecret("alpha", token)).toEqual({ secret: "s3cret of alpha", isFirstKey: false });
   });
 
-  test("opens for no other team, under no other key, and not when altered", async () => {
+  test("a team's secret is not decrypted for another team, with another key, or after a change", async () => {
     const token = await encryption.encryptSecret("alpha", "s3cret of alpha");
     await expect(encryption.decryptSecret("beta", token)).rejects.toThrow('it was encrypted for the team "alpha"');
     await expect(createEncryption(readSecretKeys(KEY_B)).decryptSecret("alpha", token)).rejects.toThrow(
@@ -54,8 +54,8 @@ describe("a team's secret", () => {
   });
 });
 
-describe("what clients keep", () => {
-  test("opens for the caller and the purpose it was encrypted for, and for no other", async () => {
+describe("tokens that clients store", () => {
+  test("a client's token is decrypted only for the caller and the purpose that it was encrypted for", async () => {
     const purpose = fc.constantFrom(...PURPOSES);
     const caller = fc.constantFrom("one", "two", "three");
     await fc.assert(
@@ -76,7 +76,7 @@ describe("what clients keep", () => {
     );
   });
 
-  test("is nothing when it is too old, altered, another shape or no seal at all", async () => {
+  test("a client's token is not decrypted if it has expired, was altered, has another shape or is not an encrypted token", async () => {
     const shortLived = await encryption.encrypt("task", "one", { of: "x" }, 1);
     expect(await encryption.decrypt("task", "one", shortLived, Value)).toEqual({ of: "x" });
     await sleep(2_100);

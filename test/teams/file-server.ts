@@ -1,4 +1,4 @@
-// A deployment as its files know it: runtimes of callers in teams that make links, and the door that redeems them.
+// A deployment reduced to its files: runtimes of callers whose tools create links, and the server that serves those links.
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import type { Runtime } from "../../src/mcp/runtime.ts";
@@ -15,13 +15,13 @@ import { serveRuntime } from "./deployment.ts";
 
 export const createKeys = (): string => `first ${randomBytes(32).toString("base64")}`;
 
-/** That all callers of the tests call with. */
+/** The client id of all callers in the tests. */
 export const CLIENT = "agent";
 
 export interface FileServerOptions extends Partial<Pick<DownloadOptions, "links" | "limits">> {
-  /** For each team, the variables that connect it to its service; "" is for callers in no team. */
+  /** For each team, the environment variables that connect it to its API; "" is for callers without a team. */
   readonly teams: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** MIC_SECRET_KEYS. */
+  /** The value of MIC_SECRET_KEYS. */
   readonly keys: string;
   readonly seconds?: number;
   readonly inlineBytes?: number;
@@ -34,7 +34,7 @@ const createCandidate = (id: string): CallerClaims => ({
   groups: [],
 });
 
-/** Bearer tokens of the tests are `token of <caller>`. */
+/** The caller of a bearer token; the tests' tokens have the form `token of <caller>`. */
 const callerFromToken = (authorization = ""): string | undefined => /^Bearer token of (.+)$/.exec(authorization)?.[1];
 
 export async function startFileServer({
@@ -100,15 +100,15 @@ export async function startFileServer({
     url,
     encryption,
     ended: endedDownloads,
-    /** Every line of the log. */
+    /** All lines of the log. */
     logged,
     /** Removes a team, as `teams remove` does. */
     remove: (team: string) => compositions.delete(team),
-    /** From now on the database cannot be reached. */
+    /** Makes the database unreachable from now on. */
     disconnectDatabase(): void {
       isDatabaseDown = true;
     },
-    /** The URL at which this caller is served over MCP. */
+    /** The URL of an MCP endpoint for this caller. */
     async mcpUrl(caller: string, team?: string): Promise<string> {
       const runtime = await runtimeOf(createCandidate(caller), team);
       if (!runtime) throw new Error(`no team ${team}`);
@@ -127,7 +127,7 @@ interface AssetTicket {
   readonly seconds?: number;
 }
 
-/** The ticket of an asset's link, made by whoever has the keys. */
+/** Creates the ticket of an asset's link, as any holder of the keys can. */
 export const createAssetTicket = (
   encryption: Encryption,
   { caller, team, assetId, holder, seconds = 600 }: AssetTicket,

@@ -1,4 +1,5 @@
-// A deployment in this process: an identity provider, and small tools behind the product's HTTP front end. It records their calls.
+// Starts a deployment in this process: an identity provider, and small tools behind the product's HTTP front end. It records the
+// tool calls.
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
@@ -23,16 +24,16 @@ export const TEAM = "red";
 
 export interface Deployment extends HttpServer {
   readonly provider: IdentityProvider;
-  /** The audience of tokens. */
+  /** The audience that tokens must have. */
   readonly resource: string;
   /** The headers of a request with a new token: alice's, unless `options` name another subject. */
   bearer(options?: TokenOptions): Promise<{ readonly authorization: string }>;
-  /** A client of 2026-07-28 with such a token. */
+  /** A client of revision 2026-07-28 with such a token. */
   connectAs(options?: TokenOptions): Promise<McpTestClient>;
-  /** Calls of tools that began, and their callers. */
+  /** Tool calls that have begun, with their callers. */
   readonly calls: readonly { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[];
   readonly log: readonly string[];
-  /** Lets all calls of `wait` end. */
+  /** Lets all calls of `wait` return. */
   release(): void;
 }
 
@@ -54,7 +55,10 @@ const noSubscriptions = (): Subscriptions => ({
   subscribe: () => Promise.resolve(true),
 });
 
-/** Tools: `look` reads, `act` changes something, `wait` reads until it is released. */
+/**
+ * Starts the deployment with three tools: `look` reads, `act` changes something, and `wait` reads but returns only after
+ * `release()`.
+ */
 export async function deploymentForTest({
   provider: providerOrOptions,
   tokens: tokenOptions = {},

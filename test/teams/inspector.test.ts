@@ -1,4 +1,4 @@
-// A client's program that nobody here has written signs in at a real provider and works: the MCP Inspector, as a new machine has it.
+// The MCP Inspector, an independent client program, signs in at a real identity provider and works from an empty HOME folder.
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { missingReason, programOf } from "../interop/packages.ts";
@@ -12,16 +12,16 @@ const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
 
 describe.skipIf(skipReason !== undefined)(`the MCP Inspector${skipped}`, () => {
   test.each(["legacy", "modern"])(
-    "registers itself, signs in for all that there is, lists and calls (%s)",
+    "the MCP Inspector registers itself, signs in with all scopes, lists and calls tools (%s)",
     async (revision) => {
       const { url, provider, calls } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
       const home = await folderForTest();
       const callback = `http://127.0.0.1:${await freePort()}/oauth/callback`;
 
-      /** What it prints. Where it sends the person to the provider, he signs in. */
+      /** Runs the Inspector and returns its stdout. If it prints a sign-in URL, the user signs in there. */
       async function inspect(...inspectorArguments: readonly string[]): Promise<string> {
         const server = [url, "--protocol-era", revision, "--callback-url", callback, "--format", "json"];
-        // Without a terminal it sends nobody to sign in unless it is told to open a browser; and here is none to open.
+        // Without a terminal the Inspector starts a sign-in only if it may open a browser. This machine has no browser to open.
         const child = launch(home, [...programOf("MCP Inspector"), "--cli", ...server, ...inspectorArguments], {
           MCP_AUTO_OPEN_ENABLED: "true",
           PATH: home,

@@ -1,4 +1,4 @@
-// Whose an opaque token is if the identity provider's answer leaves out `sub`, which RFC 7662 (2.2) allows.
+// Tests the subject of an opaque token if the introspection response leaves out `sub`, which RFC 7662 (2.2) allows.
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { callerId } from "../../src/teams/caller.ts";
@@ -7,7 +7,7 @@ import { listeningUrl } from "../support/free-port.ts";
 import { AGENT, DEPLOYMENT } from "../support/identity-provider.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 
-/** An identity provider whose introspection gives this answer for every token. Returns its issuer. */
+/** Starts an identity provider whose introspection returns this response for each token. Returns its issuer. */
 async function startIntrospectionProvider(answer: Readonly<Record<string, unknown>>): Promise<string> {
   const server = createServer((request, response) => {
     const issuer = `http://${request.headers.host}`;
@@ -28,7 +28,10 @@ async function startIntrospectionProvider(answer: Readonly<Record<string, unknow
 const introspectionOptions = { tokens: "introspection", client: DEPLOYMENT } as const;
 const agentClaims = { client_id: AGENT.id, scope: "mic:read mic:act" };
 
-/** Who calls with a token for which introspection answers so; or the status and the body of the refusal. */
+/**
+ * Makes a call whose token has this introspection response. Returns the resolved caller, or the status and the body of the
+ * refusal.
+ */
 async function introspectedCaller(answer: Readonly<Record<string, unknown>>) {
   const issuer = await startIntrospectionProvider({ aud: "the-audience", ...agentClaims, ...answer });
   const { url, calls } = await deploymentForTest({
@@ -41,7 +44,7 @@ async function introspectedCaller(answer: Readonly<Record<string, unknown>>) {
   return { issuer, status, body, subject: caller?.subject, id: caller?.id, clientId: caller?.clientId };
 }
 
-describe("the subject of an introspected token is", () => {
+describe("introspected tokens", () => {
   test.each([
     ["sub, although there is a username", { sub: "4711", username: "anna" }, "4711"],
     ["username if there is no sub", { username: "anna" }, "username:anna"],
@@ -49,7 +52,7 @@ describe("the subject of an introspected token is", () => {
     ["username if sub is empty", { sub: "", username: "anna" }, "username:anna"],
     ["client_id if no user is named", {}, "client:agent"],
     ["client_id if sub and username are null", { sub: null, username: null }, "client:agent"],
-  ])("%s", async (_what, answer, subject) => {
+  ])("the subject of an introspected token is %s", async (_what, answer, subject) => {
     const { issuer, ...caller } = await introspectedCaller(answer);
     expect(caller).toMatchObject({ status: 200, subject, id: callerId(issuer, subject), clientId: AGENT.id });
   });
@@ -60,7 +63,7 @@ describe("the subject of an introspected token is", () => {
     ["names neither a user nor a client", { client_id: undefined }, "introspection must return sub or username"],
     ["has a sub that looks like a username's subject", { sub: "username:anna" }, "this server reserves"],
     ["has a sub that looks like a client's subject", { sub: "client:agent" }, "this server reserves"],
-  ])("not known if the answer %s: 401 with the reason", async (_what, answer, reason) => {
+  ])("an introspection response that %s is refused with 401 and the reason", async (_what, answer, reason) => {
     const { status, body, subject } = await introspectedCaller(answer);
     expect({ status, subject }).toEqual({ status: 401, subject: undefined });
     expect(body).toContain(reason);

@@ -1,5 +1,5 @@
-// Whatever one caller has is nothing to another: of the same team, who sees the workspace and no action, and of another team, who sees
-// nothing at all. TEAMS_PAIRS tries more pairs of a call and somebody else's names.
+// Tests the isolation of callers. A caller of the same team sees the workspace but no action, and a caller of another team sees
+// nothing. TEAMS_PAIRS (default 100, thorough run 1000) sets how many pairs of a call and another caller's names are tried.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -18,7 +18,7 @@ import { sendRequest } from "./send-request.ts";
 import { describeWithPostgres } from "./services.ts";
 
 const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runCount(100, 1_000));
-/** That one caller makes, on the average. */
+/** Average number of attempts that one caller makes. */
 const ATTEMPTS_PER_CALLER = 4;
 const TEST_OPTIONS = { timeout: 60_000 + PAIRS * 300 };
 const MARKER = "only-ann-knows-this";
@@ -28,7 +28,7 @@ const RequestLog = z.array(z.object({ clientId: z.string().optional(), idempoten
 const PendingResult = z.looseObject({ taskId: z.string().optional(), requestState: z.string().optional() });
 
 describeWithPostgres("isolation", (postgres) => {
-  /** Ann has worked; bob is of her team, cid of another. */
+  /** Starts an instance with three callers: Ann has worked in her team, Bob belongs to the same team, Cid to another one. */
   async function setUp() {
     const clock = createManualClock();
     const emulator = await emulatorForTest({ clients: 2, clock, maxRequestRecords: 100_000 });
@@ -110,7 +110,7 @@ describeWithPostgres("isolation", (postgres) => {
   }
   type Setup = Awaited<ReturnType<typeof setUp>>;
 
-  /** Arguments as a schema has them, of these names and little else. */
+  /** Generates arguments that match a schema; their strings are mostly these names. */
   function arbitraryArguments(schema: JsonSchema, names: readonly string[]): fc.Arbitrary<unknown> {
     const { type, enum: enumValues, properties = {}, required = [], items } = schema;
     if (Array.isArray(enumValues)) return fc.constantFrom(...enumValues);
@@ -133,7 +133,7 @@ describeWithPostgres("isolation", (postgres) => {
     readonly params: Readonly<Record<string, unknown>>;
   }
 
-  /** Every way in which somebody else's names can be said. */
+  /** Generates each kind of request that can contain another caller's names. */
   function arbitraryAttempt({ bob: { runtime }, hers: annValues, teams, requestState }: Setup): fc.Arbitrary<Attempt> {
     const names = [...annValues, ...teams];
     const calls = runtime.tools
@@ -181,8 +181,9 @@ describeWithPostgres("isolation", (postgres) => {
   }
 
   /**
-   * A new caller with this claim makes these attempts, one after the other. What he has said himself, now or before, may come back to
-   * him: of an action, for one, that he has made under a key like hers.
+   * Makes these attempts in turn as a new caller with this claim, and returns the secrets that leaked. A response may contain
+   * what the caller has sent, in this attempt or an earlier one. For example, it may name an action that the caller made with the
+   * same key as Ann.
    */
   async function findLeaks(
     { runtimeFor }: Setup,
@@ -207,7 +208,7 @@ describeWithPostgres("isolation", (postgres) => {
   const numRuns = Math.ceil(PAIRS / ATTEMPTS_PER_CALLER);
 
   test(
-    "of another team: no answer holds a name of hers or of her team, and nothing is asked with its token",
+    "a caller of another team gets no name of the first caller or team, and causes no request with that team's token",
     TEST_OPTIONS,
     async () => {
       const made = await setUp();
@@ -223,13 +224,13 @@ describeWithPostgres("isolation", (postgres) => {
     },
   );
 
-  test("of her own team: no answer holds a key, a task, a link or a word of hers", TEST_OPTIONS, async () => {
+  test("a caller of the same team gets no key, task, link or text of another caller", TEST_OPTIONS, async () => {
     const setup = await setUp();
     const { hers: annValues, requests } = setup;
     const keys = async () =>
       (await requests()).filter(({ idempotencyKey = "" }) => annValues.includes(idempotencyKey)).length;
     const before = await keys();
-    // The team's jobs and inputs tell what they are called.
+    // The team's jobs and inputs show the marker in their names.
     const secrets = annValues.filter((name) => name !== MARKER);
     await fc.assert(
       fc.asyncProperty(attemptSequences(setup), async (sequence) => {
@@ -240,7 +241,7 @@ describeWithPostgres("isolation", (postgres) => {
     expect(await keys()).toBe(before);
   });
 
-  test("a key is its caller's: whoever says the same one makes an action of his own, and she still has hers", async () => {
+  test("the same key from two callers makes two actions, and each caller keeps their own", async () => {
     const { ann, bob, submitted, red, requests } = await setUp();
     const call = (url: string, args: object) => sendRequest(url, "tools/call", { name: "submit_job", arguments: args });
     const withoutArguments = await call(bob.url, { idempotencyKey: KEYS[1] });
@@ -261,7 +262,7 @@ describeWithPostgres("isolation", (postgres) => {
     expect(actionsOfBob.result).toMatchObject({ structuredContent: { actions: [{ idempotencyKey: KEYS[1] }] } });
   });
 
-  test("her task and her question are nobody else's", async () => {
+  test("a task and a pending question are accessible only to their caller", async () => {
     const { ann, bob, cid, taskId, cancel, requestState, jobId, requests } = await setUp();
     const before = (await requests()).length;
     for (const { url } of [bob, cid]) {
@@ -280,7 +281,7 @@ describeWithPostgres("isolation", (postgres) => {
     expect(JSON.stringify(await sendRequest(ann.url, "tools/call", confirmation))).toContain(jobId);
   });
 
-  test("who listens is told of his own team's resources alone", async () => {
+  test("a subscriber receives notifications only about the resources of their own team", async () => {
     const { bob, cid, jobId } = await setUp();
     const uri = `mic://jobs/${jobId}`;
     const [sameTeamClient, otherTeamClient] = [

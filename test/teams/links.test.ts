@@ -1,4 +1,4 @@
-// Whether a download link still opens after its caller has lost the membership by which it was made.
+// Tests whether a download link still works after its caller has lost the membership under which it was created.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createModernClient, get, resultOf } from "../mcp/http/raw-client.ts";
@@ -20,12 +20,12 @@ describeWithDeployment("a download link of a deployment", { instances: 2, teams:
     if (!team) throw new Error("there is such a team");
     return team;
   };
-  /** Where links open without a token, through the balancer, and an instance where they take one. */
+  /** Two origins for links: the balancer, where links need no token, and an instance where they need one. */
   const origins = () => ({ ticket: new URL(deployment().url).origin, bearer: withBearer?.instances[0]?.url ?? "" });
-  /** The balancer keeps the name that clients call. */
+  /** The Host header that the balancer passes on. */
   const host = () => new URL(deployment().url).host;
 
-  /** Links to an asset and to rows that an instance with each setting makes for the holder of a token. */
+  /** Creates a link to an asset and a link to a table for the holder of this token, on an instance with each setting. */
   async function createLinks(token: string, { client }: Team): Promise<readonly URL[]> {
     const results = await Promise.all(
       Object.values(origins()).flatMap((origin) => {
@@ -38,7 +38,7 @@ describeWithDeployment("a download link of a deployment", { instances: 2, teams:
     return results.map((result) => new URL(Linked.parse(result).structuredContent.url));
   }
 
-  /** The statuses of these links: without a token at the one place, with this token at the other. */
+  /** The statuses of these links: without a token at the first origin, with this token at the second. */
   async function linkStatuses(
     links: readonly URL[],
     token: string,
@@ -57,7 +57,7 @@ describeWithDeployment("a download link of a deployment", { instances: 2, teams:
     bearer: [bearer, bearer, bearer, bearer],
   });
 
-  test("opens for a listed member, and is 404 once they are removed from the list", async () => {
+  test("a link opens for a listed member, and is 404 after the member is removed from the list", async () => {
     const { runCommand, issueToken } = deployment();
     const [team, other] = [requireTeam(0), requireTeam(1)];
     await runCommand(["teams", "add", team.name, "--member", "ann"]);
@@ -66,14 +66,14 @@ describeWithDeployment("a download link of a deployment", { instances: 2, teams:
     expect(await linkStatuses(links, annToken)).toEqual(expectedStatuses(200));
     await runCommand(["teams", "remove", team.name, "--member", "ann"]);
     await expect.poll(() => linkStatuses(links, annToken)).toEqual(expectedStatuses(404));
-    // Membership in another team does not count, membership in the same team does.
+    // Membership in another team does not count. Membership in the same team does.
     await runCommand(["teams", "add", other.name, "--member", "ann"]);
     await expect.poll(() => linkStatuses(links, annToken)).toEqual(expectedStatuses(404));
     await runCommand(["teams", "add", team.name, "--member", "ann"]);
     await expect.poll(() => linkStatuses(links, annToken)).toEqual(expectedStatuses(200));
   });
 
-  test("opens for a member by a group, and is 404 once the team has another group", async () => {
+  test("a link opens for a member by a group, and is 404 after the team's group has changed", async () => {
     const { runCommand, issueToken } = deployment();
     const team = requireTeam(2);
     const bobToken = await issueToken("bob", [team]);
@@ -85,7 +85,7 @@ describeWithDeployment("a download link of a deployment", { instances: 2, teams:
     await expect.poll(() => linkStatuses(links, bobToken)).toEqual(expectedStatuses(404));
   });
 
-  test("is 404 with bearer for a token that lacks the group; without bearer, the groups are those of the call that made it", async () => {
+  test("a link with bearer is 404 for a token without the group; without bearer the groups of the creating call count", async () => {
     const { issueToken } = deployment();
     const team = requireTeam(3);
     const links = await createLinks(await issueToken("cid", [team]), team);
@@ -93,7 +93,7 @@ describeWithDeployment("a download link of a deployment", { instances: 2, teams:
     expect(await linkStatuses(links, await issueToken("cid", [team]))).toEqual(expectedStatuses(200));
   });
 
-  test("is 404 once the team is removed", async () => {
+  test("a link is 404 after its team is removed", async () => {
     const { runCommand, issueToken } = deployment();
     const team = requireTeam(4);
     const danToken = await issueToken("dan", [team]);

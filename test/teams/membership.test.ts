@@ -1,4 +1,4 @@
-// Membership in teams, and what a caller gets in none, in several, or at the path of another team.
+// Tests team membership, and what a caller gets without a team, with several teams, or at the path of another team.
 import { expect, test, vi } from "vitest";
 import type { Caller } from "../../src/teams/caller.ts";
 import { emulatorForTest } from "../support/emulator.ts";
@@ -20,7 +20,7 @@ const RED = { name: "red", client: 0, claim: "reds" };
 const BLUE = { name: "blue", client: 1, claim: "blues" };
 
 describeWithPostgres("membership", (postgres) => {
-  /** An instance with these teams; `workspaces` are those of the emulator's clients. */
+  /** Starts an instance with these teams. `workspaces` are those of the emulator's clients, in the same order. */
   async function setUp(clients: number, teams: readonly TestTeam[], more: Parameters<typeof instanceForTest>[1] = {}) {
     const emulator = await emulatorForTest({ clients });
     const place = { url: await postgres().createDatabase(), keys: createKeyLine("one"), emulator };
@@ -45,17 +45,17 @@ describeWithPostgres("membership", (postgres) => {
     };
   }
 
-  test("a value of the claim makes a member, and so does the list; each gets the team's workspace", async () => {
+  test("a value of the claim or an entry in the member list gives membership, and each member gets the team's workspace", async () => {
     const blue = { name: "blue", client: 1, members: [{ issuer: ISSUER, subject: "bob" }] };
     const { resolveWorkspace, workspaces } = await setUp(2, [RED, blue]);
     expect(await resolveWorkspace(createCaller("ann", ["x", "reds"]))).toBe(workspaces[0]);
     expect(await resolveWorkspace(BOB)).toBe(workspaces[1]);
-    // The same subject of another issuer is another caller.
+    // The same subject from another issuer is another caller.
     expect(await resolveWorkspace(createCaller("bob", [], "https://elsewhere.example.org"))).toMatch("in no team");
     expect(await resolveWorkspace(createCaller("eve", ["red", "REDS", "reds "]))).toMatch("in no team");
   });
 
-  test("without a team geography works, and every other call says whom to ask, and as which subject", async () => {
+  test("a caller without a team can use geography, and every other call refers them to the operator and names their subject", async () => {
     const { clientOf } = await setUp(1, [RED]);
     const client = await clientOf(createCaller('n"obody'));
     expect((await client.callTool("list_states")).isError).toBe(false);
@@ -70,7 +70,7 @@ describeWithPostgres("membership", (postgres) => {
     expect(await client.complete({ type: "ref/resource", uri: "mic://jobs/{jobId}" }, "jobId", "")).toEqual([]);
   });
 
-  test("in several teams a caller learns the path of each; only members learn that a team exists", async () => {
+  test("a caller in several teams learns the path of each, and only members learn that a team exists", async () => {
     const { clientOf, resolveWorkspace, workspaces } = await setUp(2, [RED, BLUE]);
     const memberOfBoth = createCaller("ann", ["reds", "blues"]);
     const { text } = await (await clientOf(memberOfBoth)).callTool("list_jobs", {});
@@ -83,7 +83,7 @@ describeWithPostgres("membership", (postgres) => {
     expect(await resolveWorkspace(ANN, "No Team")).toBe("no such path");
   });
 
-  test("another workspace than the team's is forbidden: nothing is sent, and no action is recorded", async () => {
+  test("a call for another workspace than the team's is forbidden, sends nothing and records no action", async () => {
     const { clientOf, emulator, workspaces } = await setUp(2, [RED]);
     const [red] = emulator.clients;
     const client = await clientOf(ANN);
@@ -119,7 +119,7 @@ describeWithPostgres("membership", (postgres) => {
       await expect(addTeam(place, team)).rejects.toThrow("the team red is there already");
   });
 
-  test("a caller keeps the runtime until the team changes; without membership they are in no team", async () => {
+  test("a caller keeps the runtime until the team changes, and is in no team after losing the membership", async () => {
     const bob = { issuer: ISSUER, subject: "bob" };
     const { runtimeOf, resolveWorkspace, teams } = await setUp(1, [{ ...RED, members: [bob] }]);
     const before = await runtimeOf(BOB, undefined);
@@ -130,7 +130,7 @@ describeWithPostgres("membership", (postgres) => {
     expect(await runtimeOf(BOB, undefined)).not.toBe(before);
   });
 
-  test("a removed team ends at once, also for clients that use its tokens", async () => {
+  test("a removed team ends immediately, also for clients that are in use", async () => {
     const { clientOf, resolveWorkspace, teams } = await setUp(1, [RED]);
     const client = await clientOf(ANN);
     expect((await client.callTool("list_jobs")).isError).toBe(false);

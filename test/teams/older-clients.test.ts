@@ -1,4 +1,4 @@
-// Real clients of the older revisions before two instances, which get each message of a client in turn.
+// Tests real clients of the older revisions against two instances that receive a client's messages in turn.
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
@@ -15,7 +15,7 @@ const clock = createManualClock();
 let bench: {
   readonly service: Service;
   readonly url: string;
-  /** How often the API was asked for one operation about this id. */
+  /** Number of API requests for this operation whose path contains this id. */
   countRequests(operationId: string, id: string): Promise<number>;
 };
 
@@ -39,8 +39,8 @@ async function clientForTest(revision: ClientRevision, onElicitation?: (question
   return client;
 }
 
-describe.each(OLDER_REVISIONS)("%s", (revision) => {
-  test("uses tools, resources, prompts and completions without a session", async () => {
+describe.each(OLDER_REVISIONS)("client %s", (revision) => {
+  test("an older client uses tools, resources, prompts and completions without a session", async () => {
     const client = await clientForTest(revision);
     expect(client.sessionId()).toBeUndefined();
     expect((await client.listTools()).length).toBeGreaterThan(20);
@@ -58,7 +58,7 @@ describe.each(OLDER_REVISIONS)("%s", (revision) => {
     expect(failed.error).toMatchObject({ kind: "not_found", sideEffect: "none" });
   });
 
-  test("cancels a job without a question to the user, whom the server cannot ask", async () => {
+  test("an older client cancels a job without a confirmation, because the server cannot ask the user", async () => {
     const questions: string[] = [];
     const client = await clientForTest(revision, (question) => {
       questions.push(question);
@@ -71,7 +71,7 @@ describe.each(OLDER_REVISIONS)("%s", (revision) => {
     expect(await bench.countRequests("cancelMicJob", id)).toBe(1);
   });
 
-  test("gets progress while a call waits, and then the call's result", async () => {
+  test("an older client gets progress during a waiting call, and then the call's result", async () => {
     const client = await clientForTest(revision);
     const { id } = await submitJob(bench.service, FILE.succeeds);
     const onprogress = (_tick: Progress) => clock.advance(20 * STAGE_MS);

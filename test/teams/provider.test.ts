@@ -1,5 +1,5 @@
-// Failures and changes of the identity provider. While a token cannot be checked, the answer is 503 and never 401, because clients discard
-// their tokens after a 401.
+// Tests failures and changes of the identity provider. If a token cannot be verified, the response is 503 and never 401, because
+// clients discard their tokens after a 401.
 import { generateKeyPair, SignJWT } from "jose";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createModernClient, get, resultOf } from "../mcp/http/raw-client.ts";
@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 const KEYS_PATH = "GET /jwks";
 const INTROSPECTION_PATH = "POST /token/introspection";
 
-/** A deployment whose clocks all advance with `pass`. */
+/** Starts a deployment whose clocks all advance with `advance`. */
 async function setUp({ tokens, ...options }: DeploymentOptions = {}) {
   const startedAt = Date.now();
   let elapsedMs = 0;
@@ -30,13 +30,13 @@ async function setUp({ tokens, ...options }: DeploymentOptions = {}) {
     token: (...options: [Parameters<typeof provider.issueToken>[1]?]) => provider.issueToken(resource, ...options),
     forged: (kid: string) => provider.issueToken(resource, { subject: "mallory", header: { kid } }),
     requestsTo: (path: string) => provider.requests.filter((request) => request === path).length,
-    /** The response of a path outside /mcp. */
+    /** The response to a GET for a path outside /mcp. */
     getPath: (path: string) => get(new URL(path, resource).href).answer,
   };
 }
 
 describe("a provider that is down at the start", () => {
-  test("makes calls and documents 503 with Retry-After, and the instance not ready, until it is there", async () => {
+  test("while the provider is down at the start, calls and documents get 503 with Retry-After and the instance is not ready", async () => {
     const { statusOf, call, token, getPath, provider, calls } = await setUp();
     const good = await token();
     await provider.stop();
@@ -53,14 +53,14 @@ describe("a provider that is down at the start", () => {
     expect(await statusOf(good)).toBe(200);
   });
 
-  test("is not needed for the 401 of a request without a token", async () => {
+  test("a request without a token gets 401 even while the provider is down", async () => {
     const { url, provider } = await setUp();
     await provider.stop();
     expect((await createModernClient(url).call(1, "look", {}).answer).status).toBe(401);
   });
 });
 
-test("known keys stay valid for hours while the provider is down; an unknown key is 503", async () => {
+test("while the provider is down, known keys stay valid for hours and an unknown key gets 503", async () => {
   const { statusOf, token, advance, getPath, provider, resource } = await setUp();
   expect(await statusOf(await token())).toBe(200);
   await provider.stop();
@@ -78,14 +78,14 @@ test("known keys stay valid for hours while the provider is down; an unknown key
 });
 
 describe("keys that change", () => {
-  test("a new key is found with its first token; tokens of a withdrawn key are refused once they are not cached", async () => {
+  test("a new key is found with its first token, and tokens of a withdrawn key are refused when they are not cached anymore", async () => {
     const { statusOf, token, advance, provider } = await setUp();
     const [old, oldOfBob] = [await token(), await token({ subject: "bob" })];
     expect(await statusOf(old)).toBe(200);
     await provider.rotateKeys();
     advance(31_000);
     expect(await statusOf(await token({ subject: "carol" }))).toBe(200);
-    // Bob's token comes after the keys were read: the next read shows whether the provider has withdrawn its key.
+    // Bob's token arrives after the keys were read. Only the next read shows whether the provider has withdrawn its key.
     expect([await statusOf(oldOfBob), await statusOf(old)]).toEqual([503, 200]);
     advance(31_000);
     expect([await statusOf(oldOfBob), await statusOf(old)]).toEqual([401, 503]);
@@ -93,7 +93,7 @@ describe("keys that change", () => {
     expect(await statusOf(old)).toBe(401);
   });
 
-  test("right after a forged key id, valid tokens of the new key get 503 with Retry-After, never 401, and 200 after it", async () => {
+  test("right after a forged key id, valid tokens of a new key get 503 with Retry-After, never 401, and 200 after that delay", async () => {
     const {
       statusOf,
       call,
@@ -112,7 +112,7 @@ describe("keys that change", () => {
     const { status, headers, body } = await call(ofNewKey).answer;
     expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "28", undefined]);
     expect(body).toContain("Call again in 28 s");
-    // More forged tokens neither prolong it nor cause more reads.
+    // More forged tokens neither extend the delay nor cause more reads.
     for (let second = 0; second < 27; second++) {
       advance(1_000);
       expect(await statusOf(await forgedToken(`key-of-nobody-${second}`))).toBe(503);
@@ -151,7 +151,7 @@ describe("keys that change", () => {
     expect(await statusOf(long)).toBe(200);
     await provider.rotateKeys();
     advance(11 * MINUTE_MS);
-    // This request is checked with the known keys, and causes the read.
+    // This request is verified with the known keys, and triggers the read.
     expect(await statusOf(long)).toBe(200);
     await expect.poll(() => countRequestsTo(KEYS_PATH)).toBe(2);
     advance(2 * MINUTE_MS);
@@ -170,12 +170,12 @@ test("a verified token is not cached beyond its expiry", async () => {
   const { statusOf, token, advance } = await setUp();
   const short = await token({ seconds: 10 });
   expect(await statusOf(short)).toBe(200);
-  // 30 s of tolerance, and 6 s.
+  // The time is past the expiry, the tolerance of 30 s and 6 s more.
   advance(46_000);
   expect(await statusOf(short)).toBe(401);
 });
 
-test("metadata of another issuer is refused, with both names", async () => {
+test("provider metadata of another issuer is refused with an error that has both names", async () => {
   const provider = await providerForTest();
   const { getPath } = await setUp({ provider, tokens: { issuer: `${provider.issuer}/` } });
   const { status, body } = await getPath("/readyz");
@@ -189,7 +189,7 @@ describe("introspection", () => {
       tokens: { tokens: "introspection", client: DEPLOYMENT },
     });
 
-  test("asks about a valid token once in 30 s", async () => {
+  test("introspection is requested once in 30 s for a valid token", async () => {
     const { statusOf, advance, provider, resource, calls, requestsTo: countRequestsTo } = await opaque(["red"]);
     const token = await provider.fetchRobotToken(resource);
     for (let round = 0; round < 3; round++) expect(await statusOf(token)).toBe(200);
@@ -199,7 +199,7 @@ describe("introspection", () => {
     expect([await statusOf(token), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
   });
 
-  test("asks about an invalid token once in 10 s, and such tokens displace no valid one", async () => {
+  test("introspection is requested once in 10 s for an invalid token, and invalid tokens evict no valid one from the cache", async () => {
     const { statusOf, advance, provider, resource, requestsTo: countRequestsTo } = await opaque();
     advance(0);
     const good = await provider.fetchRobotToken(resource);

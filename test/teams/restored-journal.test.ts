@@ -1,4 +1,5 @@
-// A journal that was restored from a backup has forgotten actions: lists of actions and whatever is done anew name the span.
+// Tests a journal restored from a backup, which lacks some actions: lists of actions and results of new actions report the
+// missing time span.
 import { expect, test } from "vitest";
 import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
@@ -25,7 +26,7 @@ const RESTORED_NOTE = /The journal was restored from a backup: what was done fro
 const summaryOf = ({ structured }: CallResult): string => String(structured?.["summary"]);
 
 describeWithPostgres("a restored journal", (postgres) => {
-  /** A caller of an instance whose journal lacks an hour that ended so long ago. */
+  /** A caller of an instance whose journal lacks one hour, which ended this many hours ago; undefined for a complete journal. */
   async function clientOfRestoredJournal(endedHoursAgo: number | undefined) {
     const clock = createManualClock();
     const place: TestEnvironment = {
@@ -43,7 +44,7 @@ describeWithPostgres("a restored journal", (postgres) => {
     return { client, input, to, url, clock, service: new Service(place.emulator, clock) };
   }
 
-  test("is told with every list of actions and every new action, in both of a result's forms", async () => {
+  test("each list of actions and each new action reports the restore, in the text and in structuredContent", async () => {
     const { client, input, to } = await clientOfRestoredJournal(1);
     const end = to.toISOString().replace(".000Z", "Z");
     for (const result of [await client.callTool("list_actions"), await client.callTool("register_input", input)]) {
@@ -54,7 +55,7 @@ describeWithPostgres("a restored journal", (postgres) => {
     }
   });
 
-  test("is told with a job that goes on as a task, and with its result", async () => {
+  test("a task of a new action reports the restore in its status, and its result does too", async () => {
     const { url, service, clock } = await clientOfRestoredJournal(1);
     const job = await jobArguments(service, FILE.succeeds);
     const { result } = await sendRequest(url, "tools/call", { name: "submit_job", arguments: job });
@@ -65,7 +66,7 @@ describeWithPostgres("a restored journal", (postgres) => {
     expect(readResult(task.result?.["result"]).text).toMatch(RESTORED_NOTE);
   });
 
-  test("what was told before is in the journal, and reads are no actions", async () => {
+  test("a replay of an action in the journal and a read do not report the restore", async () => {
     const { client, input } = await clientOfRestoredJournal(1);
     const keyed = { ...input, idempotencyKey: "a-key-of-mine-1" };
     await client.callTool("register_input", keyed);
@@ -85,7 +86,7 @@ describeWithPostgres("a restored journal", (postgres) => {
     },
   );
 
-  test("matters no longer than the deduplication window; without it there is nothing to tell", async () => {
+  test("a restore is reported only during the deduplication window, and never without MIC_RESTORED_AT", async () => {
     for (const hours of [21, undefined]) {
       const { client, input } = await clientOfRestoredJournal(hours);
       expect((await client.callTool("list_actions")).text).not.toMatch(RESTORED_NOTE);

@@ -1,5 +1,5 @@
-// The rights of a caller, by the scopes of the token: a call that needs more is refused before anything is done, and the client learns which
-// scopes to ask for.
+// Tests the rights of a caller, which depend on the token's scopes. A call that needs more is refused before it has any effect,
+// and the client learns which scopes to request.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createCallerService } from "../../src/teams/commands/serve.ts";
 import { connectLegacyClient, createModernClient, post, resultOf } from "../mcp/http/raw-client.ts";
@@ -19,7 +19,7 @@ const toolCall = (name: string) => ({ jsonrpc: "2.0", method: "tools/call", para
 describe("with mic:read only", () => {
   const READ = { scope: "mic:read" };
 
-  test("an action is 403 with all scopes that it needs, in any revision, place of a batch, or without an id", async () => {
+  test("an action without mic:act is 403 with all scopes that it needs, in any revision, in a batch or without an id", async () => {
     const { connectAs, url, bearer, calls } = await deploymentForTest();
     const modern = await connectAs(READ);
     expect(challengeIn(await modern.call(1, "act", {}).answer)).toEqual(STEP_UP_RESPONSE);
@@ -31,7 +31,7 @@ describe("with mic:read only", () => {
     await resultOf(modern.call(2, "look", {}), 2);
   });
 
-  test("a header that names another tool than the body does not help", async () => {
+  test("a header that names another tool than the body does not change the required scopes", async () => {
     const { url, bearer, calls } = await deploymentForTest();
     const names = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "look" };
     const { status } = await post(url, { ...toolCall("act"), id: 1 }, { ...(await bearer(READ)), ...names }).answer;
@@ -39,7 +39,7 @@ describe("with mic:read only", () => {
     expect(calls).toEqual([]);
   });
 
-  test("canceling a task needs mic:act, reading it does not, and all tools are listed so that a client can step up", async () => {
+  test("canceling a task needs mic:act and reading it does not, and all tools are listed so that a client can step up", async () => {
     const modern = await (await deploymentForTest()).connectAs(READ);
     expect((await modern.request(1, "tasks/cancel", { taskId: "x" }).answer).status).toBe(403);
     expect((await modern.request(2, "tasks/get", { taskId: "x" }).answer).status).not.toBe(403);
@@ -49,7 +49,7 @@ describe("with mic:read only", () => {
   });
 });
 
-test("without mic:read nothing is served, with or without mic:act", async () => {
+test("a token without mic:read gets nothing, with or without mic:act", async () => {
   const { connectAs } = await deploymentForTest();
   for (const scope of ["openid", "mic:act", ""])
     expect(challengeIn(await (await connectAs({ scope })).call(1, "look", {}).answer)).toEqual([
@@ -72,13 +72,13 @@ test("a team's path accepts tokens for itself and for the deployment, and names 
   ]).toEqual([200, 200, 200]);
   expect(calls.map(({ team }) => team)).toEqual([TEAM, TEAM, undefined]);
   expect([await statusFor("", own), await statusFor("/blue", own)]).toEqual([401, 401]);
-  // The caller is authenticated, but there is no such team.
+  // The caller is authenticated, but the team does not exist.
   expect(await statusFor("/blue", resource)).toBe(404);
   const { headers } = await createModernClient(own).call(1, "look", {}).answer;
   expect(headers["www-authenticate"]).toContain(`/.well-known/oauth-protected-resource/mcp/${TEAM}"`);
 });
 
-test("of the product's tools, those that change nothing at the API need mic:read, all others mic:act", () => {
+test("tools that change nothing at the API need mic:read, and all other tools need mic:act", () => {
   const { runtime, close } = composeForTest({});
   onTestFinished(close);
   const { rightFor } = createCallerService(runtime);

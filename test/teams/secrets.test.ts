@@ -1,4 +1,5 @@
-// The secrets of teams: nowhere in the clear, opened by the right key alone, replaced and encrypted again while callers are at work.
+// Tests the secrets of teams. They are never stored in plain text, and only the right key decrypts them. They can be replaced or
+// encrypted again during calls.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
@@ -18,7 +19,7 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { addTeam, connectCaller, createCaller, createKeyLine, instanceForTest, openTeams } from "./deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
-/** A proxy before the API, which records the credentials and tokens of requests. */
+/** Starts a proxy in front of the API that records the credentials and tokens of requests. */
 async function startRecordingProxy(origin: string) {
   const recorded: string[] = [];
   const server = createServer((incoming, outgoing) => {
@@ -51,7 +52,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
 
   const connectClient = (instance: ComposedTeams) => connectCaller(instance, ann);
 
-  /** Every row of every table. */
+  /** All rows of all tables, as JSON. */
   async function dumpDatabase(url: string): Promise<string> {
     const database = await openPostgres(url);
     try {
@@ -69,7 +70,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     }
   }
 
-  test("neither the database nor the log at debug nor a result holds a secret, a token or a key", async () => {
+  test("neither the database nor the debug log nor a result contains a secret, a token or a key", async () => {
     const { emulator, place, seen: recorded, service } = await setUp();
     const lines: string[] = [];
     const stderr = vi.spyOn(process.stderr, "write").mockImplementation((line) => lines.push(String(line)) > 0);
@@ -92,7 +93,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     }
     expect(lines.join("")).toContain('"team":"red"');
     const sent = [...new Set(recorded)].filter((text) => text !== "");
-    // The client's secret, and a token for each set of scopes.
+    // Includes the client's secret, and one token for each set of scopes.
     expect(sent.length).toBeGreaterThan(3);
     const databaseDump = await dumpDatabase(place.url);
     for (const secret of [...sent, ...secrets, emulator.clientSecret]) {
@@ -100,11 +101,11 @@ describeWithPostgres("secrets of teams", (postgres) => {
       expect(results.join("")).not.toContain(secret);
       expect(databaseDump).not.toContain(secret);
     }
-    // A seal, of five parts.
+    // A JWE in its compact form has five parts.
     expect(databaseDump).toMatch(/"encrypted_secret":"[\w-]+(\.[\w-]+){4}"/);
   });
 
-  test("a secret that was rotated is used from the next token on", async () => {
+  test("a rotated secret is used from the next token request on", async () => {
     const { emulator, place } = await setUp({ secret: "not-the-secret-yet" });
     const client = await connectClient(await instanceForTest(place));
     expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "unauthorized" });
@@ -113,7 +114,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     expect((await client.callTool("list_jobs")).isError).toBe(false);
   });
 
-  test("encrypted again while callers are at work: no call fails, and the old key can go", async () => {
+  test("while secrets are encrypted with a new key no call fails, and then the old key can be removed", async () => {
     const { place, service } = await setUp();
     const keys = `${createKeyLine("two")}\n${place.keys}`;
     const instance = await instanceForTest({ ...place, keys });
@@ -126,7 +127,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const failed: unknown[] = [];
     const calling = (async () => {
       while (!isDone || calls < 20) {
-        // The next call needs a new token, and that needs the secret.
+        // The next call needs a new token, so it needs the secret.
         await service.injectFault({ kind: "expire-token" });
         const { error } = await client.callTool("list_jobs");
         calls += 1;
@@ -145,7 +146,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     expect((await (await connectClient(newKeyInstance)).callTool("list_jobs")).isError).toBe(false);
   });
 
-  test("what no key opens, or another team's seal, is not configured: what mends it is said, and nothing of it", async () => {
+  test("a secret that cannot be decrypted, or was encrypted for another team, is not_configured with the fix and without the secret", async () => {
     const { emulator, place } = await setUp();
     const otherKeyClient = await connectClient(await instanceForTest({ ...place, keys: createKeyLine("three") }));
     const { error } = await otherKeyClient.callTool("list_jobs");
@@ -163,7 +164,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     expect((await sameKeyClient.callTool("list_states")).isError).toBe(false);
   });
 
-  test("a file is read at use, every ten seconds at most, one line break at its end left off", async () => {
+  test("a secret file is read on use, at most every ten seconds, without one trailing line break", async () => {
     const file = join(await folderForTest(), "secret");
     writeFileSync(file, "first-secret\n");
     let now = 1_000;

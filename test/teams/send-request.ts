@@ -1,4 +1,5 @@
-// Requests of 2026-07-28 spelled out, each with what its client can do: what no client of an SDK would send, too.
+// Sends raw requests of revision 2026-07-28, each with the client's capabilities, including requests that no SDK client would
+// send.
 
 import { ACCEPT, type Message, send } from "../mcp/http/raw-client.ts";
 import { TASKS } from "../mcp/tasks/client.ts";
@@ -6,7 +7,7 @@ import { TASKS } from "../mcp/tasks/client.ts";
 const META = "io.modelcontextprotocol";
 let lastId = 0;
 
-/** The answer to one request; of a stream its last message. */
+/** The response to one request; for a stream its last message. Throws if no message arrives. */
 export async function sendRequest(
   url: string,
   method: string,

@@ -1,4 +1,5 @@
-// serve --teams as programs behind a balancer: teams are added while it serves, and what is missing or weak is not served over.
+// Runs `serve --teams` as programs behind a balancer: teams change while it serves, and it does not start with missing or weak
+// settings.
 import { describe, expect, test } from "vitest";
 import { createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { run } from "../mcp/stdio/child.ts";
@@ -24,7 +25,7 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     },
   );
 
-  test("who joins a team while instances serve is in it with his next call, and who leaves is not", async () => {
+  test("a user who joins a team while instances serve is a member with the next call, and one who leaves is not", async () => {
     const { url, teams, issueToken, runCommand } = deployment();
     const [team] = teams;
     if (!team) throw new Error("there is a team");
@@ -37,7 +38,7 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     await client.close();
   });
 
-  test("who leaves a team no longer hears of what moves in it: his stream ends, and the next one is nobody's", async () => {
+  test("a user who leaves a team loses their open stream, and their next call is forbidden", async () => {
     const { url, teams, issueToken, runCommand } = deployment();
     const [team] = teams;
     if (!team) throw new Error("there is a team");
@@ -46,13 +47,13 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     const listening = client.request(1, "subscriptions/listen", { notifications: { toolsListChanged: true } });
     await listening.message(({ method }) => method === "notifications/subscriptions/acknowledged");
     await runCommand(["teams", "remove", team.name, "--member", "dan"]);
-    // It resolves at its end: nobody here cuts it.
+    // Resolves when the server ends the stream, because the test does not cut it.
     expect((await listening.answer).status).toBe(200);
     const { messages } = await client.call(2, "list_jobs", {}).answer;
     expect(JSON.stringify(messages)).toContain('"kind":"forbidden"');
   });
 
-  test("an instance that is told to end first reports that it is not ready, still serves, and ends at a second signal", async () => {
+  test("an instance after SIGTERM reports that it is not ready, still serves, and exits at a second signal", async () => {
     const { url, teams, issueToken, fleet } = deployment();
     const [first, second] = fleet.instances;
     if (!first || !second) throw new Error("there are two instances");
@@ -71,7 +72,7 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
 });
 
 describe("serve --teams", () => {
-  test("does not start where something is missing: all of it is named, and what mends it", async () => {
+  test("serve --teams does not start if settings are missing, and lists all of them with the fix", async () => {
     const { code, stdout, stderr } = await run(["serve", "--teams"], { env: { MIC_WORKSPACE_ID: "w1" } });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     for (const name of ["MIC_PUBLIC_URL", "MIC_AUTH_ISSUER", "MIC_DATABASE_URL", "MIC_SECRET_KEYS_FILE"])
@@ -79,7 +80,7 @@ describe("serve --teams", () => {
     expect(stderr).toContain("MIC_WORKSPACE_ID is not for teams: each team has its own (mic-mcp teams add)");
   });
 
-  test("and --http are two ways of serving", async () => {
+  test("serve --teams --http is refused", async () => {
     const { code, stderr } = await run(["serve", "--teams", "--http"]);
     expect(code).toBe(2);
     expect(stderr).toContain("give one of them");

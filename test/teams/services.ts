@@ -1,4 +1,5 @@
-// Services for all tests of a block; without the programs that they need, the tests are skipped and say why.
+// Starts a service for all tests of a block. If the programs it needs are missing, the tests are skipped and their title has the
+// reason.
 import { afterAll, beforeAll, describe } from "vitest";
 import { type Deployment, type DeploymentOptions, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";

@@ -1,5 +1,5 @@
-// What a deployment for teams is told by its environment: everything that is wrong is named at once, with what mends it and never with
-// its value.
+// Tests the settings of a deployment for teams: all errors are reported together, each with its fix and never with the setting's
+// value.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -25,8 +25,8 @@ function readErrors(environment: Readonly<Record<string, string>>, host?: string
   return [];
 }
 
-describe("what is enough", () => {
-  test("four variables; the rest has its defaults", () => {
+describe("valid settings", () => {
+  test("four variables are enough, and the other settings have defaults", () => {
     expect(readTeamsSettings(REQUIRED)).toMatchObject({
       publicOrigin: "https://mic.example.org",
       signIn: {
@@ -52,12 +52,12 @@ describe("what is enough", () => {
     });
   });
 
-  test("commands that look after a deployment need no provider", () => {
+  test("maintenance commands need no identity provider", () => {
     const { MIC_DATABASE_URL, MIC_SECRET_KEYS } = REQUIRED;
     expect(readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS })).toMatchObject({ secretKeys: { first: "first" } });
   });
 
-  test("keys come from a file as well", async () => {
+  test("keys can come from a file", async () => {
     const folder = await folderForTest();
     writeFileSync(join(folder, "keys"), `# of this year\nsecond ${KEY}\n`);
     const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
@@ -66,7 +66,7 @@ describe("what is enough", () => {
     ]);
   });
 
-  test("what is secret is given to the redactor, in each form", () => {
+  test("every secret is given to the redactor, in each encoding", () => {
     const { secrets } = readTeamsSettings({
       ...REQUIRED,
       MIC_AUTH_TOKENS: "introspection",
@@ -76,7 +76,7 @@ describe("what is enough", () => {
     expect(secrets).toEqual(expect.arrayContaining(["pass%2Fword", "pass/word", KEY, "of the deployment"]));
   });
 
-  test("ranges of the balancer's addresses", () => {
+  test("MIC_TRUST_PROXY takes addresses and ranges of a balancer", () => {
     const { isTrustedProxy } = readTeamsSettings(
       { ...REQUIRED, MIC_TRUST_PROXY: "10.1.0.0/16, fd00::/8,192.0.2.7" },
       "0.0.0.0",
@@ -87,8 +87,8 @@ describe("what is enough", () => {
   });
 });
 
-describe("what is not", () => {
-  test("with nothing set, all that is missing is named, with what it is", () => {
+describe("invalid settings", () => {
+  test("without any setting the error lists all that are missing, each with its meaning", () => {
     const errors = readErrors({});
     expect(errors.map((line) => line.split(" ")[0])).toEqual([
       "MIC_PUBLIC_URL",
@@ -122,13 +122,13 @@ describe("what is not", () => {
     ["MIC_RESTORED_AT", "2026-07-28T09:30:00Z/2026-07-28T01:00:00Z"],
     ["MIC_RESTORED_AT", "yesterday/today"],
     ["MIC_GEOGRAPHY_RATE", "many"],
-  ])("%s=%s", (name, value) => {
+  ])("%s=%s is refused without quoting the value", (name, value) => {
     const errors = readErrors({ ...REQUIRED, [name]: value });
     expect(errors).toEqual([expect.stringMatching(new RegExp(`^${name} takes .+\\.$`))]);
     expect(errors.join()).not.toContain(value);
   });
 
-  test("several at once are all named", () => {
+  test("several invalid settings are all reported", () => {
     const errors = readErrors({ ...REQUIRED, MIC_PUBLIC_URL: "x", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" });
     expect(errors.map((line) => line.split(" ")[0])).toEqual([
       "MIC_PUBLIC_URL",
@@ -145,11 +145,11 @@ describe("what is not", () => {
     ["MIC_STATE_DIR", /MIC_DATABASE_URL/],
     ["MIC_JOURNAL_URL", /MIC_DATABASE_URL/],
     ["MIC_EMULATOR", /mic-mcp emulator/],
-  ])("%s belongs to a server of one person: what takes its place is named", (name, replacement) => {
+  ])("%s is refused because it is for a single-user server, with the name of its replacement", (name, replacement) => {
     expect(readErrors({ ...REQUIRED, [name]: "1" })).toEqual([expect.stringMatching(replacement)]);
   });
 
-  test("beyond this machine plain http needs a balancer that ends TLS", () => {
+  test("plain http on another host than this machine needs a balancer that terminates TLS", () => {
     expect(readErrors(REQUIRED, "0.0.0.0")).toEqual([
       expect.stringMatching(/^MIC_TRUST_PROXY is missing: .+--host 0\.0\.0\.0/),
     ]);
@@ -157,7 +157,7 @@ describe("what is not", () => {
     for (const host of ["127.0.0.1", "::1", "[::1]", "localhost"]) expect(readErrors(REQUIRED, host)).toEqual([]);
   });
 
-  test("asking about tokens takes credentials", () => {
+  test("introspection of tokens needs client credentials", () => {
     expect(readErrors({ ...REQUIRED, MIC_AUTH_TOKENS: "introspection" })).toEqual([
       expect.stringMatching(/MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET/),
     ]);
@@ -167,14 +167,14 @@ describe("what is not", () => {
     ["a file that is not there", { MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
     ["a key that is too short", { MIC_SECRET_KEYS: "first c2hvcnQ=" }, /openssl rand -base64 32/],
     ["both", { MIC_SECRET_KEYS: `first ${KEY}`, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set one of them/],
-  ])("keys: %s", (_what, keys, reason) => {
+  ])("secret keys are refused with a reason: %s", (_what, keys, reason) => {
     const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
     const errors = readErrors({ ...rest, ...keys });
     expect(errors).toEqual([expect.stringMatching(reason)]);
     expect(errors.join()).not.toContain("c2hvcnQ");
   });
 
-  test("what a token for serve --http is good for here is told", () => {
+  test("MIC_HTTP_TOKEN causes a warning that it has no effect on serve --teams", () => {
     expect(readTeamsSettings({ ...REQUIRED, MIC_HTTP_TOKEN: "0123456789abcdef" }).config.warnings).toEqual([
       "MIC_HTTP_TOKEN has no effect on serve --teams.",
     ]);

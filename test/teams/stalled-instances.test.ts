@@ -1,6 +1,6 @@
-// Trial 5 in small: an instance is stopped in the middle of an action for longer than its lease, or cut off from the database, and goes on
-// when another one has taken the action up; or with a call that it has not even read. Processes, PostgreSQL and the way between them are
-// real.
+// Row 5 in a small size. An instance is stopped during an action for longer than its lease, or disconnected from the database. It
+// resumes after another instance has taken over the action, or with a call that it had not read before. Processes, PostgreSQL and
+// the connections are real.
 
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ import { describeWithPostgres } from "./services.ts";
 
 const isLinux = process.platform === "linux";
 
-/** The way to a server, which can swallow everything and give nothing back; for the running test alone. */
+/** Starts a proxy to a server until the running test ends; while it is cut, it discards all bytes in both directions. */
 async function startProxy(url: string) {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
@@ -47,14 +47,14 @@ async function startProxy(url: string) {
     url: proxyUrl.href,
     cut(isCutNow: boolean): void {
       isCut = isCutNow;
-      // What was said meanwhile is lost: those connections are of no use.
+      // The bytes sent meanwhile are lost, so those connections cannot be used again.
       if (!isCutNow) for (const socket of sockets) socket.destroy();
     },
   };
 }
 
 describeWithPostgres("an instance that stands still", (postgres) => {
-  /** The first instance is made to stand still with its request on the way, and goes on once the second has been told. */
+  /** Pauses the first instance during its request, and resumes it after the second one has returned a result. */
   async function takeOverFrom(pause: (first: Server, cut: (isCutNow: boolean) => void) => () => void) {
     const stub = await stubForTest();
     const url = await postgres().createDatabase();
@@ -85,7 +85,7 @@ describeWithPostgres("an instance that stands still", (postgres) => {
       return () => undefined;
     });
 
-  test("is followed when its lease has stood still, under the same key, and changes nothing when it goes on", async () => {
+  test("a stalled instance's action is taken over under the same key, and the instance changes nothing when it resumes", async () => {
     const [one, other] = await Promise.all([takeOverFromStopped(), takeOverFromDisconnected()]);
     for (const { stub, url, first, second, callResult, owner } of [one, other]) {
       expect(callResult.error, callResult.text).toBeUndefined();
@@ -104,10 +104,10 @@ describeWithPostgres("an instance that stands still", (postgres) => {
   }, 180_000);
 });
 
-/** Longer than any answer takes. */
+/** In milliseconds: longer than any response takes. */
 const ANSWER_TIMEOUT_MS = 1_000;
 
-/** Of one client: through the balancer, and past it. */
+/** Two connections of one client: through the balancer, and directly to an instance. */
 async function createClients(revision: "legacy" | "modern", url: string, instanceUrl: string, headers: Headers) {
   if (revision === "modern")
     return {
@@ -129,7 +129,7 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
   { timeout: 120_000 },
   () => {
     test.each(["legacy", "modern"] as const)(
-      "runs nothing a second time that another instance has run meanwhile, and that the agent has used (%s)",
+      "an instance that resumes repeats no call that another instance has run meanwhile and the agent has used (%s)",
       async (revision) => {
         const deployment = await startDeployment({ instances: 2, teams: 1 });
         onTestFinished(deployment.stop);
@@ -149,7 +149,7 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
         let id = 0;
         let callResult = 0;
         let disconnectCount = 0;
-        /** As an agent does it whose host waits no longer than that: called until there is an answer. */
+        /** Calls as an agent does whose host waits at most ANSWER_TIMEOUT_MS: again until there is a response. */
         async function callUntilAnswered(name: string, args: object, onDisconnect = () => {}): Promise<CallResult> {
           for (;;) {
             id += 1;
@@ -166,17 +166,17 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
           });
           expect(registered.error, registered.text).toBeUndefined();
           callResult += 1;
-          // The agent names what was made: it has heard of it.
+          // The agent uses the created input's id, which shows that the response has arrived.
           const read = await callUntilAnswered("get_input", { inputId: Object(registered.structured).data.id });
           expect(read.error, read.text).toBeUndefined();
         }
 
         stoppedInstance?.signal("SIGSTOP");
-        // Two at once: the balancer gives one of them to the instance that stands still.
+        // The balancer sends one of two concurrent calls to the stopped instance.
         await Promise.all(fileIds.splice(0, 2).map(registerUntilAnswered));
         expect(disconnectCount).toBeGreaterThan(0);
         stoppedInstance?.signal("SIGCONT");
-        // What it had not read comes before whatever comes now, and what was begun of it is done soon.
+        // The instance reads the calls received while it was stopped before new ones, and any call it had begun ends soon.
         for (const referenceId of fileIds.slice(0, 3)) {
           id += 1;
           await resultOf(directClient.call(id, "register_input", { inputKind: "M4_FILE", referenceId }), id);

@@ -1,4 +1,5 @@
-// A deployment serves revisions before 2026-07-28 statelessly: each POST by itself, on any instance, and nothing else.
+// Tests that a deployment serves revisions before 2026-07-28 statelessly: any instance answers each POST independently, without
+// streams or sessions.
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
@@ -10,7 +11,7 @@ const stubOf = stubForFile();
 const start = () => serveStatelessInProcess(stubEnv(stubOf()));
 const listTools = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 
-describe("a request", () => {
+describe("stateless requests", () => {
   test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
     "initialize of %s gets that revision, no session id and no subscriptions",
     async (protocolVersion) => {
@@ -23,7 +24,7 @@ describe("a request", () => {
     },
   );
 
-  test("is answered with any session id and with none, initialized or not", async () => {
+  test("a request is answered with any session id or none, initialized or not", async () => {
     const url = await start();
     for (const headers of [{}, { "mcp-session-id": "of-another-server" }]) {
       const { status, messages } = await post(url, listTools, headers).answer;
@@ -32,7 +33,7 @@ describe("a request", () => {
     }
   });
 
-  test("for a stream or the end of a session gets 405, which names POST", async () => {
+  test("a request for a stream or for the end of a session gets 405 with POST in Allow", async () => {
     const url = await start();
     for (const sent of [get(url), send(url, { method: "DELETE" })]) {
       const { status, headers } = await sent.answer;
@@ -40,19 +41,19 @@ describe("a request", () => {
     }
   });
 
-  test("for a subscription gets method not found", async () => {
+  test("a subscription request gets the error method not found", async () => {
     const client = await connectLegacyClient(await start());
     const { messages } = await client.request(1, "resources/subscribe", { uri: "mic://jobs/job-1" }).answer;
     expect(messages[0]?.error?.code).toBe(-32601);
   });
 
-  test("of a revision that nobody speaks, or with a body that is no message, gets 400", async () => {
+  test("a request with an unknown revision, or with a body that is not a message, gets 400", async () => {
     const url = await start();
     expect((await post(url, listTools, { "mcp-protocol-version": "1999-01-01" }).answer).status).toBe(400);
     expect((await post(url, { method: 5 }).answer).status).toBe(400);
   });
 
-  test("gets links to resources only in a revision that has them", async () => {
+  test("a result has resource links only in a revision that supports them", async () => {
     const url = await start();
     stubOf().respond(() => answer(200, enveloped(job)));
     const call = { ...listTools, method: "tools/call", params: { name: "get_job", arguments: { jobId: "job-1" } } };
@@ -76,7 +77,7 @@ test("notifications and responses get 202", async () => {
     expect((await post(url, message).answer).status).toBe(202);
 });
 
-test("the end of its connection cancels a call, a notification does not", async () => {
+test("closing the connection cancels a call, and a cancellation notification does not", async () => {
   const client = await connectLegacyClient(await start());
   stubOf().respond(() => neverAnswer);
   const call = client.call(1, "get_job", { jobId: "job-1" });

@@ -1,4 +1,4 @@
-// A person at an MCP client: keeps what the client is given, and signs in by a browser without a screen.
+// A user of an MCP client: stores the client's credentials, and signs in with a browser that has no screen.
 import type {
   OAuthClientProvider,
   OAuthDiscoveryState,
@@ -9,14 +9,16 @@ import { AGENT, type IdentityProvider } from "../support/identity-provider.ts";
 
 export interface TestUserOptions {
   readonly name?: string;
-  /** How the client is known to the provider: its owner has registered it, it registers itself, or its id is the URL of its metadata. */
+  /**
+   * How the provider knows the client: its owner has registered it, it registers itself, or its id is the URL of its metadata.
+   */
   readonly registration: "its id" | "registering" | { readonly url: string };
 }
 
 export interface TestUser extends OAuthClientProvider {
-  /** What the browser brought back, once for each sign-in. */
+  /** The query parameters of the browser's redirect, once for each sign-in. */
   callback(): Promise<URLSearchParams>;
-  /** Scopes that were asked for, in the order of sign-ins. */
+  /** Requested scopes, in the order of sign-ins. */
   readonly requestedScopes: readonly string[];
 }
 

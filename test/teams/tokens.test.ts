@@ -1,4 +1,4 @@
-// Which access tokens are let in: anything else is told how to do better, and nothing of it reaches the service.
+// Tests which access tokens are accepted. A refusal contains the way to a valid token, and no request reaches the API.
 import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import { type Answer, createModernClient, exchangeBytes, resultOf } from "../mcp/http/raw-client.ts";
@@ -29,16 +29,16 @@ const tokenWith =
 
 const INVALID_TOKENS: Readonly<Record<string, TokenFactory>> = {
   "expired a minute ago": tokenWith({ seconds: -MINUTE }),
-  "not in force for a minute": tokenWith({ claims: { nbf: Math.floor(Date.now() / 1_000) + 2 * MINUTE } }),
+  "not yet valid": tokenWith({ claims: { nbf: Math.floor(Date.now() / 1_000) + 2 * MINUTE } }),
   "for another audience": ({ provider }) => provider.issueToken("https://other.example/mcp"),
-  "for nobody": tokenWith({ claims: { aud: undefined } }),
+  "without an audience": tokenWith({ claims: { aud: undefined } }),
   "for another team's path": ({ provider, resource }) => provider.issueToken(`${resource}/${TEAM}`),
-  "without an end": tokenWith({ claims: { exp: undefined } }),
+  "without an expiry": tokenWith({ claims: { exp: undefined } }),
   "without a subject": tokenWith({ claims: { sub: undefined } }),
   "of another issuer": tokenWith({ claims: { iss: "https://elsewhere.example" } }),
   "an ID token": ({ provider }) => provider.issueToken(AGENT.id, { header: { typ: "JWT" }, claims: { nonce: "1" } }),
   "an ID token whose audience is ours": tokenWith({ header: { typ: "JWT" }, claims: { nonce: "1", at_hash: "x" } }),
-  "of another kind": tokenWith({ header: { typ: "logout+jwt" } }),
+  "of another type": tokenWith({ header: { typ: "logout+jwt" } }),
   "bound to a key": tokenWith({ claims: { cnf: { jkt: "x" } } }),
   "of an unknown key": tokenWith({ header: { kid: "key-of-nobody" } }),
   "unsigned (alg: none)": ({ provider, resource }) => new UnsecuredJWT(validClaims(provider, resource)).encode(),
@@ -46,7 +46,7 @@ const INVALID_TOKENS: Readonly<Record<string, TokenFactory>> = {
     await new SignJWT(validClaims(provider, resource))
       .setProtectedHeader({ alg: "HS256", kid: "key-1" })
       .sign(new TextEncoder().encode(await provider.exportPublicKey())),
-  "signed by somebody else under the provider's key id": async ({ provider, resource }) => {
+  "signed with another key under the provider's key id": async ({ provider, resource }) => {
     const { privateKey } = await generateKeyPair("RS256");
     return await new SignJWT(validClaims(provider, resource))
       .setProtectedHeader({ alg: "RS256", kid: "key-1" })
@@ -65,41 +65,44 @@ const INVALID_TOKENS: Readonly<Record<string, TokenFactory>> = {
   "of 25,000 letters": () => "x".repeat(25_000),
 };
 
-describe("a bad token is 401, with the way to a better one", () => {
-  test.each(Object.entries(INVALID_TOKENS))("%s", async (_what, createToken) => {
-    const deployment = await deploymentForTest();
-    const { url, calls, resource, provider } = deployment;
-    const { status, headers, body } = await callLook(url, await createToken(deployment));
-    expect([status, body]).toEqual([401, expect.stringContaining("invalid_token")]);
-    const { origin } = new URL(resource);
-    expect(headers["www-authenticate"]).toMatch(/^Bearer error="invalid_token"/);
-    expect(headers["www-authenticate"]).toContain('scope="mic:read"');
-    expect(headers["www-authenticate"]).toContain(
-      `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
-    );
-    expect(calls).toEqual([]);
-    // One that is good still comes in from there.
-    await resultOf(clientWithToken(url, await provider.issueToken(resource)).call(1, "look", {}), 1);
-    expect(calls).toHaveLength(1);
-  });
+describe("invalid tokens", () => {
+  test.each(Object.entries(INVALID_TOKENS))(
+    "an invalid token (%s) gets 401 with the way to a valid one",
+    async (_what, createToken) => {
+      const deployment = await deploymentForTest();
+      const { url, calls, resource, provider } = deployment;
+      const { status, headers, body } = await callLook(url, await createToken(deployment));
+      expect([status, body]).toEqual([401, expect.stringContaining("invalid_token")]);
+      const { origin } = new URL(resource);
+      expect(headers["www-authenticate"]).toMatch(/^Bearer error="invalid_token"/);
+      expect(headers["www-authenticate"]).toContain('scope="mic:read"');
+      expect(headers["www-authenticate"]).toContain(
+        `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
+      );
+      expect(calls).toEqual([]);
+      // A valid token from the same address is still accepted.
+      await resultOf(clientWithToken(url, await provider.issueToken(resource)).call(1, "look", {}), 1);
+      expect(calls).toHaveLength(1);
+    },
+  );
 
   test.each([
-    ["none", []],
-    ["an empty one", ["authorization: Bearer"]],
-    ["another scheme", ["authorization: Basic YTpi"]],
-    ["two of them", ["authorization: Bearer a", "authorization: Bearer b"]],
-  ])("%s", async (_what, headers) => {
+    ["missing", []],
+    ["empty", ["authorization: Bearer"]],
+    ["of another scheme", ["authorization: Basic YTpi"]],
+    ["given twice", ["authorization: Bearer a", "authorization: Bearer b"]],
+  ])("a request whose Authorization header is %s gets 401 without an error code", async (_what, headers) => {
     const { url, resource } = await deploymentForTest();
     const { host, origin } = new URL(resource);
     const head = ["POST /mcp HTTP/1.1", `host: ${host}`, ...headers, "content-length: 0", "connection: close", "", ""];
     const text = await exchangeBytes(url, [head.join("\r\n")]);
     expect(text).toMatch(/^HTTP\/1\.1 401 /);
     const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
-    // RFC 6750, 3.1: an error is named only where a token was given.
+    // RFC 6750, 3.1: the response has an error code only if the request had a token.
     expect(text.toLowerCase()).toContain(`www-authenticate: bearer scope="mic:read", ${metadata}`);
   });
 
-  test("of a megabyte: its request is not read", async () => {
+  test("a request with a token of 1 MiB gets 431 and is not read", async () => {
     const { url, calls, resource } = await deploymentForTest();
     const { host } = new URL(resource);
     const text = await exchangeBytes(url, [
@@ -110,7 +113,7 @@ describe("a bad token is 401, with the way to a better one", () => {
   });
 });
 
-test("a good token that was never used is accepted after 50 bad tokens from the same address", async () => {
+test("a valid token that was never used is accepted after 50 invalid tokens from the same address", async () => {
   const { url, resource, provider, calls } = await deploymentForTest();
   const invalidCalls = Array.from({ length: 50 }, async (_, at) => (await callLook(url, `bad-token-${at}`)).status);
   expect(new Set(await Promise.all(invalidCalls))).toEqual(new Set([401]));
@@ -118,7 +121,7 @@ test("a good token that was never used is accepted after 50 bad tokens from the 
   expect(calls).toHaveLength(1);
 });
 
-describe("a good token", () => {
+describe("valid tokens", () => {
   test.each<[string, TokenOptions, object]>([
     ["scopes as text in scope", { scope: "openid mic:read" }, { rights: new Set(["read"]) }],
     ["scopes as text in scp", { scope: "", claims: { scp: "mic:read mic:act" } }, { rights: new Set(["read", "act"]) }],
@@ -133,11 +136,11 @@ describe("a good token", () => {
     ["several audiences", { claims: { aud: ["https://other.example"] } }, {}],
     ["the type JWT", { header: { typ: "JWT" } }, {}],
     ["no type", { header: { typ: undefined } }, {}],
-    ["an end in the last half minute", { seconds: -10 }, {}],
+    ["an expiry in the last 30 s", { seconds: -10 }, {}],
     ["a group as text", { claims: { groups: "red" } }, { groups: ["red"] }],
-    ["groups that are no texts", { claims: { groups: [1, "red", null] } }, { groups: ["red"] }],
+    ["groups that are not strings", { claims: { groups: [1, "red", null] } }, { groups: ["red"] }],
     ["no groups", { claims: { groups: undefined } }, { groups: [] }],
-  ])("%s", async (_what, options, caller) => {
+  ])("a valid token with %s is accepted", async (_what, options, caller) => {
     const { url, calls, resource, provider } = await deploymentForTest();
     const { aud, ...claims } = { aud: undefined, ...options.claims };
     const audiences = aud === undefined ? {} : { aud: [...aud, resource] };

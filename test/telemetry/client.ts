@@ -1,4 +1,5 @@
-// The built server with telemetry, spoken to in raw requests that may carry trace context: on stdio and over HTTP, in both eras.
+// Starts the built server with telemetry, and sends raw requests that may have trace context: on stdio and HTTP, in older and
+// newer revisions.
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -18,18 +19,18 @@ export const CLIENT_MODES = ["stdio, older", "stdio, modern", "HTTP, older", "HT
 export type ClientMode = (typeof CLIENT_MODES)[number];
 
 export interface Extra {
-  /** Joins the request's `_meta`. */
+  /** Added to the request's `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>>;
-  /** Over HTTP. */
+  /** HTTP headers; only for the HTTP modes. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface TelemetryClient {
   readonly program: Program;
-  /** The answer as it came. */
+  /** The unparsed response. */
   request(method: string, params: Readonly<Record<string, unknown>>, extra?: Extra): Promise<string>;
   call(tool: string, args: object, extra?: Extra): Promise<string>;
-  /** By SIGTERM. */
+  /** Ends the program with SIGTERM. */
   end(): Promise<Exit>;
 }
 
@@ -109,7 +110,7 @@ async function startProgram(
   return { program, send: sendOverStdio(program) };
 }
 
-/** Killed when the running test is done. */
+/** Starts a client whose program is killed when the running test ends. */
 export async function connectClient(mode: ClientMode, env: Readonly<Record<string, string>>): Promise<TelemetryClient> {
   const { program, send } = await startProgram(mode, env);
   let lastId = 100;

@@ -1,11 +1,11 @@
-// Collectors that are away, slow or broken: no call waits for them, and neither does the end.
+// Tests collectors that are unreachable, slow or broken: no call waits for them, and neither does the shutdown.
 import { expect, test } from "vitest";
 import { job } from "../contract/samples.ts";
 import { answer, refusingBaseUrl, stubForTest } from "../support/stub.ts";
 import { connectClient } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
 
-/** A batch goes out at once, and would be waited for ten minutes. */
+/** A batch is sent immediately (1 ms), and the exporter would wait ten minutes for the response. */
 const IMMEDIATE_EXPORT = { OTEL_BSP_SCHEDULE_DELAY: "1", OTEL_EXPORTER_OTLP_TIMEOUT: "600000" };
 
 async function startClient(endpoint: string) {
@@ -22,18 +22,18 @@ async function startClient(endpoint: string) {
   return { ...client, ask: callGetJob };
 }
 
-/** Lines on stderr about telemetry. */
+/** Lines about telemetry on stderr. */
 const telemetryWarnings = (stderr: string): readonly string[] =>
   stderr.split("\n").filter((line) => line.includes('"msg":"telemetry"'));
 
-test("one that is away: calls are answered, the end comes, and stderr says it once", async () => {
+test("with an unreachable collector calls are answered, the server exits, and stderr has at most one warning", async () => {
   const { ask: callGetJob, end, program } = await startClient(await refusingBaseUrl());
   for (let count = 0; count < 5; count++) expect(await callGetJob()).toContain(job.id);
   expect(await end()).toEqual({ code: 0, signal: null });
   expect(telemetryWarnings(program.stderr()).length).toBeLessThanOrEqual(1);
 });
 
-test("one that never answers: calls are answered while it holds a batch, and the end comes without it", async () => {
+test("with a collector that never responds calls are answered, and the server exits", async () => {
   const receiver = await receiverForTest(() => undefined);
   const { ask: callGetJob, end } = await startClient(receiver.endpoint);
   await callGetJob();
@@ -42,7 +42,7 @@ test("one that never answers: calls are answered while it holds a batch, and the
   expect(await end()).toEqual({ code: 0, signal: null });
 });
 
-test("one that fails: calls are answered, and stderr says it once, without a word of the collector's", async () => {
+test("with a collector that fails calls are answered, and stderr has one warning without the collector's text", async () => {
   const receiver = await receiverForTest((response) => void response.writeHead(500).end("the collector's own words"));
   const { ask: callGetJob, end, program } = await startClient(receiver.endpoint);
   await callGetJob();
@@ -52,7 +52,7 @@ test("one that fails: calls are answered, and stderr says it once, without a wor
   expect(telemetryWarnings(program.stderr())).toHaveLength(1);
 });
 
-test("a signal sends what is left", async () => {
+test("SIGTERM sends the remaining spans and metrics", async () => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   stub.respond(() => answer(200, { data: job, meta: { requestId: "r-1" } }));

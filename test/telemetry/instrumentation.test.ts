@@ -1,4 +1,4 @@
-// Whose work it is, what outlives the request that began it, and an SDK that was there before: by the port alone.
+// Tests the telemetry port: the caller of a span, work that outlives its request, and an SDK that was loaded before.
 import { context, trace } from "@opentelemetry/api";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -42,13 +42,13 @@ const recordExchange = (telemetry: Telemetry) =>
     () => "connection",
   );
 
-test("caller, team and client are on spans and lines, of metrics the team alone", async () => {
+test("spans and log lines have caller, team and client, and metrics have only the team", async () => {
   const { receiver, telemetry } = await createReceiver();
   const teamTelemetry = telemetry.forIdentity({ team: "red", caller: "c-1", client: "app-1" });
   await teamTelemetry.traceOperation(
     operation,
     async () => {
-      // What all teams share does not know whose work it does; the request does.
+      // The shared telemetry does not have the caller's identity; the active request does.
       await recordExchange(telemetry);
       telemetry.log("info", {}, "tool call");
     },
@@ -67,7 +67,7 @@ test("caller, team and client are on spans and lines, of metrics the team alone"
   }
 });
 
-test("who sends an HTTP request is known to what it brings, and to that alone", async () => {
+test("the client of an HTTP request is on the spans of that request only", async () => {
   const { receiver, telemetry } = await createReceiver();
   const recordOperation = () =>
     telemetry.forIdentity({ caller: "c-1" }).traceOperation(
@@ -86,7 +86,7 @@ test("who sends an HTTP request is known to what it brings, and to that alone", 
   ]);
 });
 
-test("a hundred teams have a series each, the others one together", async () => {
+test("a hundred teams have separate series, and all others share one", async () => {
   const { receiver, telemetry } = await createReceiver();
   for (let team = 0; team < 130; team++)
     await telemetry.forIdentity({ team: `team-${team}` }).traceOperation(
@@ -101,7 +101,7 @@ test("a hundred teams have a series each, the others one together", async () => 
   expect(receiver.spans().at(-1)?.attributes["mic.team"]).toBe("team-129");
 });
 
-test("what goes on after its request has a trace of its own, linked to it", async () => {
+test("work that outlives its request has a separate trace with a link to the request", async () => {
   const { receiver, telemetry } = await createReceiver();
   let resolveReleased: (() => void) | undefined;
   const released = new Promise<void>((resolve) => {
@@ -124,7 +124,7 @@ test("what goes on after its request has a trace of its own, linked to it", asyn
   expect(later?.links).toMatchObject([{ traceId: request?.traceId, spanId: request?.spanId }]);
 });
 
-test("a gauge is read until it is given up", async () => {
+test("a gauge is read until it is unregistered", async () => {
   const { receiver, telemetry } = await createReceiver();
   const unregister = telemetry.registerGauge("mic.http.streams", () => 7);
   telemetry.forIdentity({ team: "red" }).registerGauge("mic.watched.resources", () => 2);
@@ -133,7 +133,7 @@ test("a gauge is read until it is given up", async () => {
   expect(receiver.points()).toEqual([{ name: "mic.watched.resources", attributes: { "mic.team": "red" }, value: 2 }]);
 });
 
-test("an SDK that was loaded before gets the spans, and no other is started", async () => {
+test("an SDK that was loaded before gets the spans, and no other SDK is started", async () => {
   const receiver = await receiverForTest();
   const spans = new InMemorySpanExporter();
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));

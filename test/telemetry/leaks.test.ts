@@ -1,4 +1,4 @@
-// What never leaves for a collector: arguments, results, ids, keys, names of files, headers, secrets, a word of the service.
+// Tests the data that is never exported: arguments, results, ids, keys, file names, headers, secrets and texts of the API.
 import { expect, test } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { job } from "../contract/samples.ts";
@@ -7,11 +7,11 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { CLIENT_MODES, connectClient } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
 
-/** Stands in everything that may not leave. */
+/** Part of each value that must not be exported. */
 const MARKER = "QqMarkQq";
 const marked = (what: string): string => `${MARKER}-${what}-${MARKER}`;
 
-test.each(CLIENT_MODES)("%s: no mark in any byte that leaves", async (mode) => {
+test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode) => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   const problem = {

@@ -1,4 +1,4 @@
-// A collector: takes OTLP over HTTP, as JSON and as protobuf, and gives what came as plain spans, points and lines.
+// A collector: receives OTLP over HTTP as JSON or protobuf, and returns plain spans, points and log records.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import protobuf from "otlp-decoder/build/src/generated/root.js";
 import { onTestFinished } from "vitest";
@@ -11,7 +11,7 @@ interface MessageType {
 const isMessageType = (value: unknown): value is MessageType =>
   typeof value === "function" && "decode" in value && "toObject" in value;
 
-/** `path`: /v1/traces, /v1/metrics or /v1/logs. */
+/** Decodes a protobuf body. `url`: /v1/traces, /v1/metrics or /v1/logs. */
 function fromProtobuf(url: string, bytes: Buffer): unknown {
   const signal = url.replace("/v1/", "").replace("traces", "trace");
   const name = `${signal.charAt(0).toUpperCase()}${signal.slice(1)}`;
@@ -22,7 +22,7 @@ function fromProtobuf(url: string, bytes: Buffer): unknown {
 }
 
 const Text = z.string().default("");
-/** Ids are hexadecimal in JSON, and bytes in protobuf. */
+/** Ids are hexadecimal in JSON and bytes in protobuf. */
 const Id = Text.transform((id) => (/^([0-9a-f]{16}){0,2}$/.test(id) ? id : Buffer.from(id, "base64").toString("hex")));
 const Value = z
   .looseObject({
@@ -66,7 +66,7 @@ const Body = z.looseObject({
   resourceLogs: arrayOf(z.looseObject({ scopeLogs: arrayOf(z.looseObject({ logRecords: arrayOf(LogRecord) })) })),
 });
 
-/** `value`: of a histogram, how often. */
+/** A point of a metric; a histogram has its count as `value`. */
 export interface MetricPoint {
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
@@ -74,22 +74,22 @@ export interface MetricPoint {
 }
 
 export interface Receiver {
-  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
   spans(): readonly Span[];
   logs(): readonly LogRecord[];
-  /** As they were collected last, each series once. */
+  /** The latest point of each series. */
   points(): readonly MetricPoint[];
-  /** All bodies. */
+  /** All request bodies, concatenated. */
   bytes(): Buffer;
   headers(): readonly IncomingHttpHeaders[];
-  /** How many have come, answered or not. */
+  /** Number of requests, answered or not. */
   requests(): number;
 }
 
 type Answer = (response: ServerResponse) => void;
 
-/** For the running test alone. `answer`: how it answers; 200 where it is left out. */
+/** Starts a collector until the running test ends. `answer` sends the response (default 200). */
 export async function receiverForTest(answer: Answer = (response) => void response.end()): Promise<Receiver> {
   const bodies: z.infer<typeof Body>[] = [];
   const raw: Buffer[] = [];

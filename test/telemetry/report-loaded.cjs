@@ -1,4 +1,4 @@
-// Preloaded into the program: tells at its end which files it has loaded, and where it has connected to.
+// Preloaded into the program: reports on exit which files it has loaded, and which ports it has connected to.
 const { writeSync } = require("node:fs");
 const { Socket } = require("node:net");
 

@@ -1,4 +1,5 @@
-// Which variables ask for telemetry, and what a wrong one does: a word on stderr, no telemetry, and the server serves.
+// Tests which variables turn telemetry on. An invalid value causes a warning on stderr and turns telemetry off, and the server
+// still serves.
 import { describe, expect, test } from "vitest";
 import { isTelemetryRequested } from "../../src/telemetry/port.ts";
 import { readTelemetrySettings } from "../../src/telemetry/settings.ts";
@@ -17,17 +18,17 @@ test.each([
   [{ OTEL_LOGS_EXPORTER: "none" }, false],
   [{ ...OTLP, OTEL_SDK_DISABLED: "TRUE" }, false],
   [{ OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" }, false],
-])("%j asks for it: %s", (environment, expected) => {
+])("with %j telemetry is requested: %s", (environment, expected) => {
   expect(isTelemetryRequested(environment)).toBe(expected);
 });
 
-describe("what is exported", () => {
+describe("exported signals", () => {
   const signals = (environment: NodeJS.ProcessEnv, hasPort = false) => {
     const { settings } = readTelemetrySettings(environment, { hasPort });
     return [settings?.traces, settings?.metrics, settings?.logs];
   };
 
-  test("an endpoint for all is for all; a signal's own, or its exporter, for that one", () => {
+  test("a general endpoint exports all signals, and an endpoint or exporter of one signal exports that one", () => {
     expect(signals(OTLP)).toEqual(["http/protobuf", "http/protobuf", "http/protobuf"]);
     expect(signals({ OTEL_TRACES_EXPORTER: "otlp" })).toEqual(["http/protobuf", undefined, undefined]);
     expect(signals({ ...OTLP, OTEL_LOGS_EXPORTER: "none" })).toEqual(["http/protobuf", "http/protobuf", undefined]);
@@ -44,7 +45,7 @@ describe("what is exported", () => {
     expect(signals(mixed)).toEqual(["http/json", "http/json", "http/protobuf"]);
   });
 
-  test("Prometheus has an address of its own, where there is one process for all", () => {
+  test("Prometheus has a separate address over HTTP, and no effect on stdio", () => {
     const configured = { OTEL_METRICS_EXPORTER: "otlp,prometheus", OTEL_EXPORTER_PROMETHEUS_PORT: "9999" };
     expect(readTelemetrySettings(configured, { hasPort: true }).settings?.prometheus).toEqual({
       host: "localhost",
@@ -70,15 +71,18 @@ const INVALID: readonly (readonly [string, string])[] = [
   ["OTEL_METRIC_EXPORT_INTERVAL", "soon"],
 ];
 
-test.each(INVALID)("%s=%s turns it off, and the warning names the variable, not the value", (name, value) => {
-  const { settings, warnings } = readTelemetrySettings({ ...OTLP, [name]: value }, { hasPort: true });
-  expect(settings).toBeUndefined();
-  expect(warnings).toHaveLength(1);
-  expect(warnings[0]).toMatch(new RegExp(`^Telemetry is off: .*${name} takes `));
-});
+test.each(INVALID)(
+  "%s=%s turns telemetry off, with a warning that names the variable and not the value",
+  (name, value) => {
+    const { settings, warnings } = readTelemetrySettings({ ...OTLP, [name]: value }, { hasPort: true });
+    expect(settings).toBeUndefined();
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(new RegExp(`^Telemetry is off: .*${name} takes `));
+  },
+);
 
 test.each(["stdio, modern", "HTTP, older"] as const)(
-  "%s: with a wrong value the server serves, and says so",
+  "%s: the server serves with a warning if a telemetry variable is invalid",
   async (mode) => {
     const receiver = await receiverForTest();
     const { request, program, end } = await connectClient(mode, {
@@ -92,7 +96,7 @@ test.each(["stdio, modern", "HTTP, older"] as const)(
   },
 );
 
-test("on stdio Prometheus has no effect, and stderr says what has", async () => {
+test("Prometheus on stdio has no effect, and stderr names the alternatives", async () => {
   const { request, program, end } = await connectClient("stdio, older", { OTEL_METRICS_EXPORTER: "prometheus" });
   expect(await request("prompts/list", {})).toContain("run_job");
   await end();

@@ -1,4 +1,4 @@
-// A deployment for teams tells whose work each span and line is, and counts by team.
+// Tests the telemetry of a deployment for teams: each span and log line has its team and caller, and metrics have the team.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { readConfig } from "../../src/core/config.ts";
@@ -8,12 +8,12 @@ import { describeWithPostgres } from "../teams/services.ts";
 import { receiverForTest } from "./receiver.ts";
 
 describeWithPostgres("telemetry of teams", (postgres) => {
-  test("spans and lines name team and caller, metrics the team alone", async () => {
+  test("spans and log lines have team and caller, and metrics have only the team", async () => {
     const receiver = await receiverForTest();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
     onTestFinished(() => void vi.unstubAllEnvs());
     const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
-    // The lines are looked at as they arrive; whoever runs the tests need not read them.
+    // The test checks exported log records, so the lines on stderr are discarded.
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
     const place = {
@@ -56,7 +56,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
         points.filter((point) => point.name === name),
         name,
       ).toMatchObject([{ value: 0 }]);
-    // Whoever reads what was sent does not learn who the callers are to the provider.
+    // The exported data must not contain the callers' subjects or their issuer.
     for (const name of ["ann", "bob", "login.example.org"]) expect(receiver.bytes().includes(name), name).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
-// Traces as a collector gets them from the built server: spans of calls, of actions and of requests to the service, in the client's
-// own trace where it names one.
+// Tests traces that the built server sends to a collector: spans of calls, actions and API requests, in the client's trace if it
+// names one.
 import { describe, expect, test } from "vitest";
 import { job as sample } from "../contract/samples.ts";
 import { initialize, start } from "../mcp/stdio/child.ts";
@@ -32,10 +32,10 @@ const spansNamed = (spans: readonly Span[], name: string): readonly Span[] =>
   spans.filter((span) => span.name === name);
 
 describe.each(CLIENT_MODES)("%s", (mode) => {
-  // Each protocol in each era, and on each transport.
+  // Each OTLP protocol is used with each protocol revision and on each transport.
   const protocol = mode === "stdio, older" || mode === "HTTP, modern" ? "http/protobuf" : "http/json";
 
-  test(`calls and their requests are in the trace that the client names, by ${protocol}`, async () => {
+  test(`calls and their API requests are in the trace that the client names, by ${protocol}`, async () => {
     const receiver = await receiverForTest();
     const stub = await stubForTest();
     stub.respond(() => found);
@@ -43,7 +43,7 @@ describe.each(CLIENT_MODES)("%s", (mode) => {
       mode,
       env(receiver, stub.baseUrl, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol }),
     );
-    // The third passes the SDK by.
+    // The third call bypasses the MCP SDK.
     for (let count = 0; count < 3; count++)
       expect(
         await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT, tracestate: "a=b" } }),
@@ -88,25 +88,28 @@ describe.each(CLIENT_MODES)("%s", (mode) => {
   });
 });
 
-test.each(["HTTP, older", "HTTP, modern"] as const)("%s: the context of an HTTP header is linked", async (mode) => {
-  const receiver = await receiverForTest();
-  const stub = await stubForTest();
-  stub.respond(() => found);
-  const { call, end } = await connectClient(mode, env(receiver, stub.baseUrl));
-  const headers = { traceparent: `00-${OTHER_TRACE}-${PARENT}-01` };
-  for (let count = 0; count < 3; count++)
-    await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT }, headers });
-  await call("get_job", { jobId: job.id }, { headers });
-  await call("get_job", { jobId: job.id });
-  await end();
-  const calls = spansNamed(receiver.spans(), "tools/call get_job");
-  expect(calls.map(({ links }) => links.map(({ traceId }) => traceId))).toEqual([
-    ...Array.from({ length: 4 }, () => [OTHER_TRACE]),
-    [],
-  ]);
-  expect(calls.slice(0, 3).map(({ traceId }) => traceId)).toEqual([TRACE, TRACE, TRACE]);
-  expect(calls[3]?.traceId).not.toBe(OTHER_TRACE);
-});
+test.each(["HTTP, older", "HTTP, modern"] as const)(
+  "%s: the trace context of an HTTP header becomes a link",
+  async (mode) => {
+    const receiver = await receiverForTest();
+    const stub = await stubForTest();
+    stub.respond(() => found);
+    const { call, end } = await connectClient(mode, env(receiver, stub.baseUrl));
+    const headers = { traceparent: `00-${OTHER_TRACE}-${PARENT}-01` };
+    for (let count = 0; count < 3; count++)
+      await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT }, headers });
+    await call("get_job", { jobId: job.id }, { headers });
+    await call("get_job", { jobId: job.id });
+    await end();
+    const calls = spansNamed(receiver.spans(), "tools/call get_job");
+    expect(calls.map(({ links }) => links.map(({ traceId }) => traceId))).toEqual([
+      ...Array.from({ length: 4 }, () => [OTHER_TRACE]),
+      [],
+    ]);
+    expect(calls.slice(0, 3).map(({ traceId }) => traceId)).toEqual([TRACE, TRACE, TRACE]);
+    expect(calls[3]?.traceId).not.toBe(OTHER_TRACE);
+  },
+);
 
 test("initialize and tools/list on stdio have one span each", async () => {
   const receiver = await receiverForTest();
@@ -124,7 +127,7 @@ test("initialize and tools/list on stdio have one span each", async () => {
   expect(names).toEqual(["initialize", "tools/list", "tools/call get_job"]);
 });
 
-test("each attempt has a span of its own, under one key and one body", async () => {
+test("each attempt has a separate span, with the same key and body", async () => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   stub.expect(
@@ -152,7 +155,7 @@ test("each attempt has a span of its own, under one key and one body", async () 
   expect(action?.parentSpanId).toBe(spansNamed(spans, "tools/call retry_job")[0]?.spanId);
 });
 
-test("a tool's failure, a refused request and an unknown outcome are errors, without a word of their texts", async () => {
+test("a failed tool, an unknown tool and an unknown outcome have error spans without their texts", async () => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   stub.respond(({ method }) =>
@@ -176,7 +179,7 @@ test("a tool's failure, a refused request and an unknown outcome are errors, wit
   expect(receiver.bytes().includes("surely_no_tool")).toBe(false);
 });
 
-test("OTEL_PROPAGATORS=none: no context comes in, none goes out", async () => {
+test("OTEL_PROPAGATORS=none reads and sends no trace context", async () => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   stub.respond(() => found);
@@ -187,7 +190,7 @@ test("OTEL_PROPAGATORS=none: no context comes in, none goes out", async () => {
   expect(stub.requests.map(({ headers }) => headers["traceparent"])).toEqual([undefined]);
 });
 
-test("prompts are named, and a resource's URI is not", async () => {
+test("a prompt's name is exported, and a resource's URI is not", async () => {
   const receiver = await receiverForTest();
   const emulator = await emulatorForTest();
   const { request, end } = await connectClient("stdio, modern", env(receiver, emulator.baseUrl, emulatorEnv(emulator)));

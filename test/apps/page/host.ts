@@ -1,7 +1,7 @@
-// The page of a host that draws views: the official bridge before a frame. What the view asks for, the test answers.
+// The page of a host that renders views: the official bridge and a frame. The test answers the view's requests.
 import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 
-/** How the test has this host be. */
+/** Settings of this host, chosen by the test. */
 interface HostSettings {
   readonly capabilities: object;
   readonly context: Record<string, unknown>;
@@ -11,7 +11,7 @@ interface HostSettings {
 
 declare global {
   interface Window {
-    /** The test's own, put here by it. */
+    /** A function of the test, exposed to the page. */
     answer(kind: string, params: unknown): Promise<never>;
     draw(settings: HostSettings): Promise<void>;
     bridge: Pick<

@@ -1,4 +1,4 @@
-// Asks all questions over the emulator's districts, named as wanted, and judges each answer.
+// Runs all questions against the emulator's districts, optionally renamed, and judges each answer.
 import { type FoundDistricts, findDistrict } from "../../../src/geography/find-districts.ts";
 import { DistrictSearch } from "../../../src/geography/names/district-search.ts";
 import { resolveStates } from "../../../src/geography/names/resolve-state.ts";
@@ -8,11 +8,11 @@ import type { Question } from "./question-tables.ts";
 export interface Judgment {
   readonly question: Question;
   readonly isRight: boolean;
-  /** Nothing in the answer says that another district may be meant. */
+  /** True if the answer does not say that another district may be meant. */
   readonly isCertain: boolean;
-  /** The answer is sure of itself, and wrong. */
+  /** True if the answer is certain and wrong. */
   readonly isCertainAndWrong: boolean;
-  /** The answer, in a line. */
+  /** The answer as one line. */
   readonly answer: string;
 }
 
@@ -38,7 +38,7 @@ function formatAnswer({ matches, ambiguous, readAs }: FoundDistricts): string {
   return `${rows || "-"}${ambiguous ? ", ambiguous" : ""}${read}`;
 }
 
-/** `names`: by district code, what the API calls a district instead. */
+/** Judges the answers to all questions. `names`: by district code, names that replace those of the directory. */
 export function judgeAnswers(
   questions: readonly Question[],
   names: ReadonlyMap<string, string> = new Map(),
@@ -47,7 +47,7 @@ export function judgeAnswers(
   return questions.map((question) => {
     const { query, state, expected, match } = question;
     const codes = expected.split("+");
-    // A district that has another name in this list cannot be found by that of the directory itself.
+    // A renamed district cannot have an exact match by the directory's name.
     const isRenamed = match === "exact" && codes.some((code) => names.has(code));
     const states = resolveStates(state === undefined ? undefined : [state], country.states.value.states);
     const { answer } = findDistrict(query, new DistrictSearch(states, country), LIMIT);
@@ -66,12 +66,12 @@ export function judgeAnswers(
 export interface Rate {
   readonly rows: number;
   readonly correct: number;
-  /** Right without a doubt; the others are right as a guess only. */
+  /** Number of answers that are right and certain; other right answers are ambiguous or guesses. */
   readonly certain: number;
   readonly certainAndWrong: number;
 }
 
-/** By class; "whole" is all but the directory's own names: that these are found would only flatter. */
+/** Rates by class. "whole" excludes the directory's own names, because they are easy to find and would inflate the rate. */
 export function computeRates(judgments: readonly Judgment[]): ReadonlyMap<string, Rate> {
   const computeRate = (group: readonly Judgment[]): Rate => ({
     rows: group.length,

@@ -1,20 +1,20 @@
-// The questions that finding districts is measured by, a table for each class, and another public spelling for many districts.
-// The tables name districts twice, by code and by name: an error in one of them is detected.
+// Reads the questions that measure find_district, one table for each class, and alternative public spellings of many districts.
+// The tables give each district by code and by name, so that an error in one of them is detected.
 import { readdirSync, readFileSync } from "node:fs";
 import { emulatedDistricts } from "../known-country.ts";
 
 export interface Question {
-  /** The table's name. */
+  /** Name of the table. */
   readonly kind: string;
   readonly query: string;
   readonly state?: string | undefined;
-  /** Right answers: codes of districts joined by "+", all of which are meant; "state XX"; or "none" if nothing is certain. */
+  /** The right answer: codes of districts joined by "+", all of which are meant; "state XX"; or "none" if nothing is certain. */
   readonly expected: string;
-  /** The kind of match that the answer must be found by; undefined if any will do. */
+  /** The required kind of match; undefined if any kind is right. */
   readonly match?: string | undefined;
 }
 
-/** Rows by the names of the columns; empty cells, and those that a line ends before, are left out. */
+/** Rows by column name, without empty or missing cells. */
 function readTable(path: string): readonly Readonly<Record<string, string>>[] {
   const [header = "", ...lines] = readFileSync(new URL(path, import.meta.url), "utf8")
     .trimEnd()
@@ -29,7 +29,7 @@ function readTable(path: string): readonly Readonly<Record<string, string>>[] {
 
 const namesByCode: ReadonlyMap<string, string> = new Map(emulatedDistricts.map(({ code, name }) => [code, name]));
 
-/** Throws if the directory has other names under these codes. */
+/** Throws if the directory has other names for these codes. */
 function assertDirectoryNames(codes: string, names = ""): void {
   const directoryNames = codes.split("+").map((code) => namesByCode.get(code) ?? "no district");
   if (directoryNames.join(" + ") !== names)
@@ -45,13 +45,13 @@ export const questions: readonly Question[] = readdirSync(new URL("questions", i
     }),
   );
 
-/** Every name of the directory, asked as it stands there. */
+/** One question for each name in the directory, with its exact spelling. */
 export const directoryNameQuestions: readonly Question[] = [...new Set(namesByCode.values())].map((query) => {
   const codes = emulatedDistricts.flatMap(({ code, name }) => (name === query ? [code] : []));
   return { kind: "every-name", query, expected: codes.join("+"), match: "exact" };
 });
 
-/** By code: the name as another public list spells it (the census of 2011, the election commission, ISO 3166-2, the press). */
+/** By code: the spelling in another public list (the census of 2011, the election commission, ISO 3166-2, the press). */
 export const alternativeSpellings: ReadonlyMap<string, string> = new Map(
   readTable("respelled.tsv").map(({ code = "", respelled: other = "", name }) => {
     assertDirectoryNames(code, name);

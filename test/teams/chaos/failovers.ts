@@ -1,5 +1,5 @@
 // Row 3: kills the primary and promotes its replica while callers work. In every third failover the replica is disconnected
-// first. Afterwards it checks that an instance is not ready while commits wait for no replica.
+// first. Then it checks that an instance is not ready while commits wait for no replica.
 import { setTimeout as sleep } from "node:timers/promises";
 import { startPostgresPair } from "../../support/postgres-pair.ts";
 import { waitForMoreResults } from "./kills.ts";

@@ -5,7 +5,7 @@ const teamsTests = (...names: readonly string[]): readonly string[] =>
 
 /** Test files of the rows that are not tested in CHAOS_TEST, or not only there. */
 const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
-  5: [CHAOS_TEST, ...teamsTests("standstill")],
+  5: [CHAOS_TEST, ...teamsTests("stalled-instances")],
   6: teamsTests("isolation"),
   7: ["test/geography/sharing.test.ts"],
   8: teamsTests("clients", "inspector", "claude-code", "serve"),
@@ -13,11 +13,11 @@ const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
   10: [...teamsTests("secrets"), "test/telemetry/leaks.test.ts", "test/deploy/files.test.ts"],
 };
 
-/** Creates the projects. `size` is the variable CHAOS: "small", or "full" for the sizes of a release. */
+/** Creates the projects. `size` is the variable CHAOS: "small", or "whole" for the sizes of a release. */
 export const createChaosProjects = (size: string) =>
   Array.from({ length: 12 }, (_, at) => {
     const row = at + 1;
-    const isFull = size === "full";
+    const isFull = size === "whole";
     const env = {
       CHAOS_ROW: String(row),
       TEAMS_PAIRS: isFull ? "10000" : "300",
