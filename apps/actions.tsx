@@ -1,4 +1,4 @@
-// The view of show_actions lists the journal's actions. Its button asks the agent to call resolve_actions for an unresolved one.
+// Shows the result of show_actions: the actions of the journal. A button asks the agent to call resolve_actions for an unresolved one.
 import { useState } from "preact/hooks";
 import { type ActionShown, actionsOf, isResolved, sortActions } from "./actions/model.ts";
 import type { Bridge } from "./bridge.ts";

@@ -1,10 +1,10 @@
-// A view's side of MCP Apps (SEP-1865, revision 2026-01-26): messages to the host that has drawn this frame, and from it.
+// Implements a view's side of MCP Apps (SEP-1865, revision 2026-01-26): the messages to and from the host of this frame.
 import { type Fields, fieldsOf, textOf } from "./values.ts";
 
 const PROTOCOL = "2026-01-26";
 const INITIALIZE_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
-/** A person may be asked meanwhile. */
+/** Longer than other requests, because the host may ask the user during the call. */
 const TOOL_TIMEOUT_MS = 120_000;
 const SIZE_DEBOUNCE_MS = 100;
 
@@ -12,21 +12,21 @@ export interface HostEventHandlers {
   input(args: Fields): void;
   result(result: unknown): void;
   cancelled(reason: string): void;
-  /** The host is about to take the frame away. */
+  /** The host is about to remove the frame. */
   teardown(): void;
   context(context: Fields): void;
 }
 
 export interface Bridge {
-  /** Rejects when the host does not answer. */
+  /** Resolves after initialization. Rejects if the host refuses or does not answer. */
   readonly ready: Promise<void>;
-  /** Whether the host says that it does this. */
+  /** Whether the host declares this capability. */
   can(what: "serverTools" | "updateModelContext" | "message" | "downloadFile"): boolean;
-  /** Rejects where the host refuses or does not answer: then nobody here knows what became of the call. */
+  /** Calls a tool. Rejects if the host refuses or does not answer: then the outcome of the call is unknown. */
   callTool(name: string, args: Fields): Promise<unknown>;
-  /** Asks the agent, in the person's name. */
+  /** Sends the agent a message of the user. */
   sendMessage(text: string): Promise<unknown>;
-  /** Tells the agent; it hears of it with the person's next words. */
+  /** Replaces the context of the view; the agent receives it with the user's next message. */
   updateModelContext(text: string): Promise<unknown>;
   download(file: string, mimeType: string, text: string): Promise<unknown>;
 }
@@ -107,7 +107,7 @@ export function connect(name: string, version: string, handlers: HostEventHandle
     }
   }
 
-  // A host may speak before it answers.
+  // Added before the first request, because a host may send messages before it answers.
   window.addEventListener("message", ({ source, data }) => {
     const message = fieldsOf(data);
     if (source === window.parent && message["jsonrpc"] === "2.0") handleMessage(message);

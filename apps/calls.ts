@@ -1,4 +1,4 @@
-// Does what the person pressed, once, and sees to it that the agent hears of it: its next call would be a second action else.
+// Makes the call of a pressed button once and informs the agent about it. Otherwise the agent's next call could be a second action.
 import type { Bridge } from "./bridge.ts";
 import { type Fields, parseToolResult, reasonOf, type ToolResult } from "./values.ts";
 
@@ -7,7 +7,7 @@ export interface Call {
   readonly arguments: Fields;
 }
 
-/** direct: the view calls the tool and tells the agent; agent: the agent is asked to call it; none: nothing can be done. */
+/** direct: the view calls the tool and informs the agent; agent: the view asks the agent to call it; none: no call is possible. */
 export type CallMode = "direct" | "agent" | "none";
 
 export function callModeOf(host: Bridge | undefined): CallMode {
@@ -15,14 +15,14 @@ export function callModeOf(host: Bridge | undefined): CallMode {
   return host?.can("message") ? "agent" : "none";
 }
 
-/** Not of the server's own form: one of those that the journal does not hold counts as mistyped. */
+/** Creates a key in a different form from the server's keys, which the server rejects as mistyped if the journal lacks them. */
 export function createIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `view-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 const MAX_SENTENCE_CHARS = 1_500;
-/** Each update of the agent's context takes the place of the one before it. */
+/** The earlier sentences are kept, because each update of the agent's context replaces the previous one. */
 const reportedSentences: string[] = [];
 
 async function informAgent(host: Bridge, sentence: string): Promise<boolean> {
@@ -38,7 +38,7 @@ export const formatCall = ({ tool, arguments: args }: Call): string => `${tool} 
 export type Outcome =
   | { readonly kind: "done"; readonly result: ToolResult; readonly agentKnows: boolean }
   | { readonly kind: "failed"; readonly text: string; readonly agentKnows: boolean }
-  /** Nobody here knows: the same call, under the same key, finds it out. */
+  /** The view has no answer. The same call with the same key returns the outcome. */
   | { readonly kind: "unknown"; readonly text: string; readonly agentKnows: boolean }
   | { readonly kind: "asked" }
   | { readonly kind: "not asked"; readonly text: string };
@@ -59,7 +59,7 @@ async function callDirectly(host: Bridge, call: Call): Promise<Outcome> {
   return { kind: "done", result, agentKnows: await informAgent(host, sentence) };
 }
 
-/** Asks the agent for a call. */
+/** Asks the agent to make a call. */
 export const askAgent = (host: Bridge, call: Call): Promise<Outcome> =>
   host.sendMessage(`Please call ${formatCall(call)}.`).then(
     () => ({ kind: "asked" }),

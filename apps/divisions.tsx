@@ -1,4 +1,4 @@
-// The view of show_divisions: states or districts as a table, bars and tiles, with coverage and vintage always in sight.
+// Shows the result of show_divisions: states or districts as a table, bars and tiles. Coverage and vintage are always visible.
 import { useState } from "preact/hooks";
 import { toCsv } from "./divisions/csv.ts";
 import { ExportButton } from "./divisions/export-button.tsx";
@@ -80,7 +80,7 @@ function Vintage({ divisions }: { readonly divisions: Divisions }) {
   );
 }
 
-/** Reads what is not read yet: with the longest wait, as the answer itself advises. */
+/** Reads the missing data with the arguments that the result advises, which include the longest wait. */
 function ReadMissing({ args, refresh }: { readonly args: Fields; readonly refresh: ViewProps["refresh"] }) {
   const [state, setState] = useState<"idle" | "reading" | { readonly why: string }>("idle");
   async function read(): Promise<void> {

@@ -1,2 +1,2 @@
-// What the build puts inside a view beside its code.
+// Declares the modules that the build embeds in a view in addition to its code.
 declare module "*.css";

@@ -1,4 +1,4 @@
-// Puts the host's theme, colors, fonts and safe areas on the page, and tells times as its person has them.
+// Applies the host's theme, colors, fonts and safe areas to the page, and formats times and numbers for the user's locale.
 import { type Fields, fieldsOf, isFields, numberOf, textOf } from "./values.ts";
 
 interface LocaleSettings {
@@ -36,7 +36,7 @@ export function applyHostContext(context: Fields): void {
   };
 }
 
-/** A host may name a language or a zone that this browser does not know. */
+/** Formats an instant. Falls back to ISO 8601, because a host may name a locale or a time zone that this browser does not support. */
 function formatInstant(
   instant: string,
   options: Intl.DateTimeFormatOptions,
@@ -63,10 +63,10 @@ const IN_ZONE = {
   timeZoneName: "short",
 } as const;
 
-/** In a zone that the data names. */
+/** Formats an instant in a time zone that the data contains. */
 export const formatTimeInZone = (instant: string, timeZone: string): string =>
   formatInstant(instant, IN_ZONE, { ...localeSettings, timeZone });
-/** Figures as the person's language groups them; those of a column have the same decimals. */
+/** Formats a number for the user's locale. `decimals` gives all numbers of a column the same number of decimals. */
 export function formatNumber(value: number, decimals?: number): string {
   const options = decimals === undefined ? {} : { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   try {

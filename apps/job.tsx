@@ -1,4 +1,4 @@
-// The view of show_job: one job, live.
+// Shows the result of show_job: one job, with live updates.
 import { useState } from "preact/hooks";
 import { formatTime } from "./host-context.ts";
 import "./job.css";
@@ -37,7 +37,7 @@ function Head({ job }: { readonly job: JobShown }) {
 }
 
 function JobView({ result, host, callTool, refresh }: ViewProps) {
-  /** A retry goes on as another job. */
+  /** The job that a retry created; undefined: the job of the result. */
   const [followedJobId, setFollowedJobId] = useState<string>();
   const [refreshCount, setRefreshCount] = useState(0);
   const job = jobOf(result);

@@ -1,5 +1,5 @@
-// A tile for each state and union territory, roughly where it lies: column and row. A grid has no boundaries to be wrong.
-// What the service adds later has no tile and stands in the table alone.
+// Defines a tile for each state and union territory, roughly at its location: column and row. A grid has no boundaries that could be wrong.
+// A state that the API adds later has no tile and appears only in the table.
 export const TILES: ReadonlyMap<string, readonly [column: number, row: number]> = new Map([
   ["JK", [2, 0]],
   ["LA", [3, 0]],

@@ -1,4 +1,4 @@
-// The view of show_usage: what is used, reserved and left of each quota, with the exact figures.
+// Shows the result of show_usage: the used, reserved and remaining amount of each quota, with exact figures.
 import { useState } from "preact/hooks";
 import { formatTime, formatTimeInZone } from "./host-context.ts";
 import { type Bucket, isZero, percentOf, type Usage, usageOf } from "./usage/model.ts";

@@ -1,4 +1,4 @@
-// Reads what came from outside: a host may hand over anything, and a service too.
+// Reads untrusted values safely: a host or the API may send anything.
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -13,10 +13,10 @@ export const numberOf = (value: unknown): number | undefined =>
 export const textsOf = (value: unknown): readonly string[] =>
   listOf(value).filter((each): each is string => typeof each === "string");
 
-/** What a tool answered, as far as every view looks at it. */
+/** The parts of a tool's result that all views use. */
 export interface ToolResult {
   readonly isError: boolean;
-  /** The tool's text: of a failure all that is known. */
+  /** The tool's text. The text of a failure is its only content. */
   readonly text: string;
   readonly structured: Fields;
   readonly summary: string;

@@ -1,5 +1,5 @@
-// What every view does alike: it waits for its tool's result, shows it, and says why where there is none.
-// A page with its data in it (mic-mcp show) has no host: it shows them and asks for nothing.
+// Implements the common part of all views: waits for the tool's result, and shows it or the reason why there is none.
+// A page with embedded data (mic-mcp show) has no host: it shows the data and makes no calls.
 
 import type { JSX } from "preact";
 import { render } from "preact";
@@ -9,24 +9,24 @@ import { applyHostContext } from "./host-context.ts";
 import "./style.css";
 import { type Fields, parseToolResult, reasonOf, type ToolResult } from "./values.ts";
 
-/** Some hosts hand no result to a view: with the arguments it asks by itself. */
+/** Some hosts send a view only the arguments. After this time without a result, the view calls the tool with them. */
 const RESULT_TIMEOUT_MS = 4_000;
 const VERSION = "1";
 
 export interface ViewProps {
   readonly result: ToolResult;
   readonly args: Fields;
-  /** Undefined on a page by itself. */
+  /** Undefined on a page without a host (mic-mcp show). */
   readonly host: Bridge | undefined;
-  /** Calls the view's own tool. Rejects where the host refuses or does not answer. */
+  /** Calls the view's own tool. Rejects if the host refuses or does not answer. */
   callTool(args: Fields): Promise<ToolResult>;
-  /** The same, and shows what it answers. */
+  /** Does the same, and shows the result unless it is an error. */
   refresh(args: Fields): Promise<ToolResult>;
 }
 
 interface View {
   readonly tool: string;
-  /** Of what it shows, in lower case. */
+  /** The name of its content, in lower case: "the job". */
   readonly label: string;
   readonly Body: (shown: ViewProps) => JSX.Element;
 }
@@ -34,11 +34,11 @@ interface View {
 interface ViewState {
   readonly args: Fields | undefined;
   readonly result: ToolResult | undefined;
-  /** Why there is nothing to wait for. */
+  /** Why no result will arrive. */
   readonly problem: string | undefined;
 }
 
-/** What `mic-mcp show` has put into the page. */
+/** Reads the result that `mic-mcp show` has embedded in the page. */
 function readEmbeddedResult(): ToolResult | undefined {
   const data = document.getElementById("data")?.textContent;
   return data ? parseToolResult(JSON.parse(data)) : undefined;
@@ -105,7 +105,7 @@ function StandaloneView({ result, view: { Body } }: { readonly result: ToolResul
   return <Body result={result} args={{}} host={undefined} callTool={async () => result} refresh={async () => result} />;
 }
 
-/** Draws the view into the page. */
+/** Renders the view in the page. */
 export function mount(view: View): void {
   const root = document.getElementById("app");
   const result = readEmbeddedResult();

@@ -1,4 +1,4 @@
-// Actions of the journal as the view lists them: unresolved ones come first.
+// Reads the actions of the journal from a result and sorts them for the view: unresolved ones come first.
 
 import type { Call } from "../calls.ts";
 import { type Fields, fieldsOf, isFields, listOf, numberOf, type ToolResult, textOf } from "../values.ts";
@@ -12,7 +12,7 @@ export interface ActionShown {
   readonly code: string;
   readonly attempts: number;
   readonly updatedAt: string;
-  /** Why an unresolved action has no such call; empty if it has one. */
+  /** Why an unresolved action has no `resolvingCall`; otherwise empty. */
   readonly note: string;
   /** The complete call that resolves it. */
   readonly resolvingCall: Call | undefined;
@@ -56,7 +56,7 @@ function actionOf(value: unknown): ActionShown {
   };
 }
 
-/** Undefined where the result has no actions: of another tool, or of a host that made it up. */
+/** Undefined if the result contains no actions: it is from another tool, or the host invented it. */
 export function actionsOf({ structured }: ToolResult): readonly ActionShown[] | undefined {
   const { actions } = structured;
   return Array.isArray(actions) ? listOf(actions).map(actionOf) : undefined;
@@ -67,6 +67,6 @@ export const isResolved = ({ state }: ActionShown): boolean => state === "succee
 const ORDER = ["unknown", "in_progress"];
 const rankOf = ({ state }: ActionShown): number => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
 
-/** Unknown outcomes, actions in progress, then the rest; the latest first in each. */
+/** Sorts the actions: unknown outcomes, actions in progress, then the rest; in each group the latest first. */
 export const sortActions = (actions: readonly ActionShown[]): readonly ActionShown[] =>
   [...actions].sort((a, b) => rankOf(a) - rankOf(b) || b.updatedAt.localeCompare(a.updatedAt));

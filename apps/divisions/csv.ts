@@ -1,7 +1,7 @@
-// The rows as CSV, under lines that say how much of the country was read and how old it is.
+// Formats the rows as CSV, below comment lines with the coverage, the vintage and the number of rows.
 import type { Column, Divisions, Row } from "./model.ts";
 
-/** A spreadsheet takes such a text for a formula. */
+/** A spreadsheet would evaluate such a text as a formula. */
 const escapeFormula = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
 
 const toCell = (value: string | number): string => {

@@ -1,9 +1,9 @@
-// The button that hands the rows over as CSV: as a file where the host can, else by the clipboard.
+// Exports the rows as CSV: as a file if the page has no host or the host supports files, otherwise through the clipboard.
 import { useState } from "preact/hooks";
 import type { Bridge } from "../bridge.ts";
 import { reasonOf } from "../values.ts";
 
-/** On a page by itself, where nobody keeps files from leaving. */
+/** Used on a page without a host, because no host blocks downloads there. */
 function download(csv: string, file: string): string {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));

@@ -1,14 +1,14 @@
-// States or districts as the view draws them, and how it sorts and filters them.
+// Reads states or districts from a result, and sorts and filters them for the view.
 import { type Fields, fieldsOf, isFields, listOf, numberOf, type ToolResult, textOf, textsOf } from "../values.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
 export type Column = "name" | "stateName" | Figure;
 
 export interface Row {
-  /** The state's code, or the district's. */
+  /** The code of the state or the district. */
   readonly code: string;
   readonly name: string;
-  /** Of a district. */
+  /** The state of a district; empty for a state. */
   readonly stateName: string;
   readonly figures: Readonly<Record<Figure, number>>;
 }
@@ -47,7 +47,7 @@ function describeMissing(value: unknown): string {
   return `${named.join(", ")}: ${textOf(reason)}`;
 }
 
-/** Undefined where the result has no rows of divisions: of another tool, or of a host that made it up. */
+/** Undefined if the result contains no rows of divisions: it is from another tool, or the host invented it. */
 export function divisionsOf({ structured }: ToolResult): Divisions | undefined {
   const { rows, totalRows, totals, consistency } = structured;
   if (!Array.isArray(rows) || !rows.every(isFields)) return undefined;
@@ -73,7 +73,7 @@ export interface SortOrder {
   readonly isDescending: boolean;
 }
 
-/** Without case, accents and punctuation. */
+/** Removes case, accents and punctuation, so that texts can be compared. */
 export const foldText = (text: string): string =>
   text
     .normalize("NFKD")

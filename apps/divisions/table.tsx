@@ -1,4 +1,4 @@
-// The rows as a table that sorts by its headings, with a bar for the figure that it is sorted by.
+// Shows the rows as a table with headings that sort it, and a bar for the figure that it was last sorted by.
 import { formatNumber } from "../host-context.ts";
 import type { Column, Figure, Row, SortOrder } from "./model.ts";
 
@@ -32,7 +32,7 @@ interface Props {
   readonly rows: readonly Row[];
   readonly sorting: SortOrder;
   readonly barBy: Figure;
-  /** Of all rows, shown or not. */
+  /** The largest figure of all rows, shown or not. */
   readonly largest: number;
   readonly caption: string;
   onSort(column: Column): void;

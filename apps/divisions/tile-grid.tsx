@@ -1,11 +1,11 @@
-// States as tiles, in five shades: as many states in each as can be.
+// Shows states as tiles in five shades, with about the same number of states in each shade.
 import { formatNumber } from "../host-context.ts";
 import { TILES } from "../tiles.ts";
 import type { Figure, Row } from "./model.ts";
 
 const SHADES = 5;
 
-/** The shade of each figure, light to dark: equal figures are of one shade. */
+/** Returns the shade of each figure, from 0 (light) to 4 (dark). Equal figures have the same shade. */
 function shadesOf(figures: readonly number[]): ReadonlyMap<number, number> {
   const sorted = [...figures].sort((a, b) => a - b);
   const shades = new Map<number, number>();
@@ -35,7 +35,7 @@ function Legend({ shades }: { readonly shades: ReadonlyMap<number, number> }) {
 
 interface Props {
   readonly rows: readonly Row[];
-  /** Of all rows, shown or not: a shade means the same whatever is filtered. */
+  /** All rows, shown or not, so that a filter does not change the shades. */
   readonly all: readonly Row[];
   readonly by: Figure;
   readonly figureLabel: string;

@@ -1,4 +1,5 @@
-// Retry and cancel. The first press asks, in its place; the second does it, under a key that was made when it was asked.
+// Shows the buttons for retry and cancel. The first press replaces them with a question; the second sends the call, with the key that
+// was created with the question.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Bridge } from "../bridge.ts";
 import { type Call, callModeOf, createIdempotencyKey, formatCall, type Outcome, performCall } from "../calls.ts";
@@ -13,7 +14,7 @@ interface Choice extends Call {
   readonly look: "main" | "destructive";
 }
 
-/** What the tool's answer advises; the view decides nothing. */
+/** Returns the retry that the tool's result advises; the view decides nothing. */
 function toRetryChoice({ nextStep }: ToolResult): Choice | undefined {
   if (nextStep?.tool !== "retry_job") return undefined;
   const isRestart = nextStep.arguments["retryMode"] === "RESTART";
@@ -68,7 +69,7 @@ interface Props {
   readonly job: JobShown;
   readonly result: ToolResult;
   readonly host: Bridge | undefined;
-  /** Follows the job that a retry made; or looks again. */
+  /** Follows the job that a retry created, or reads the same job again. */
   onDone(newJobId: string | undefined): void;
 }
 

@@ -1,4 +1,4 @@
-// Why the job failed, in the service's words, and what is wrong with which field.
+// Shows why the job failed, in the API's words, with the error of each field.
 import type { FailureShown } from "./model.ts";
 
 export function Failure({ failure: { code, title, retryable, fieldErrors } }: { readonly failure: FailureShown }) {

@@ -1,4 +1,4 @@
-// A job as the view draws it, and the words for its states. A state that nobody here knows is shown as it is.
+// Reads a job from a result and defines the labels of its states. An unknown state is shown unchanged.
 import { fieldsOf, listOf, numberOf, type ToolResult, textOf } from "../values.ts";
 
 export type Tone = "good" | "bad" | "work" | "wait" | "muted";
@@ -8,7 +8,7 @@ export interface StageShown {
   readonly state: string;
   readonly attempts: number;
   readonly done: number;
-  /** Undefined where the service does not know. */
+  /** Undefined if the API does not report it. */
   readonly total: number | undefined;
 }
 
@@ -57,7 +57,7 @@ function failureOf(value: unknown): FailureShown | undefined {
   return { code, title: textOf(title), retryable: retryable === true, fieldErrors: errors };
 }
 
-/** Undefined where the result is no whole job: of another tool, or of a host that made it up. */
+/** Undefined if the result is not a complete job: it is from another tool, or the host invented it. */
 export function jobOf({ structured }: ToolResult): JobShown | undefined {
   const job = fieldsOf(structured["data"]);
   const { id, state, resourceVersion, updatedAt, retryOfBatchId, outputDatasetVersionId, stages, failure } = job;
@@ -102,5 +102,5 @@ export const countFinishedStages = ({ stages }: JobShown): number => stages.filt
 export const currentStage = ({ stages }: JobShown): StageShown | undefined =>
   stages.find((stage) => !isStageFinished(stage));
 
-/** The first and last letters of an id: enough to tell two apart, and the whole is in its title. */
+/** Returns the first and last characters of an id, which distinguish two ids. The full id is in the `title` attribute. */
 export const shortId = (id: string): string => (id.length <= 16 ? id : `${id.slice(0, 10)}…${id.slice(-4)}`);

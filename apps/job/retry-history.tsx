@@ -1,11 +1,11 @@
-// The tries before this one: a retry is a new job, which names the job that it retries.
+// Shows the attempts before this job: a retry is a new job that names the job that it retries.
 import { useEffect, useState } from "preact/hooks";
 import type { ToolResult } from "../values.ts";
 import { currentStage, type JobShown, jobOf, shortId, stateLabelOf } from "./model.ts";
 
 const MAX_EARLIER_JOBS = 5;
 
-/** The jobs before, the oldest first; as many as can be read. */
+/** Reads the earlier jobs, the oldest first: at most MAX_EARLIER_JOBS, and none before a job that cannot be read. */
 async function readEarlierJobs(
   job: JobShown,
   read: (jobId: string) => Promise<ToolResult>,

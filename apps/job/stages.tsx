@@ -1,7 +1,7 @@
-// The nine stages: in a row where there is room, in three, or one below the other.
+// Shows the nine stages of a job: in one row, in three columns or in one column, depending on the width (job.css).
 import { type StageShown, stateLabelOf, type Tone } from "./model.ts";
 
-/** Drawn on 12 by 12. */
+/** SVG paths in a view box of 12 by 12. */
 const STATE_ICONS: Readonly<Record<string, string>> = {
   SUCCEEDED: "M1.5 6.5 4.5 9.5 10.5 2.5",
   RUNNING: "M3 2 9.5 6 3 10Z",

@@ -1,4 +1,4 @@
-// Asks for the job again and again while somebody looks and it may still move.
+// Polls the job while the page is visible and the job may still change.
 import { useEffect, useState } from "preact/hooks";
 import { reasonOf, type ToolResult } from "../values.ts";
 import { hasEnded, jobOf } from "./model.ts";
@@ -6,25 +6,25 @@ import { hasEnded, jobOf } from "./model.ts";
 const MIN_DELAY_MS = 2_000;
 const MAX_DELAY_MS = 15_000;
 const BACKOFF_FACTOR = 1.5;
-/** A frame that is left open must not ask for ever. */
+/** A frame that is left open must not poll forever. */
 const MAX_UNCHANGED_MS = 30 * 60_000;
 
 export type PollingState = "following" | "ended" | "stopped";
 
 interface Options {
   readonly jobId: string;
-  /** Undefined: nobody can be asked. */
+  /** Undefined if the view cannot call tools. */
   readonly read: (() => Promise<ToolResult>) | undefined;
-  /** Counts up where the person wants it looked at now. */
+  /** Increases when the job has to be read immediately. */
   readonly refreshCount: number;
 }
 
-/** How it ended: nothing to be said of, or why the job could not be read. */
+/** Why polling stopped: the reason why the job could not be read; undefined in all other cases. */
 interface PollingStop {
   readonly why: string | undefined;
 }
 
-/** Whether it still asks. It stops at the job's end, when a call fails, when nothing moves, and with the frame. */
+/** Returns whether polling continues. It stops when the job ends, a call fails, nothing changes for 30 min, or the frame is removed. */
 export function useJobPolling(
   { jobId, read, refreshCount }: Options,
   isFinished: boolean,

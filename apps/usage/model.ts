@@ -1,9 +1,9 @@
-// Quotas as the view draws them. Amounts are decimal strings of any length: they are printed as they are, and divided exactly.
+// Reads quotas from a result. Amounts are decimal strings of any length: they are shown unchanged and divided exactly.
 import { fieldsOf, listOf, type ToolResult, textOf } from "../values.ts";
 
 export interface Bucket {
   readonly metric: string;
-  /** Empty where the service names none. */
+  /** Empty if the API names no unit, or one that this view does not support. */
   readonly unit: string;
   readonly granted: string;
   readonly used: string;
@@ -36,7 +36,7 @@ function bucketOf(value: unknown): Bucket {
   };
 }
 
-/** Undefined where the result is no usage: of another tool, or of a host that made it up. */
+/** Undefined if the result contains no usage: it is from another tool, or the host invented it. */
 export function usageOf({ structured }: ToolResult): Usage | undefined {
   const { window, observedAt, resetTimezone, buckets } = fieldsOf(structured["data"]);
   if (typeof window !== "string" || !Array.isArray(buckets)) return undefined;
@@ -50,13 +50,13 @@ export function usageOf({ structured }: ToolResult): Usage | undefined {
 
 const DECIMALS = 30;
 
-/** In units of the last decimal; zero of what is no amount. */
+/** Returns the amount in units of 10^-DECIMALS; 0 if the text is not an amount. */
 function toScaledInteger(amount: string): bigint {
   const [, integerPart = "0", decimals = ""] = /^(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
   return BigInt(integerPart + decimals.slice(0, DECIMALS).padEnd(DECIMALS, "0"));
 }
 
-/** In hundredths of a percent exact, and never more than the whole. */
+/** Returns the share of `part` in percent, rounded down to 0.01 and at most 100. */
 export function percentOf(part: string, total: string): number {
   const scaledTotal = toScaledInteger(total);
   if (scaledTotal === 0n) return 0;

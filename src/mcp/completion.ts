@@ -8,7 +8,7 @@ import type { Runtime } from "./runtime.ts";
 import { offeredTools } from "./tools/offered-tools.ts";
 import { createToolCall } from "./tools/tool-call.ts";
 
-/** A person waits for it while typing. */
+/** The user waits for the suggestions while typing. */
 const LIMIT_MS = 5_000;
 const MAX_VALUES = 100;
 

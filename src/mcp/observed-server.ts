@@ -1,11 +1,11 @@
-// Reports the requests of one server to telemetry. The SDK passes every handler through one hook, which is wrapped here.
+// Reports the requests of one server to telemetry. The SDK passes every handler through one hook, which is overridden here.
 import { type Result, Server, type ServerContext } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../contract/json.ts";
 import { type Network, type Operation, OTHER, type Telemetry } from "../telemetry/port.ts";
 import { offeredPrompts } from "./prompts.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** The kind of failure that a result tells of; undefined where it tells of none. */
+/** Returns the kind of failure that a result reports; undefined if it reports none. */
 function errorKindOf(result: Result): string | undefined {
   if (result["isError"] !== true) return undefined;
   const facts = result._meta?.["mic-mcp/error"];
@@ -13,7 +13,7 @@ function errorKindOf(result: Result): string | undefined {
   return typeof kind === "string" ? kind : OTHER;
 }
 
-/** A client may ask for any name: only those that there are become attributes. */
+/** A client may send any name; only the names that exist become attributes. */
 const knownNameOrOther = (names: ReadonlySet<unknown>, name: unknown): string =>
   typeof name === "string" && names.has(name) ? name : OTHER;
 
@@ -27,7 +27,7 @@ interface ObservedServerOptions {
   readonly protocolVersion?: string;
 }
 
-/** A server whose requests are reported to telemetry. */
+/** Creates a server that reports its requests to telemetry. */
 export function createObservedServer(
   { telemetry, runtime, network, protocolVersion }: ObservedServerOptions,
   info: ConstructorParameters<typeof Server>[0],

@@ -1,4 +1,4 @@
-// Serves prompts/list and prompts/get. The texts stand in src/toolkit/prompts.ts, and in the skills that some of them follow.
+// Serves prompts/list and prompts/get. The texts are in src/toolkit/prompts.ts and in the skills that some prompts include.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { formatToken } from "../core/untrusted-text.ts";
 import { type Prompt, type PromptArgument, prompts } from "../toolkit/prompts.ts";
@@ -28,7 +28,7 @@ function validateArguments(prompt: Prompt, args: Readonly<Record<string, string>
     throw invalidParams(
       `${prompt.name} takes no argument ${unknown.map((name) => formatToken(name)).join(", ")}; it takes: ${known.join(", ")}.`,
     );
-  // A form sends an argument that was left empty.
+  // A form also sends the arguments that the user left empty.
   const filled = Object.fromEntries(Object.entries(args).filter(([, value]) => value.trim() !== ""));
   const missing = prompt.arguments.filter(({ name, required }) => required && filled[name] === undefined);
   if (missing.length > 0) throw invalidParams(`${prompt.name} needs ${missing.map(({ name }) => name).join(", ")}.`);

@@ -1,4 +1,4 @@
-// What all connections of one process share: configuration, tools, service, journal, secrets, log.
+// Defines the objects that the connections of one process, or of one caller of a deployment, share: configuration, tools, ports, log.
 import type { RequestStateCodec } from "@modelcontextprotocol/server";
 import type { Config, Toolset } from "../core/config.ts";
 import type { Hooks } from "../core/hooks.ts";
@@ -15,7 +15,7 @@ import type { ViewName } from "../toolkit/views.ts";
 import type { Note } from "./instructions.ts";
 import type { Skills } from "./skills/skills.ts";
 
-/** The part of a logger that we use. Its lines go to stderr, never to stdout. */
+/** The part of a logger that this program uses. It writes to stderr, never to stdout. */
 export interface Log {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;
@@ -23,41 +23,41 @@ export interface Log {
   error(facts: object, message: string): void;
 }
 
-/** Seals what a question to the person is about: it comes back through the client. Rejects what is not ours, or not this caller's. */
+/** Protects the state of a question to the user, which passes through the client. Rejects state of another server or caller. */
 export type ConfirmationCodec = RequestStateCodec;
 
 export interface Runtime {
   readonly version: string;
   readonly config: Config;
-  /** The default workspace, from the configuration or the stored login. Throws Failure when that cannot be read. */
+  /** Returns the default workspace, from the configuration or the stored login. Throws Failure if the login cannot be read. */
   readonly workspaceId: () => Promise<string | undefined>;
   /**
-   * Throws Failure `not_configured` while no tool of this toolset can work. Absent in a deployment for teams: its teams have
-   * a service and credentials.
+   * Throws Failure `not_configured` while no tool of this toolset can work. Absent in a deployment for teams, because every team has
+   * an API and credentials.
    */
   readonly requireConfigured?: ((toolset: Toolset) => Promise<void>) | undefined;
   /** All tools, offered or not. */
   readonly tools: readonly Tool[];
-  /** What the tools were made with. */
+  /** The ports that the tools use. */
   readonly ports: Ports;
   readonly resources: readonly Resource[];
   /** Suggests values for the variables of a resource template and the arguments of a prompt. */
   readonly completions: CompletionProvider;
   readonly resourceWatcher: ResourceWatcher;
-  /** The ids of tasks, under a seal that nobody makes or opens for another caller. */
+  /** Signs or encrypts the ids of tasks, so that a client cannot create an id or use the id of another caller. */
   readonly taskIds: IdCodec<StartedJob>;
-  /** Undefined: each way of serving makes its own, with a key that only this process has. */
+  /** Undefined: each transport creates its own codec, with a key that only this process has. */
   readonly confirmationCodec: ConfirmationCodec | undefined;
   readonly skills: Skills;
-  /** The HTML of a view. */
+  /** Returns the HTML of a view. */
   readonly readView: (name: ViewName) => Promise<string>;
   readonly redactor: Redactor;
   readonly log: Log;
-  /** Of this runtime's caller. Absent: nobody asked for it, and nothing is wrapped. */
+  /** The telemetry of this runtime's caller. Absent if telemetry is off: then nothing is wrapped. */
   readonly telemetry?: Telemetry | undefined;
-  /** How many actions of this caller have an unknown outcome that can be resolved; it makes no journal. Throws Failure. */
+  /** Returns the number of this caller's unknown actions that can be resolved. Does not create a journal. Throws Failure. */
   readonly countUnresolved: () => Promise<number>;
-  /** Sentences for the server instructions that only this process knows. */
+  /** Sentences for the server instructions that depend on this process. */
   readonly notes: readonly Note[];
   readonly hooks?: Hooks;
 }

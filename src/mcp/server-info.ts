@@ -1,9 +1,9 @@
-// The server's name and looks, capabilities and cache hints.
+// Defines the server's name, icon, capabilities and cache hints.
 
 import type { CacheHint, Implementation, ServerCapabilities } from "@modelcontextprotocol/server";
 import { UI_EXTENSION } from "../toolkit/views.ts";
 
-/** docs/pictures/icon.svg, 48 by 48. */
+/** docs/pictures/icon.svg as a PNG image of 48 by 48 pixels, in Base64. */
 const ICON =
   "iVBORw0KGgoAAAANSUhEUgAAADAAAAAwBAMAAAClLOS0AAAAJFBMVEUAAAAcODgcODgcODgcODg4VThxqo2NxqpVVTjGjVX/qlWqjThYcBMhAAAADHRSTlMAVari//////////8YpFrAAAAAuElEQVR42mNgYGAQMnFBAc6KDGAg7IIBDEHiTC5YgAJQQgWbhBMDA6MLViDAwIxdwoBBBLuEI3YrQJaA/OCaXhaCSro4M4Ckw8vLS1FJFxewRHp5eRkqCZUoBwJUkpAETqNwWo7FuRAJbIDaEjgtHw0rEPCYtbIFq+W7Vq1ajc25HquAoAWLBz1BElOwBIkXSGIJQQmcRmG13AS7c50xMg7Ug064sxrOzIkzO+MsAHAXGTgLGRzFEgBN0mAml1iB7AAAAABJRU5ErkJggg==";
 
@@ -44,9 +44,9 @@ export const serverCapabilities = ({ subscriptions, tasks, views }: OfferedCapab
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-// Lists depend on the configuration, which never changes while the process lives. But a login may bring a workspace.
+// The lists depend on the configuration, which never changes while the process runs. But a login may add a default workspace.
 export const CACHE_HINTS = {
-  // And on what the client shows.
+  // This list also depends on whether the client shows views.
   "tools/list": { ttlMs: HOUR_MS, cacheScope: "private" },
   "prompts/list": { ttlMs: HOUR_MS, cacheScope: "public" },
   "resources/list": { ttlMs: MINUTE_MS, cacheScope: "private" },

@@ -1,4 +1,4 @@
-// Makes the MCP server of one connection, in either protocol era.
+// Creates the MCP server of one connection, for any supported protocol revision.
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -38,36 +38,36 @@ import {
 
 const FIRST_WITH_LINKS = "2025-06-18";
 
-/** The stored login's workspace makes `workspaceId` optional in listings; a slow keychain must not hold up a connection. */
+/** The workspace of the stored login makes `workspaceId` optional in listings. A slow keychain must not delay a connection. */
 const WORKSPACE_WAIT_MS = 1_000;
 
 const workspaceWithTimeout = ({ workspaceId }: Runtime): Promise<string | undefined> =>
   withTimeoutFallback(workspaceId(), undefined, WORKSPACE_WAIT_MS);
 
-/** A journal that cannot be read, or not within this time, must not hold up a connection. */
+/** A journal that cannot be read within this time must not delay a connection. */
 const JOURNAL_WAIT_MS = 1_000;
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
 
-/** What a client calls itself. */
+/** Returns the name that a client declares. */
 function clientNameOf(client: unknown): string | undefined {
   const name = isJsonObject(client) ? client["name"] : undefined;
   return typeof name === "string" ? name : undefined;
 }
 
-/** Checked after the SDK's own check, whose result drops an argument named __proto__; we refuse that as any unknown argument. */
+/** Parses the params after the SDK, whose result omits an argument named __proto__. That argument is refused like any unknown one. */
 const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().optional() });
 
-/** The parts of a connection that outlive one server: the SDK may make a second one when it learns the client's era. */
+/** The parts of a connection that outlive one server: the SDK may create a second one when it detects the client's revision. */
 export interface Connection {
-  /** Absent if the client has no stream for updates: it is then offered no subscriptions. */
+  /** Absent if the client has no stream for updates; subscriptions are then not offered. */
   readonly subscriptions?: Subscriptions;
   /** The revision of a client that did not initialize this server. */
   readonly protocolVersion?: string;
   readonly confirmation: Confirmation;
-  /** What it goes over, as telemetry names it. */
+  /** The transport of the connection, as telemetry names it. */
   readonly network: Network;
-  /** This server may be asked for its instructions, by `initialize` or `server/discover`. */
+  /** Whether `initialize` or `server/discover` may ask this server for its instructions (default false). */
   readonly isFirst?: boolean;
 }
 
@@ -112,7 +112,7 @@ export async function createServer(
   });
   const supportsLinks = (): boolean =>
     (server.getNegotiatedProtocolVersion() ?? connection.protocolVersion ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
-  /** In 2026-07-28 a client says in each request who it is. */
+  /** In 2026-07-28, each request contains the client's name. */
   const readClientName = (envelope: Readonly<Record<string, unknown>>): string | undefined =>
     clientNameOf(protocolEra === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
   const handleCall = (tool: Tool, args: unknown, request: CallRequest, createTask?: CallEnvironment["createTask"]) =>

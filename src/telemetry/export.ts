@@ -1,4 +1,4 @@
-// Exports spans, metrics and log lines through the providers of OpenTelemetry, or through those of an SDK that was loaded before.
+// Exports spans, metrics and log lines through the providers of OpenTelemetry, or through those of an SDK that was loaded earlier.
 import { createServer } from "node:http";
 import { DiagLogLevel, diag, type Meter, metrics, type Tracer, trace } from "@opentelemetry/api";
 import { type Logger, logs } from "@opentelemetry/api-logs";
@@ -21,7 +21,7 @@ interface TelemetryPipeline {
   readonly tracer: Tracer;
   readonly meter: Meter;
   readonly logger: Logger;
-  /** Exports what is left. */
+  /** Exports the remaining data. */
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface TelemetryPipelineOptions {
   readonly version: string;
   /** Receives errors of exporters, such as an unreachable collector: at most one a minute. */
   readonly onError: (reason: string) => void;
-  /** Receives the URL of the metrics. */
+  /** Receives the URL of the Prometheus endpoint. */
   readonly onListening: (url: string) => void;
 }
 
@@ -38,7 +38,10 @@ const SCOPE = "mic-mcp";
 const ERROR_REPORT_INTERVAL_MS = 60_000;
 const MAX_REASON = 300;
 
-/** A collector that is down fails every batch. OpenTelemetry reports an error as JSON with its stack; only the first line is kept. */
+/**
+ * Reports at most one error a minute, because a collector that is down fails every batch. OpenTelemetry reports an error as JSON with
+ * its stack; only the first line is kept.
+ */
 function reportSdkErrors(onError: (reason: string) => void): void {
   let reportedAt = Number.NEGATIVE_INFINITY;
   const report = (...parts: readonly unknown[]): void => {
@@ -57,7 +60,7 @@ function reportSdkErrors(onError: (reason: string) => void): void {
 const isFlushable = (value: unknown): value is { forceFlush(): Promise<void> } =>
   typeof value === "object" && value !== null && "forceFlush" in value && typeof value.forceFlush === "function";
 
-/** All spans of the process are in one trace. */
+/** Uses the providers of the SDK that was loaded earlier, so that its spans and these are in the same traces. */
 function createForeignSdkPipeline(version: string): TelemetryPipeline {
   const provider = trace.getTracerProvider();
   const owner: unknown =
@@ -75,7 +78,7 @@ function createForeignSdkPipeline(version: string): TelemetryPipeline {
 const METRICS_PATH = "/metrics";
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Serves metrics at GET /metrics. If the port is taken, the server runs without it. */
+/** Serves metrics at GET /metrics. If the port is taken, the program reports this and runs without the endpoint. */
 function createPrometheusEndpoint(
   { host, port }: NonNullable<TelemetrySettings["prometheus"]>,
   { onError, onListening }: TelemetryPipelineOptions,
@@ -157,7 +160,7 @@ export function createTelemetryPipeline(options: TelemetryPipelineOptions): Tele
     logger: loggerProvider.getLogger(SCOPE, version),
     async close() {
       prometheusEndpoint?.close();
-      // One that fails must not keep the others from exporting.
+      // A provider that fails must not prevent the others from exporting.
       await Promise.allSettled([tracerProvider.shutdown(), meterProvider.shutdown(), loggerProvider.shutdown()]);
     },
   };

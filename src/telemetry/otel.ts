@@ -1,6 +1,6 @@
-// Telemetry by OpenTelemetry, loaded only if the environment turns it on. Only this file and export.ts import OpenTelemetry.
-// Names: the semantic conventions for MCP as of 2026-11-21 (open-telemetry/semantic-conventions-genai, status Development: they may
-// change), those for HTTP (stable), and our own, which begin with "mic.".
+// Implements telemetry with OpenTelemetry; loaded only if the environment turns it on. Only this file and export.ts import OpenTelemetry.
+// Names follow the semantic conventions for HTTP (stable) and for MCP as of 2026-11-21 (open-telemetry/semantic-conventions-genai, status
+// Development: they may change). Names that begin with "mic." are specific to this project.
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Attributes,
@@ -28,11 +28,11 @@ import {
 
 export { readTelemetrySettings } from "./settings.ts";
 
-/** Bounds in seconds, from the conventions. */
+/** Bucket bounds in seconds, from the conventions. */
 const SLOW_BOUNDS_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 const FAST_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** Facts of a log line that are exported: numbers, and names of ours. Never a key, an id or a reason, which may quote untrusted text. */
+/** The facts of a log line that are exported: numbers and known names. Keys, ids and reasons are not: they may contain untrusted text. */
 const LOGGED_NUMBERS = [
   "call",
   "ms",
@@ -61,7 +61,7 @@ const identityAttributes = ({ team, caller, client }: TelemetryIdentity): Attrib
   "mic.client": client,
 });
 
-/** The code of the JSON-RPC error that this becomes. */
+/** Returns the code of the JSON-RPC error that the client gets for this error. */
 function codeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return String(typeof code === "number" && Number.isSafeInteger(code) ? code : INTERNAL_ERROR);
@@ -90,18 +90,18 @@ const getter = {
   keys: (carrier: Carrier) => Object.keys(carrier),
 };
 
-/** Never tracestate or baggage: these are the client's words, and not for the API. */
+/** Returns no tracestate and no baggage: they contain data of the client that is not meant for the API. */
 function traceparent(context: Context): Readonly<Record<string, string>> {
   const span = trace.getSpanContext(context);
   if (!span || !isSpanContextValid(span)) return {};
   return { traceparent: `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}` };
 }
 
-/** The work that is in progress. */
+/** The operation that the current code belongs to. */
 interface ActiveWork {
   readonly context: Context;
   readonly identity: TelemetryIdentity;
-  /** It has ended. What continues in its name (a watch, a prefetch) begins its own traces, linked to it. */
+  /** Whether it has ended. Work that continues after it (a watch, a prefetch) starts separate traces, linked to it. */
   hasEnded: boolean;
 }
 
@@ -133,7 +133,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { settings, redact } = options;
   const { tracer, meter, logger, close } = createTelemetryPipeline(options);
   const activeWork = new AsyncLocalStorage<ActiveWork>();
-  /** An HTTP request: its sender, and its trace context until its operation has taken it. */
+  /** The current HTTP request: its sender, and its trace context until an operation is linked to it. */
   const httpRequests = new AsyncLocalStorage<{ link: SpanContext | undefined; readonly identity: TelemetryIdentity }>();
 
   function histogram(name: string, description: string, bounds: number[]): Measure {
@@ -160,13 +160,13 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     description: "Calls of action tools, by how the action stood at their end",
   });
   const fetches = meter.createCounter("mic.token.fetches", { description: "Requests for an access token" });
-  // All are created now, so that a scrape lists each with its description.
+  // All gauges are created at startup, so that a scrape lists each one with its description.
   const gauges = new Map(
     Object.entries(GAUGES).map(([name, about]) => [name, meter.createObservableGauge(name, about)]),
   );
 
   const teams = new Set<string>();
-  /** One series for each of the first teams. */
+  /** Returns a separate label for each of the first MAX_TEAMS teams, and OTHER for all later teams. */
   function teamAttributes({ team }: TelemetryIdentity): Attributes {
     if (team === undefined) return {};
     if (teams.size < MAX_TEAMS) teams.add(team);
@@ -176,7 +176,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const extract = (carrier: Carrier | undefined): Context =>
     carrier && settings.propagates ? propagator.extract(ROOT_CONTEXT, carrier, getter) : ROOT_CONTEXT;
 
-  /** Runs work as a span; everything within it is part of it. `endOf`: with "error.type" if it has failed. */
+  /** Runs work in a span that is the parent of all spans within it. `attributesOf` includes "error.type" if the work failed. */
   async function runInSpan<R>(
     { name, kind, parent, identity, link, attributes }: SpanDescription,
     work: (context: Context) => Promise<R>,
@@ -194,17 +194,19 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     const own: ActiveWork = { context, identity, hasEnded: false };
     function endSpan(outcome: Outcome<R>): void {
       own.hasEnded = true;
-      const all = Object.entries({ ...attributes, ...attributesOf(outcome) }).filter(([, value]) => value !== undefined);
+      const all = Object.entries({ ...attributes, ...attributesOf(outcome) }).filter(
+        ([, value]) => value !== undefined,
+      );
       const ended = Object.fromEntries(all);
       span.setAttributes(ended);
-      // Without a description: messages quote the API.
+      // The status has no description, because error messages quote the API.
       if (ended["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
       const measured = Object.fromEntries(all.filter(([key]) => !SPAN_ONLY.has(key)));
       measure(secondsSince(startedAt), { ...measured, ...teamAttributes(identity) });
     }
     try {
-      // The global context is for an SDK of the user.
+      // The global context is for an SDK that the user has loaded.
       const value = await activeWork.run(own, () => contexts.with(context, () => work(context)));
       endSpan({ value });
       return value;
@@ -254,7 +256,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
             "gen_ai.tool.name": tool,
             "gen_ai.operation.name": tool === undefined ? undefined : "execute_tool",
             "gen_ai.prompt.name": prompt,
-            // A number only counts; a text could contain anything.
+            // A number is only a counter; a string could contain anything.
             "jsonrpc.request.id": typeof id === "number" ? String(id) : undefined,
           },
         };

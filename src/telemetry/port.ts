@@ -1,7 +1,7 @@
-// What a program without telemetry loads of it: the interface through which work is reported, and whether telemetry is on. Without
-// telemetry nothing is wrapped. Only what these types name can be exported (otel.ts).
+// Defines the interface through which work is reported to telemetry, and detects whether telemetry is on. If it is off, no other file of
+// telemetry is loaded and nothing is wrapped. Only the data that these types name can be exported (otel.ts).
 
-/** Read when metrics are collected. */
+/** The gauges, which are read when metrics are collected. */
 export const GAUGES = {
   "mic.watched.resources": { description: "Resources that are watched for those who listen", unit: "{resource}" },
   "mic.http.streams": { description: "Streams that are open to clients", unit: "{stream}" },
@@ -11,7 +11,7 @@ export const GAUGES = {
 } as const;
 export type GaugeName = keyof typeof GAUGES;
 
-/** Replaces a name that a client made up, and each team after the hundredth. */
+/** Replaces a name that does not exist, and the name of each team after the first 100. */
 export const OTHER = "_OTHER";
 
 /** The caller of the work, in a deployment for teams. */
@@ -22,85 +22,85 @@ export interface TelemetryIdentity {
   readonly client?: string | undefined;
 }
 
-/** By a pipe to a child process, or over HTTP. */
+/** The transport of a connection: a pipe to a child process, or HTTP. */
 export type Network = "pipe" | "tcp";
 
 /** One MCP request that a handler serves. */
 export interface Operation {
   readonly method: string;
-  /** The tool or prompt that it names, if there is one of this name. */
+  /** The tool that the request names; OTHER if there is no such tool. The same applies to `prompt`. */
   readonly tool?: string | undefined;
   readonly prompt?: string | undefined;
   readonly id: string | number;
   readonly network: Network;
-  /** Asked for at its end: an initialize agrees on one. */
+  /** Returns the protocol revision. Called at the end of the request, because `initialize` negotiates the revision. */
   readonly version: () => string | undefined;
-  /** The request's `_meta`; its trace context is the parent. */
+  /** The request's `_meta`; its trace context is the parent of the span. */
   readonly meta: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** One HTTP request to the service. */
+/** One HTTP request to the API. */
 export interface UpstreamRequest {
   readonly method: "GET" | "POST";
-  /** The path of its row in the contract, with `{name}` for parameters. */
+  /** The path of the operation in the contract, with `{name}` for parameters. */
   readonly template: string;
   /** Scheme, host and port. */
   readonly origin: string;
-  /** How often the same call has sent before. */
+  /** Number of requests that the same call has sent before. */
   readonly resends: number;
-  /** It asks for an access token. */
+  /** Whether this is a request for an access token (default false). */
   readonly isToken?: boolean;
 }
 
-/** How an action stood at the end of one call. */
+/** The state of an action at the end of one call. */
 export interface ActionOutcome {
   readonly state: "succeeded" | "rejected" | "unknown";
   readonly replayed: boolean;
-  /** Requests sent for it so far, where that is known. */
+  /** Number of requests sent for the action so far, if known. */
   readonly attempts?: number | undefined;
 }
 
-/** How work has ended: with a value, or by throwing. */
+/** The end of an operation: the value that it returned, or the error that it threw. */
 export type Outcome<R> = { readonly value: R } | { readonly error: unknown };
 
 export type TelemetryLevel = "info" | "warn" | "error";
 
 export interface Telemetry {
-  /** The same, of one caller's work. */
+  /** Returns telemetry whose reports have this identity. */
   forIdentity(identity: TelemetryIdentity): Telemetry;
-  /** Runs what serves an HTTP request. Its headers' trace context is linked to the operation that it brings. */
+  /** Runs the handler of an HTTP request. The trace context of the headers is linked to the MCP operation in the request. */
   runHttpRequest<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
-  /** Runs what serves an HTTP request, once it is known who sends it: what the operation does is his. */
+  /** Runs the handler of an HTTP request after authentication: the operation is reported with this identity. */
   runAsIdentity<R>(identity: TelemetryIdentity, run: () => R): R;
-  /** Runs what serves a request. `kindOf`: the kind of failure that its result tells of, if it does. */
+  /** Runs the handler of an MCP request in a span. `errorKindOf` returns the kind of failure that the result reports, if any. */
   traceOperation<R>(
     operation: Operation,
     run: () => Promise<R>,
     errorKindOf: (result: R) => string | undefined,
   ): Promise<R>;
-  /** A connection or a session begins. Call the returned function at its end. */
+  /** Measures the duration of a connection or a session. Call the returned function at its end. */
   startSession(network: Network): () => void;
-  /** `send` gets the headers that carry the trace context. `errorType`: a name for what it throws. */
+  /** Runs `send` in a span, with the headers that contain the trace context. `errorType` names the error that `send` throws. */
   traceUpstreamRequest<A extends { readonly status: number }>(
     request: UpstreamRequest,
     send: (headers: Readonly<Record<string, string>>) => Promise<A>,
     errorType: (error: unknown) => string,
   ): Promise<A>;
   traceAction<R>(tool: string, run: () => Promise<R>, toOutcome: (outcome: Outcome<R>) => ActionOutcome): Promise<R>;
-  /** `read` is asked whenever metrics are collected. Call the returned function when there is nothing to read any more. */
+  /** Calls `read` whenever metrics are collected. Call the returned function to remove the gauge. */
   registerGauge(name: GaugeName, read: () => number): () => void;
-  /** A line of the log. Of its facts only known names with harmless values leave. */
+  /** Exports a log line. Only facts with known names and harmless values are exported. */
   log(level: TelemetryLevel, facts: object, message: string): void;
-  /** What ties a line of the log on stderr to the span that it belongs to. */
+  /** Returns the fields that connect a log line on stderr to its span; none outside a span. */
   traceFields(): Readonly<Record<string, string>>;
-  /** Sends what is left, in FLUSH_MS at most. */
+  /** Exports the remaining data within FLUSH_MS. */
   close(): Promise<void>;
 }
 
-/** How long an end may wait for a collector. */
+/** How long a shutdown waits for a collector. */
 export const FLUSH_MS = 2_000;
 
-/** Where an SDK that was loaded before (NODE_OPTIONS=--import ...) has put its providers. */
+/** The key of the global object in which an SDK that was loaded earlier (NODE_OPTIONS=--import ...) registers its providers. */
 const GLOBAL = Symbol.for("opentelemetry.js.api.1");
 
 export function hasForeignSdk(): boolean {
@@ -111,7 +111,7 @@ export function hasForeignSdk(): boolean {
 const ENDPOINT = /^OTEL_EXPORTER_OTLP(?:_(?:TRACES|METRICS|LOGS))?_ENDPOINT$/;
 const EXPORTER = /^OTEL_(?:TRACES|METRICS|LOGS)_EXPORTER$/;
 
-/** Off is the default. The default of OpenTelemetry, localhost:4318, would make every server connect to a port that no setting names. */
+/** Whether telemetry is on (default off). OpenTelemetry's default, localhost:4318, would make every server connect to an unset port. */
 export function isTelemetryRequested(environment: NodeJS.ProcessEnv): boolean {
   if (environment["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true") return false;
   if (hasForeignSdk()) return true;

@@ -1,18 +1,18 @@
-// The standard OTEL_* variables that select exporters. OpenTelemetry reads all others itself (batches, samplers, headers).
+// Reads the standard OTEL_* variables that select exporters. OpenTelemetry itself reads all others (batches, samplers, headers).
 
 type Protocol = "http/protobuf" | "http/json";
 
-/** The protocol with which each signal is exported; undefined: it is not exported. */
+/** The export protocol of each signal; undefined if the signal is not exported. */
 export interface TelemetrySettings {
   readonly traces: Protocol | undefined;
   readonly metrics: Protocol | undefined;
   readonly logs: Protocol | undefined;
-  /** Where Prometheus can scrape metrics. */
+  /** The address where Prometheus can scrape metrics; undefined if there is none. */
   readonly prometheus: { readonly host: string; readonly port: number } | undefined;
   readonly metricIntervalMs: number;
   /** Whether trace context is read from requests and sent to the API. */
   readonly propagates: boolean;
-  /** Header values for collectors, which must not be shown. */
+  /** Header values for collectors, which have to be redacted. */
   readonly secrets: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const isIntegerBetween =
 const isUrl: Validator = (text) => /^https?:\/\//i.test(text) && URL.canParse(text);
 const isProtocol = (text: string): text is Protocol => text === "http/protobuf" || text === "http/json";
 
-/** What each variable takes. One wrong value turns telemetry off, because incomplete telemetry is misleading. */
+/** The valid values of each variable. One invalid value turns telemetry off, because incomplete telemetry is misleading. */
 const RULES: readonly (readonly [name: RegExp, fits: Validator, takes: string])[] = [
   [/^OTEL_(TRACES|LOGS)_EXPORTER$/, isListOf("otlp", "none"), `otlp, none ${STDOUT}`],
   [/^OTEL_METRICS_EXPORTER$/, isListOf("otlp", "prometheus", "none"), `otlp, prometheus, none ${STDOUT}`],
@@ -58,7 +58,7 @@ const PROMETHEUS_ON_STDIO_WARNING =
   "OTEL_METRICS_EXPORTER=prometheus has no effect on stdio: each client starts a server of its own, and they cannot share a " +
   "port. Use OTEL_METRICS_EXPORTER=otlp, or serve --http.";
 
-/** `hasPort`: the program serves over HTTP, where one process listens for all clients. `settings` is undefined if a variable is wrong. */
+/** `hasPort`: one process serves all clients over HTTP, so it can listen for Prometheus. `settings` is undefined if a value is invalid. */
 export function readTelemetrySettings(
   environment: NodeJS.ProcessEnv,
   { hasPort }: { readonly hasPort: boolean },
@@ -94,7 +94,7 @@ export function readTelemetrySettings(
         : undefined,
     metricIntervalMs: Number(read("OTEL_METRIC_EXPORT_INTERVAL") ?? 60_000),
     propagates: splitList(read("OTEL_PROPAGATORS") ?? "tracecontext").includes("tracecontext"),
-    // `key=value` pairs, percent-encoded.
+    // Each variable contains percent-encoded `key=value` pairs.
     secrets: ["", "TRACES_", "METRICS_", "LOGS_"]
       .flatMap((signal) => (read(`OTEL_EXPORTER_OTLP_${signal}HEADERS`) ?? "").split(","))
       .map((pair) => pair.slice(pair.indexOf("=") + 1).trim())

@@ -1,9 +1,9 @@
-// Refuses a JSON text before it is parsed: one that is nested too deeply, or has too many parts, would hold up everybody else.
-// One pass over its characters decides.
+// Refuses a JSON text that is nested too deeply or has too many parts, because parsing it would block all other requests. The check
+// is one pass over the characters, before the text is parsed.
 
-/** Deeper than any schema, and shallower than what a recursive walk over a message can bear. */
+/** Deeper than any schema, and shallow enough for recursive functions that read a message. */
 const MAX_DEPTH = 2_500;
-/** Objects, lists and members: more than any agent writes, and few enough to parse within a tenth of a second. */
+/** Number of objects, lists and members: more than any agent writes, and few enough to parse within 0.1 s. */
 const MAX_PARTS = 200_000;
 
 const QUOTE = 0x22;
@@ -14,7 +14,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** A sentence that says why this text must not be parsed; undefined when it may. The parser refuses what is not JSON. */
+/** Returns a sentence that states which limit this text exceeds; undefined if it exceeds none. Text that is not JSON may pass. */
 export function findExceededLimit(json: string): string | undefined {
   let depth = 0;
   let parts = 0;

@@ -1,4 +1,4 @@
-// Error codes that differ in revisions up to 2025-11-25: the SDK sends the code of 2026-07-28 to everyone.
+// Converts the error code that differs in revisions up to 2025-11-25: the SDK sends the code of 2026-07-28 to all clients.
 import { type JSONRPCMessage, ProtocolError, ResourceNotFoundError } from "@modelcontextprotocol/server";
 
 const LEGACY_NOT_FOUND = -32002;

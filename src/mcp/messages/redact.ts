@@ -1,4 +1,4 @@
-// Takes secrets out of every message on its way out, wherever they stand in it.
+// Redacts secrets anywhere in an outgoing message.
 
 import { isJsonObject } from "../../contract/json.ts";
 import type { Redactor } from "../../credentials/redaction.ts";
@@ -6,7 +6,7 @@ import type { Redactor } from "../../credentials/redaction.ts";
 /** Takes and returns the JSON text of one JSON-RPC message, or of a batch. */
 export type Redact = (json: string) => string;
 
-/** Only these can hold a secret: the rest is the protocol's own words and the id that the client chose. */
+/** Only these members can contain a secret: the others contain protocol keywords and the id that the client chose. */
 const PAYLOADS: ReadonlySet<string> = new Set(["result", "error", "params"]);
 
 export function createRedact(redactor: Redactor): Redact {
@@ -30,6 +30,6 @@ export function createRedact(redactor: Redactor): Redact {
   return (json) => (redactor.hasSecret(json) ? JSON.stringify(redactMessage(JSON.parse(json))) : json);
 }
 
-/** Does the same for each event in a piece of an event stream. */
+/** Redacts each event in a piece of an event stream. `events` must consist of complete events. */
 export const redactEvents = (events: string, redact: Redact): string =>
   events.replaceAll(/^data: (\{.*\})$/gm, (_, json: string) => `data: ${redact(json)}`);

@@ -1,5 +1,5 @@
-// The rules of subscriptions/listen (2026-07-28) for both transports: what such a request is, why one is refused, and what it is
-// given. The SDK serves the stream above the transport and acknowledges whatever was asked for; ours names only what is watched.
+// Implements the rules of subscriptions/listen (2026-07-28) for both transports: the request's schema, refusals and watched resources.
+// The SDK serves the stream above the transport and acknowledges every requested resource. So it gets only the watched ones.
 import { ProtocolErrorCode, type RequestId } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { checkTaskSubscription } from "../tasks/serve.ts";
@@ -23,21 +23,21 @@ export interface ListenError {
   readonly data?: unknown;
 }
 
-/** Why a listen request is refused before anything is watched; undefined when it is not. */
+/** Returns the error that refuses a listen request before any resource is watched; undefined if it is not refused. */
 export function checkListenRequest({ params }: ListenRequest): ListenError | undefined {
   const refused = checkTaskSubscription(params);
   return refused && { code: refused.code, message: refused.message, data: refused.data };
 }
 
-/** Why a listen request is refused when watching cannot begin. */
+/** Converts an error of watchRequestedResources to the error that refuses the listen request. */
 export const toListenError = (thrown: unknown): ListenError => ({
   code: ProtocolErrorCode.InternalError,
   message: watchErrorText(thrown),
 });
 
 /**
- * Begins to watch what a listen request names. Resolves, once no change can be missed, with the request as the SDK may take it: it
- * names only what is really watched. Throws Failure, at once, when too many are watched.
+ * Starts to watch the resources that a listen request names. Resolves when no change can be missed, with the request for the SDK: it
+ * names only the watched resources. Throws Failure synchronously if too many resources are watched.
  */
 export function watchRequestedResources(message: ListenRequest, subscriptions: Subscriptions): Promise<ListenRequest> {
   const { id, params } = message;

@@ -1,4 +1,4 @@
-// Serves resources/list, resources/templates/list and resources/read. The resources themselves stand in src/toolkit/resources/.
+// Serves resources/list, resources/templates/list and resources/read. The resources are defined in src/toolkit/resources/.
 import {
   type ContentBlock,
   type ProtocolEra,
@@ -22,7 +22,7 @@ import { driftMeta } from "../tools/result.ts";
 import { createReadOnlyToolRunner } from "../tools/tool-call.ts";
 import { readView } from "./views.ts";
 
-/** A configuration never changes while its process lives, and every result with a link asks. */
+/** The list is cached: the configuration never changes while the process runs, and every result with a link needs the list. */
 const offeredResourcesCache = new WeakMap<Runtime, readonly Resource[]>();
 
 export function offeredResources(runtime: Runtime): readonly Resource[] {
@@ -52,7 +52,7 @@ export const resourceNotFound = (uri: string, why: string): ProtocolError =>
 export const noSuchUri = (uri: string, offered: readonly Resource[]): ProtocolError =>
   resourceNotFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
 
-/** The service has nothing at this URI, or the URI cannot name anything. */
+/** Whether the API has no resource at this URI, or the URI is not valid. */
 const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
 
 function toProtocolError(uri: string, facts: FailureFacts): ProtocolError {
@@ -73,7 +73,7 @@ const toResourceMetadata = ({ name, title, description, mimeType }: Resource) =>
   mimeType,
 });
 
-/** Lists a resource that has no variables, or none but the default workspace. */
+/** Lists a resource that has no variables, or whose only variable is the default workspace. */
 function listResource(resource: Resource, workspaceId: string | undefined) {
   const names = variableNames(resource.uri);
   if (names.length === 0) return [{ uri: resource.uri, ...toResourceMetadata(resource) }];
@@ -114,7 +114,7 @@ export async function readResource(
   }
 }
 
-/** Links a result to the resource of this URI, where it is offered. */
+/** Returns a link to the resource with this URI; undefined if the resource is not offered. */
 export function resourceLink(uri: string, runtime: Runtime): ContentBlock | undefined {
   const found = findResource(offeredResources(runtime), uri);
   if (!found) return undefined;
@@ -124,7 +124,7 @@ export function resourceLink(uri: string, runtime: Runtime): ContentBlock | unde
 
 export function serveResources(server: Server, runtime: Runtime, protocolEra: ProtocolEra): void {
   server.setRequestHandler("resources/list", async () => {
-    // Without the login there is no default workspace, and the list is shorter.
+    // If the login cannot be read, the list omits the resources of the default workspace.
     const workspaceId = await runtime.workspaceId().catch(() => undefined);
     const resources = offeredResources(runtime).flatMap((resource) => listResource(resource, workspaceId));
     const skills = await runtime.skills.resources().catch((error: unknown) => {

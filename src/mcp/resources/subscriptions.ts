@@ -1,4 +1,4 @@
-// Keeps who listens to which resource on one connection, in either era, and serves resources/subscribe and unsubscribe.
+// Tracks which resources the subscribers of one connection watch, and serves resources/subscribe and resources/unsubscribe.
 import {
   type ProtocolEra,
   ProtocolError,
@@ -13,7 +13,7 @@ import { expand } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
 import { findResource, noSuchUri, offeredResources, resourceNotFound } from "./resources.ts";
 
-/** The id of a listen request; a connection of an older revision is one subscriber. */
+/** The id of a listen request. A connection of an older revision is one subscriber. */
 export type Subscriber = RequestId;
 const CONNECTION = "connection";
 
@@ -23,16 +23,16 @@ interface Entry {
 }
 
 export interface Subscriptions {
-  /** Sends updates there from now on. */
+  /** Sends all later updates to `deliver`. */
   setUpdateHandler(deliver: (uri: string) => void): void;
   canWatch(uri: string): boolean;
   /**
-   * Begins to watch. Resolves once no change can be missed: false when there is no such resource. Throws Failure, at once,
-   * when too many are watched.
+   * Starts to watch a resource. Resolves when no change can be missed: false if there is no such resource. Throws Failure synchronously
+   * if too many resources are watched.
    */
   subscribe(uri: string, subscriber: Subscriber): Promise<boolean>;
   unsubscribe(uri: string, subscriber: Subscriber): void;
-  /** Ends everything that this subscriber listens to. */
+  /** Ends all subscriptions of this subscriber. */
   unsubscribeAll(subscriber: Subscriber): void;
   close(): void;
 }
@@ -47,7 +47,7 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
     const readVersion = found?.resource.readVersion;
     if (!found || !readVersion) return undefined;
     const { resource, variables } = found;
-    // A client may write one resource's URI in several ways.
+    // A client may write the URI of one resource in several ways.
     const name = expand(resource.uri, variables);
     return resourceWatcher.watch(
       name,
@@ -98,7 +98,7 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
   };
 }
 
-/** Says why no more can be watched. */
+/** Returns the message of an error that prevented watching, with its next step. */
 export const watchErrorText = (thrown: unknown): string =>
   thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escapeText(errorMessage(thrown));
 
@@ -110,7 +110,7 @@ async function subscribeOrThrow(subscribe: () => Promise<boolean>): Promise<bool
   }
 }
 
-/** Serves the older revisions' requests. In 2026-07-28 the transports serve subscriptions/listen, by the rules of listen.ts. */
+/** Serves the requests of the older revisions. In 2026-07-28, the transports serve subscriptions/listen by the rules of listen.ts. */
 export function serveSubscriptions(
   server: Server,
   runtime: Runtime,

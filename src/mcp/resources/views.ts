@@ -1,4 +1,4 @@
-// Serves the views as resources: a host reads one before it draws it. They are in no list, as their hosts want it.
+// Serves the views as resources, which a host reads before it shows them. Hosts expect that resources/list does not contain them.
 import type { ProtocolEra, ReadResourceResult } from "@modelcontextprotocol/server";
 import { APP_HTML, VIEW_NAMES, viewUri } from "../../toolkit/views.ts";
 import type { Runtime } from "../runtime.ts";
@@ -6,7 +6,7 @@ import { offeredTools } from "../tools/offered-tools.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The view of this URI; undefined where there is none, or its tool is not offered. */
+/** Returns the view with this URI; undefined if there is none, or its tool is not offered. */
 export async function readView(
   uri: string,
   { tools, config, readView: read }: Runtime,
@@ -14,7 +14,7 @@ export async function readView(
 ): Promise<ReadResourceResult | undefined> {
   const name = VIEW_NAMES.find((each) => viewUri(each) === uri);
   if (name === undefined || !offeredTools(tools, config).some(({ view }) => view === name)) return undefined;
-  // It needs no origin but its own frame: no network at all.
+  // The empty CSP denies all network access: a view needs no origin except its own frame.
   const _meta = { ui: { csp: {}, prefersBorder: true } };
   return {
     contents: [{ uri, mimeType: APP_HTML, text: await read(name), _meta }],

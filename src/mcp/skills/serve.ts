@@ -1,5 +1,5 @@
-// The Skills extension's own methods (SEP-2640): skills/list and skills/get. The SDK serves them on its high-level server
-// only; ours has its own resources/read, which reads skill:// resources.
+// Serves the methods of the Skills extension (SEP-2640): skills/list and skills/get. The SDK serves them only on its high-level server.
+// This server is a low-level one; its own resources/read serves the skill:// resources.
 import { type ProtocolEra, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { type Skills, skillCacheHints } from "./skills.ts";

@@ -1,4 +1,4 @@
-// A set of skills: turns files into the entries and resources that clients see. The SDK makes and checks the entries; it is
+// Turns the files of skills into the entries and resources that clients see. The SDK creates and checks the entries; its module is
 // loaded at the first request for them.
 import type { ProtocolEra } from "@modelcontextprotocol/server";
 import type { Skill } from "@modelcontextprotocol/server/ext/skills";
@@ -9,14 +9,14 @@ export const MARKDOWN = "text/markdown";
 const SCHEME = "skill://";
 const HOUR_MS = 3_600_000;
 
-/** How long a client may keep a skill: it changes with the program alone. */
+/** How long a client may cache a skill: 1 hour, because skills change only with the program. */
 export const skillCacheHints = (protocolEra: ProtocolEra) =>
   protocolEra === "modern" ? { ttlMs: HOUR_MS, cacheScope: "public" as const } : {};
 
-/** By path: `name/SKILL.md`, and what else is in the skill's folder. */
+/** The text of each file, by path: `name/SKILL.md`, and the other files in the skill's folder. */
 export type SkillFiles = Readonly<Record<string, string>>;
 
-/** One skill as a resource. */
+/** One skill as an entry of resources/list. */
 export interface SkillResource {
   readonly uri: string;
   readonly name: string;
@@ -26,18 +26,18 @@ export interface SkillResource {
 }
 
 export interface Skills {
-  /** In the order of their names. */
+  /** Returns the offered skills, sorted by name. */
   entries(): Promise<readonly Skill[]>;
   resources(): Promise<readonly SkillResource[]>;
-  /** The file of this URI; undefined when there is none. */
+  /** Returns the text of the file with this URI; undefined if there is none. */
   read(uri: string): Promise<string | undefined>;
-  /** What the skill of this name tells an agent to do: its text without the frontmatter. Undefined where it is not offered. */
+  /** Returns the text of the skill with this name, without the frontmatter; undefined if the skill is not offered. */
   instructions(name: string): Promise<string | undefined>;
 }
 
 const Metadata = z.object({ metadata: z.object({ tools: z.string() }) });
 
-/** The tools that a skill has the agent call, as its frontmatter names them. */
+/** The tools that a skill instructs the agent to call, from its frontmatter. */
 export const toolsOf = ({ frontmatter }: Skill): readonly string[] =>
   Metadata.safeParse(frontmatter).data?.metadata.tools.split(" ") ?? [];
 
@@ -58,7 +58,7 @@ async function loadSkills(files: SkillFiles, isOffered: (tool: string) => boolea
 
 const titleOf = (text: string): string | undefined => /^# (.+)$/m.exec(text)?.[1];
 
-/** A skill is offered where all its tools are. */
+/** Creates the set of skills. A skill is offered only if all its tools are offered. */
 export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool: string) => boolean): Skills {
   const loaded = memoizeUntilFailure(async () => await loadSkills(await files(), isOffered));
 

@@ -1,5 +1,5 @@
-// Serves the service's jobs as tasks of the protocol. A task's id seals the job's id and what belongs to it, so any server with
-// the same credentials finds the task again, even after a restart, and nothing is stored.
+// Serves the API's jobs as MCP tasks. A task's id contains the job's id and the action that started it, signed or encrypted. So any
+// server with the same keys finds the task again, even after a restart, and nothing is stored.
 import {
   type CallToolResult,
   ProtocolError,
@@ -27,11 +27,11 @@ import { toCreateTaskResult } from "./serve.ts";
 import type { Task, TaskBackend } from "./task.ts";
 
 export interface JobTasks extends TaskBackend {
-  /** The task that a tool's result becomes; undefined where the result itself is the answer. Throws Failure. */
+  /** Creates the task for a tool's result; undefined if the result itself is the answer. Throws Failure. */
   createTask(tool: ToolName, result: ToolResult): Promise<CallToolResult | undefined>;
 }
 
-/** A cancellation is an action of this tool. */
+/** The journal tracks a cancellation as an action of this tool. */
 const CANCEL = "cancel_job";
 
 const internalError = (text: string, data?: unknown): ProtocolError =>
@@ -62,7 +62,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
     }
   }
 
-  /** Does `work` on the task's job; undefined where the id is not ours or the service has no such job. */
+  /** Runs `work` for the task's job. Returns undefined if the id is not valid or the API has no such job. Throws ProtocolError. */
   async function withJob<T>(
     taskId: string,
     { mcpReq: { method, signal } }: ServerContext,
@@ -97,7 +97,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
       ),
 
     async update(taskId, _responses, context) {
-      // A job asks its client nothing: the call that starts it asks beforehand.
+      // A job never asks its client for input: the call that starts the job asks the user first.
       return (await withJob(taskId, context, async () => true)) ?? false;
     },
 

@@ -1,4 +1,4 @@
-// Serves tasks/get, tasks/update and tasks/cancel (2026-07-28) over any backend, and makes the answer of a call that is a task.
+// Serves tasks/get, tasks/update and tasks/cancel (2026-07-28) with any backend, and creates the answer to a call that becomes a task.
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
@@ -18,7 +18,7 @@ const TasksCapability = z.looseObject({
   }),
 });
 
-/** Each request declares for itself whether its client takes tasks. */
+/** Whether the client supports tasks. Each request declares this separately. */
 export const clientSupportsTasks = ({ mcpReq }: ServerContext): boolean =>
   TasksCapability.safeParse(mcpReq.envelope).success;
 
@@ -28,7 +28,7 @@ const missingTasksCapability = (): ProtocolError =>
     `The client has to declare the extension ${TASKS_EXTENSION} on this request.`,
   );
 
-/** Throws the protocol's error where the client does not take tasks. */
+/** Throws MissingRequiredClientCapabilityError if the client does not support tasks. */
 export function requireTasks(context: ServerContext): void {
   if (!clientSupportsTasks(context)) throw missingTasksCapability();
 }
@@ -36,15 +36,15 @@ export function requireTasks(context: ServerContext): void {
 const TaskSubscriptionParams = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.unknown()) }) });
 
 /**
- * Why a subscriptions/listen request with these params is not served: it wants updates of tasks, and its client does not take
- * tasks. A client that takes them gets an acknowledgement without them: it polls tasks, which send no updates.
+ * Returns the error of a subscriptions/listen request that asks for task updates although its client does not support tasks. A client
+ * that supports tasks gets an acknowledgment without task updates, because tasks send none: the client polls them.
  */
 export const checkTaskSubscription = (params: Readonly<Record<string, unknown>>): ProtocolError | undefined =>
   TaskSubscriptionParams.safeParse(params).success && !TasksCapability.safeParse(params["_meta"]).success
     ? missingTasksCapability()
     : undefined;
 
-/** The answer to a tools/call that goes on as a task. tasks/get gives what the task asks, or its result. */
+/** Creates the answer to a tools/call that continues as a task. tasks/get returns the task's input requests or its result. */
 export function toCreateTaskResult(task: Task): CallToolResult {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = task;
   return {
@@ -56,7 +56,7 @@ export function toCreateTaskResult(task: Task): CallToolResult {
     lastUpdatedAt,
     ttlMs,
     ...(pollIntervalMs !== undefined && { pollIntervalMs }),
-    // The SDK would add it: every tool result has content.
+    // The SDK would add it otherwise: every tool result has content.
     content: [],
   };
 }
@@ -74,12 +74,12 @@ export function serveTasks(server: Server, backend: TaskBackend): void {
     requireTasks(context);
     const task = await backend.get(taskId, context);
     if (!task) throw taskNotFound();
-    // The result is what tools/call would have answered, its kind included.
+    // The result is the one that tools/call would have returned, including its resultType.
     return task.status === "completed" ? { ...task, result: { resultType: "complete", ...task.result } } : { ...task };
   });
   server.setRequestHandler("tasks/update", { params: TaskParams }, async ({ taskId }, context) => {
     requireTasks(context);
-    // The SDK lifts them out of the params.
+    // The SDK moves inputResponses from the params to the context.
     if (!(await backend.update(taskId, context.mcpReq.inputResponses ?? {}, context))) throw taskNotFound();
     return {};
   });

@@ -1,14 +1,14 @@
-// What a task is on the wire, and what a backend of tasks must do: the Tasks extension, SEP-2663,
+// Defines a task on the wire and the interface of a task backend, as in the Tasks extension, SEP-2663,
 // https://modelcontextprotocol.io/seps/2663-tasks-extension.
 import type { CallToolResult, InputRequests, ServerContext } from "@modelcontextprotocol/server";
 
 interface TaskFacts {
   readonly taskId: string;
   readonly statusMessage?: string;
-  /** RFC 3339. */
+  /** An RFC 3339 timestamp, as is `lastUpdatedAt`. */
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** How long after its creation the task can be asked for; null: for ever. */
+  /** How long the task can be read after its creation, in milliseconds. null: without limit. */
   readonly ttlMs: number | null;
   readonly pollIntervalMs?: number;
 }
@@ -19,7 +19,7 @@ interface RpcError {
   readonly data?: unknown;
 }
 
-/** "completed": the call has its result, even one that says isError; "failed": it ended in an error of the protocol. */
+/** "completed": the call has a result, which may have isError; "failed": the call ended with a protocol error. */
 export type TaskState =
   | { readonly status: "working" }
   | { readonly status: "input_required"; readonly inputRequests: InputRequests }
@@ -29,12 +29,12 @@ export type TaskState =
 
 export type Task = TaskFacts & TaskState;
 
-/** Where tasks live. A task must exist before anybody learns its id. */
+/** Reads and changes tasks. A task must exist before its id is sent to a client. */
 export interface TaskBackend {
-  /** The task as it stands; undefined when the caller has none of this id. */
+  /** Returns the current state of the task; undefined if the caller has no task with this id. */
   get(taskId: string, context: ServerContext): Promise<Task | undefined>;
-  /** Takes answers to what the task asks, and ignores others; false when the caller has no such task. */
+  /** Accepts responses to the task's input requests and ignores others. Returns false if the caller has no such task. */
   update(taskId: string, responses: Readonly<Record<string, unknown>>, context: ServerContext): Promise<boolean>;
-  /** Begins to end the task; one that has ended stays as it is. False when the caller has no such task. */
+  /** Starts to cancel the task; a task that has ended is unchanged. Returns false if the caller has no such task. */
   cancel(taskId: string, context: ServerContext): Promise<boolean>;
 }

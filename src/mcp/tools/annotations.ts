@@ -1,11 +1,11 @@
-// Derives a tool's annotations from its one `effect`, so that they cannot contradict each other.
+// Derives a tool's annotations from its `effect`, so that they cannot contradict each other.
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import type { Effect } from "../../toolkit/define-tool.ts";
 
 const HINTS: Readonly<Record<Effect, Omit<ToolAnnotations, "title">>> = {
   read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
   save: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
-  // A client that lets read-only tools run unasked must not be led to write a file so.
+  // Not read-only: some clients run read-only tools without asking the user, and this tool may write a file.
   export: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   create: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   cancel: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },

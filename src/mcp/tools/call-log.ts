@@ -1,5 +1,5 @@
-// What the log says of one tool call: the attempts that failed and the answer, tied together by the same facts, and to the
-// service's own log by its requestId. Neither arguments nor results are logged.
+// Logs one tool call: its failed attempts and its answer. Common fields connect these lines, and the requestId connects them to the
+// API's own log. Arguments and results are not logged.
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
@@ -7,24 +7,24 @@ import type { FailureFacts } from "../../core/failure.ts";
 import { excerpt } from "../../core/untrusted-text.ts";
 import type { Log } from "../runtime.ts";
 
-/** Who calls, as far as it is known. */
+/** The source of a call, as far as the client identifies itself. */
 export interface RequestSource {
   /** The id of the MCP request. */
   readonly id: RequestId;
-  /** Of a connection that has one. */
+  /** The id of the session; undefined if the connection has none. */
   readonly session?: string | undefined;
-  /** What the client calls itself. */
+  /** The name that the client declares. */
   readonly client?: string | undefined;
 }
 
 const MAX_CLIENT_NAME = 100;
 
-/** Calls of this process, counted: clients begin to count their requests anew. */
+/** Number of calls in this process. It identifies a call; request ids do not, because each client counts from the start. */
 let callCount = 0;
 
 const memberOf = (part: unknown, name: string): unknown => (isJsonObject(part) ? part[name] : undefined);
 
-/** What of an answer ties it to the journal and to the service. */
+/** Returns the fields that connect an answer to the journal and to the API's log. */
 const correlationFieldsOf = (structured: unknown) => ({
   key: memberOf(memberOf(structured, "action"), "idempotencyKey"),
   attempts: memberOf(memberOf(structured, "action"), "attempts"),

@@ -1,4 +1,4 @@
-// Serves one tools/call: takes arguments, returns a result or a failure.
+// Serves one tools/call: completes the arguments, runs the tool, and returns its result or failure.
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -21,15 +21,15 @@ import { withRestoreNotice } from "./restore-notice.ts";
 import { type ResourceLinkFactory, toCallToolResult } from "./result.ts";
 import { createToolCall } from "./tool-call.ts";
 
-/** The request that a call came in. */
+/** The MCP request that contains a call. */
 export interface CallRequest extends RequestSource {
   readonly signal: AbortSignal;
   report(progress: Progress): void;
-  /** Asks the person, where this call needs that. Throws Failure and ProtocolError. */
+  /** Asks the user if this call needs confirmation. Throws Failure and ProtocolError. */
   requestConsent(tool: Tool, args: Arguments, call: ToolCall): Promise<Consent>;
 }
 
-/** Reports progress only to a client that asked for it, and only upwards, as the protocol wants. */
+/** Reports progress only if the client asked for it. The number always increases, as the protocol requires. */
 export function createProgressReporter(context: ServerContext): CallRequest["report"] {
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
@@ -37,7 +37,7 @@ export function createProgressReporter(context: ServerContext): CallRequest["rep
   let lastMessage = "";
   return ({ progress, total, message }) => {
     if (progress <= last && message === lastMessage) return;
-    // Within a stage the units change and the count does not; the protocol wants a number that rises.
+    // Within a stage only the message changes, but the protocol requires a number that increases.
     last = progress > last ? progress : last + 0.001;
     lastMessage = message;
     const params = { progressToken, progress: last, message, ...(total !== undefined && { total }) };
@@ -58,10 +58,10 @@ const failureResult = (tool: string, facts: FailureFacts): CallToolResult => ({
   isError: true,
 });
 
-/** For lack of a right that this server asks for; what the service refuses has its status. */
+/** Whether this server refused the call because the caller lacks a right. A refusal by the API has an HTTP status. */
 const isForbiddenByServer = ({ kind, status }: FailureFacts): boolean => kind === "forbidden" && status === undefined;
 
-/** Completes a call that has only a key with the arguments of that key's action. */
+/** Returns the stored arguments of a key's action, for a call that contains only the key. */
 async function recallArguments(
   tool: Tool,
   { idempotencyKey, ...others }: Readonly<Record<string, unknown>>,
@@ -78,12 +78,12 @@ async function withWorkspace(tool: Tool, args: Readonly<Record<string, unknown>>
   return workspaceId === undefined ? args : { ...args, workspaceId };
 }
 
-/** These read only the journal. */
+/** These tools need no configuration, because they read only the journal. */
 const JOURNAL_ONLY_TOOLS: ReadonlySet<ToolName> = new Set(["list_actions", "show_actions"]);
 
 /**
- * Adds the arguments that an action's key stands for, and the default workspace. A missing configuration is reported before the
- * arguments are checked: correcting them would not help. Throws Failure.
+ * Adds the stored arguments of an action if the call has only its key, and adds the default workspace. A missing configuration is
+ * reported before the arguments are checked, because correcting them would not help. Throws Failure.
  */
 export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
   if (!JOURNAL_ONLY_TOOLS.has(tool.name)) await runtime.requireConfigured?.(tool.toolset);
@@ -94,13 +94,13 @@ export async function completeArguments(tool: Tool, args: unknown, runtime: Runt
 export interface CallEnvironment {
   readonly runtime: Runtime;
   readonly request: CallRequest;
-  /** Absent in revisions before 2025-06-18, which lack resource_link: their clients would refuse the whole result. */
+  /** Undefined in revisions before 2025-06-18, which lack resource_link: their clients would refuse the whole result. */
   readonly linkOf: ResourceLinkFactory | undefined;
-  /** Makes a task of a result; undefined where the result itself is the answer. Present where the client follows tasks. */
+  /** Returns the task for a result; undefined if the result itself is the answer. Defined only if the client supports tasks. */
   readonly createTask: ((tool: ToolName, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
 }
 
-/** A client that follows tasks still gets the result itself where no task can be made. */
+/** If no task can be created, even a client that supports tasks gets the result itself. */
 async function tryCreateTask(
   tool: ToolName,
   result: ToolResult,
@@ -114,7 +114,7 @@ async function tryCreateTask(
   }
 }
 
-/** What the tool answers; or the task that its job is, for a client that follows tasks. */
+/** Returns the tool's result, or the task for its job if the client supports tasks. */
 async function invokeTool(
   tool: Tool,
   args: Arguments,
@@ -127,7 +127,10 @@ async function invokeTool(
   return (result.job && (await tryCreateTask(tool.name, result, environment))) ?? toCallToolResult(result, linkOf);
 }
 
-/** May answer with a question to the person: the client then repeats the call with their answer. */
+/**
+ * Runs one call. Returns a failure as a result with isError. If the user has to confirm the call, returns the question instead, and
+ * the client repeats the call with the user's answer. Throws ProtocolError.
+ */
 export async function callTool(
   tool: Tool,
   args: unknown,
@@ -160,7 +163,7 @@ export async function callTool(
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);
-    // The client does not receive the answer of a canceled call, and at shutdown the journal closes before the call ends.
+    // Not an internal error: the journal may close before a canceled call ends. The client does not receive the answer.
     const facts = signal.aborted && thrown.kind === "internal" ? canceledFacts : thrown;
     answer = failureResult(tool.name, facts);
     callLog.logFailure(facts, error);

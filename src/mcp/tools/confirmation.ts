@@ -1,5 +1,5 @@
-// Asks the person before something is discarded, where the client can ask: one handler for both protocol eras. This is a
-// courtesy to the person, not a security boundary: a client may answer by itself.
+// Asks the user for confirmation before a call discards something, if the client can ask. One handler serves all protocol revisions.
+// This is a convenience for the user, not a security boundary: a client may answer without asking the user.
 import { randomBytes } from "node:crypto";
 import {
   createRequestStateCodec,
@@ -18,11 +18,11 @@ import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ConfirmationCodec, Runtime } from "../runtime.ts";
 
-/** How long a person may take to answer. */
+/** Time in which the user has to answer. */
 export const CONFIRMATION_TTL_SECONDS = 600;
 const CONFIRM = "confirm";
 
-/** What a question is about. It is encrypted, since it comes back through the client. */
+/** The subject of a question. It is signed, and encrypted in a deployment, because it passes through the client. */
 const ConfirmationState = z.strictObject({
   tool: z.string(),
   argumentsHash: z.string(),
@@ -32,7 +32,7 @@ const ConfirmationState = z.strictObject({
 
 export type Consent =
   | { readonly ask: InputRequiredResult }
-  /** `key`: the Idempotency-Key of the action that the person agreed to; `shownVersion`: the job's version in the question. */
+  /** `key`: the idempotency key of the action that the user confirmed; `shownVersion`: the job's version in the question. */
   | { readonly go: true; readonly key?: string; readonly shownVersion?: number | undefined };
 
 export const PROCEED: Consent = { go: true };
@@ -61,36 +61,36 @@ const invalidRequestState = (): ProtocolError =>
 
 export type Confirmation = ReturnType<typeof createConfirmation>;
 
-/** Where the runtime has no key of its own, each process makes one: no other can open what it has encrypted. */
+/** Creates the handler. If the runtime has no codec, each process signs with its own key, and no other process accepts the state. */
 export function createConfirmation({ config, ports, confirmationCodec }: Runtime) {
   const codec: ConfirmationCodec =
     confirmationCodec ??
     createRequestStateCodec({
       key: randomBytes(32),
       ttlSeconds: CONFIRMATION_TTL_SECONDS,
-      // One process may serve many sessions: none can open what was encrypted for another.
+      // One process may serve many sessions: none may use the state of another session.
       bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
     });
 
-  /** The person agreed to actions of the journal, or they needed no consent, when they were made. */
+  /** Whether the journal contains all actions of the call: then they were confirmed, or needed no confirmation, at their first call. */
   async function isAlreadyConfirmed({ actions }: ConfirmationRequest): Promise<boolean> {
     if (!actions) return false;
     try {
       for (const action of actions) if ((await ports.actions.findExisting(action)) === undefined) return false;
       return true;
     } catch {
-      // The call itself fails in the same way and says why.
+      // The call itself fails in the same way and reports the reason.
       return true;
     }
   }
 
   return {
-    /** Opens, for the SDK, what came back with a request. Throws when that is not ours, altered, or too old. */
+    /** Verifies, for the SDK, the state in a request. Throws if this server did not issue it, or if it was changed or has expired. */
     verify: codec.verify,
 
     /**
-     * Checks the arguments and looks at the job first: nobody is asked about what cannot be done. Throws Failure and
-     * ProtocolError.
+     * Returns whether the call may run, or the question to the user. Checks the arguments and reads the job first, so that the user
+     * is not asked about an impossible action. Throws Failure and ProtocolError.
      */
     async requestConsent(
       tool: Tool,

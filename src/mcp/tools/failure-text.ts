@@ -1,4 +1,4 @@
-// Turns a failure into what an agent reads: text that is complete by itself. The facts stand beside it for programs.
+// Turns a failure into a self-contained text for the agent. Programs get the same facts in `_meta`.
 import { errorMessage, Failure, type FailureFacts } from "../../core/failure.ts";
 import { escapeText, formatToken, quote } from "../../core/untrusted-text.ts";
 
@@ -9,10 +9,10 @@ const SIDE_EFFECTS: Readonly<Record<FailureFacts["sideEffect"], string>> = {
 };
 
 const MAX_FIELDS = 20;
-/** The contract lets a field's message be this long. */
+/** Maximum length of a field's message in the contract, in characters. */
 const MAX_MESSAGE = 1_000;
 
-/** What is wrong with each field. Where there is a status, the words are the service's, and are quoted. */
+/** Returns one text for each invalid field. If the failure has a status, the messages come from the API and are quoted. */
 export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly string[] =>
   fieldErrors.map(({ pointer, message }) => {
     const where = pointer === "" ? "(the whole)" : formatToken(pointer, MAX_MESSAGE);
@@ -27,7 +27,7 @@ export function failureText(tool: string, facts: FailureFacts): string {
   const lines = [
     `${tool} failed (${facts.kind}): ${facts.message}`,
     ...shown,
-    // "Nothing was changed." would deny what the earlier steps did.
+    // "Nothing was changed." would contradict the report of the earlier steps.
     (facts.earlierSteps === undefined || facts.sideEffect !== "none") && SIDE_EFFECTS[facts.sideEffect],
     facts.earlierSteps !== undefined && facts.earlierSteps,
     facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
@@ -39,7 +39,7 @@ export function failureText(tool: string, facts: FailureFacts): string {
   return lines.filter((line) => line !== false).join("\n");
 }
 
-/** For a tool that its user cannot have here. */
+/** Creates the failure of a call to a tool that this server does not offer. */
 export const toolNotFound = (name: string): Failure =>
   new Failure({
     kind: "not_found",
@@ -48,7 +48,7 @@ export const toolNotFound = (name: string): Failure =>
     sideEffect: "none",
   });
 
-/** Turns anything thrown into facts. A fault of our own says that it is one, and shows only its message. */
+/** Converts a thrown value to facts. An internal error is reported as such, with only its message. */
 export function factsOf(thrown: unknown): FailureFacts {
   if (thrown instanceof Failure) return thrown.facts;
   return {

@@ -13,7 +13,7 @@ const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
 const isOffered = (tool: OfferableTool, { toolsets, readOnly, apps }: Config): boolean =>
   toolsets.includes(tool.toolset) && (!readOnly || !tool.isWrite) && (apps !== "never" || hasNoView(tool));
 
-/** Why a tool is not offered, for an agent that calls it all the same. */
+/** Returns why a tool is not offered, for an agent that calls it anyway. */
 export function reasonNotOffered(tool: Pick<Tool, "toolset" | "view">, { toolsets, apps }: Config): string {
   if (!toolsets.includes(tool.toolset)) return `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
   return apps === "never" && !hasNoView(tool)
@@ -27,14 +27,14 @@ export const offeredTools = <T extends OfferableTool>(tools: readonly T[], confi
 export const isOfferedTool = (name: string, tools: readonly OfferableTool[], config: Config): boolean =>
   tools.some((tool) => tool.name === name && isOffered(tool, config));
 
-/** Those that a client is told of: a tool that shows a view costs nothing where none is shown. */
+/** Returns the tools that a client lists. A tool with a view is left out, and costs no tokens, if the client shows no views. */
 export const filterVisibleTools = <T extends OfferableTool>(
   offered: readonly T[],
   { apps }: Pick<Config, "apps">,
   capabilities: unknown,
 ): readonly T[] => (showsViews(apps, capabilities) ? offered : offered.filter(hasNoView));
 
-/** A server that can read jobs can serve them as tasks, in the era that has tasks. */
+/** Whether the server can serve jobs as tasks, which requires get_job. Only revision 2026-07-28 has tasks. */
 export const serverSupportsTasks = (tools: readonly OfferableTool[], config: Config): boolean =>
   isOfferedTool("get_job", tools, config);
 

@@ -1,15 +1,15 @@
-// Answers that speak of actions say what the journal has forgotten, if it has.
+// Adds a notice to answers about actions if the journal lacks actions after a restore.
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 
 const ACTION_EFFECTS: readonly Tool["effect"][] = ["create", "cancel", "retry"];
 
-/** What was told before is in the journal. */
+/** Whether the answer is a replay: its action is in the journal, so it needs no notice. */
 const isReplay = ({ action }: Readonly<Record<string, unknown>>): boolean =>
   isJsonObject(action) && action["replayed"] === true;
 
-/** `sentence`: absent where nothing is forgotten. It ends the summary, and the text of what was done now or is listed. */
+/** Adds `restoreNotice` to the summary and the text of new or listed actions. Undefined: the journal lacks no actions. */
 export function withRestoreNotice(
   answer: CallToolResult,
   { name, effect }: Pick<Tool, "name" | "effect">,

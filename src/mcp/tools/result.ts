@@ -1,14 +1,14 @@
-// Shows a tool's result as the protocol wants it, its members in the order in which the SDK writes them.
+// Converts a tool's result to the protocol's format, with its members in the order in which the SDK writes them.
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { LinkedFile } from "../../toolkit/linked-files.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 
-/** The link to the resource of this URI; undefined where there is none. */
+/** Returns the link to the resource with this URI; undefined if there is none. */
 export type ResourceLinkFactory = (uri: string) => ContentBlock | undefined;
 
 export const driftMeta = (drift: readonly string[]) => (drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {});
 
-/** A small file itself; a larger one's link, for a client that knows resource_link. */
+/** Embeds a small file. Links a larger file if the client supports resource_link. */
 function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, supportsLinks: boolean): ContentBlock[] {
   if (content) return [{ type: "resource", resource: { uri: url, mimeType: contentType, ...content } }];
   if (!supportsLinks) return [];
@@ -16,7 +16,7 @@ function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, s
   return [{ type: "resource_link", uri: url, name: fileName, mimeType: contentType, ...size }];
 }
 
-/** `linkOf`: absent where the client does not know resource_link. */
+/** `linkOf` is undefined if the client does not support resource_link. */
 export function toCallToolResult(
   { structured, text, link, file, drift }: ToolResult,
   linkOf: ResourceLinkFactory | undefined,

@@ -1,4 +1,4 @@
-// Makes what one use of a tool works with: for tools/call, resources/read, a completion or a task.
+// Creates the context of one use of a tool: for tools/call, resources/read, a completion or a task.
 import type { Arguments } from "../../actions/fingerprint.ts";
 import type { CallContext } from "../../api-client/attempts.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
@@ -35,11 +35,11 @@ export const createToolCall = (
   report: options.report ?? (() => undefined),
 });
 
-/** Whether such a call changes nothing, neither at the service nor on this machine. */
+/** Whether this call changes nothing, neither at the API nor on this machine. */
 export const isReadOnlyCall = ({ effect }: Tool, args: Arguments): boolean =>
   effect === "read" || (effect === "export" && args["saveAs"] === undefined);
 
-/** Uses offered tools for a resource or a completion, which may only read. Throws Failure. */
+/** Runs offered tools for a resource or a completion, which may only read. Throws Failure. */
 export const createReadOnlyToolRunner =
   (runtime: Runtime, context: CallContext): UseTool =>
   async (name, args) => {

@@ -36,7 +36,8 @@ export function createEndpoint(service: HttpService, legacy: LegacyHandler): Mcp
     const { body } = read;
     const bodies: readonly unknown[] = Array.isArray(body) ? body : [body];
     // Notifications and responses are still accepted, so that calls in flight can be canceled and can receive the user's answers.
-    if (exchange.phase() === "shutting_down" && bodies.some((message) => isJSONRPCRequest(message))) return shuttingDown(body);
+    if (exchange.phase() === "shutting_down" && bodies.some((message) => isJSONRPCRequest(message)))
+      return shuttingDown(body);
     if (bodies.length > MAX_BATCH)
       return errorResponse(400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
     const serve = async (): Promise<Response | undefined> => {
@@ -62,7 +63,9 @@ export function createEndpoint(service: HttpService, legacy: LegacyHandler): Mcp
       const { method } = exchange.request;
       if (method === "POST") return await handlePost(exchange, hooks);
       if (method !== "GET" && method !== "DELETE") return methodNotAllowed("GET, POST, DELETE");
-      return exchange.phase() === "shutting_down" && method === "GET" ? shuttingDown() : await legacy.serve(exchange, []);
+      return exchange.phase() === "shutting_down" && method === "GET"
+        ? shuttingDown()
+        : await legacy.serve(exchange, []);
     },
 
     async endStreams() {

@@ -65,9 +65,9 @@ export interface ListenOptions {
 export interface HttpServer {
   readonly url: string;
   /**
-   * Shuts the server down. For `delayMs` (default 0), or until `abortNow` fires, requests are still served, but the server reports that
-   * it is not ready, so that load balancers detect it. Then new requests are refused, streams end, and calls in flight have `withinMs`,
-   * or until `abortNow` fires, before they are aborted. Resolves when everything is closed and recorded in the journal.
+   * Shuts the server down. For `delayMs` (default 0), or until `abortNow` fires, requests are still served, but the server reports to
+   * load balancers that it is not ready. Then new requests are refused, streams end, and calls in flight have `withinMs`, or until
+   * `abortNow` fires, before they are aborted. Resolves when everything is closed and recorded in the journal.
    */
   drain(withinMs: number, abortNow: AbortSignal, delayMs?: number): Promise<void>;
 }

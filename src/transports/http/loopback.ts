@@ -15,7 +15,8 @@ const refusedHostError = (host: string, why: string): UsageError =>
 
 /**
  * Returns the address to listen on for the value of `--host`. Any name except localhost is refused without a lookup, and so is any
- * other spelling of an IPv4 address. localhost is looked up once, and the server listens on the address found. Throws UsageError.
+ * other spelling of an IPv4 address. The name localhost is looked up once, and the server listens on the address found. Throws
+ * UsageError.
  */
 export async function loopbackAddress(host: string, lookup: Lookup = systemLookup): Promise<string> {
   const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;

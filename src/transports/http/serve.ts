@@ -1,5 +1,5 @@
-// Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without sessions. serve --http
-// accepts requests from this machine only, from its own user or with the token (access.ts).
+// Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without sessions.
+// In serve --http, only this machine's own user or clients with the token have access (access.ts).
 import { createRedact } from "../../mcp/messages/redact.ts";
 import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Runtime } from "../../mcp/runtime.ts";

@@ -108,8 +108,8 @@ export class StdioTransport implements Transport {
   }
 
   /**
-   * Starts queued requests: at most MAX_IN_FLIGHT at once, none while the client does not read its answers, and none with an id that
-   * is in flight.
+   * Starts queued requests, with at most MAX_IN_FLIGHT in flight. It starts none while the client does not read its answers, and none
+   * with an id that is in flight.
    */
   #startQueued(): void {
     if (this.#isStartingQueued) return;
