@@ -112,8 +112,8 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "what is unknown is written down as refused",
-    code: 'if (facts.sideEffect === "unknown") return "unknown";\n  // If it is',
-    replacement: "// If it is",
+    code: 'if (facts.sideEffect === "unknown") return "unknown";\n  // "done":',
+    replacement: '// "done":',
     killedBy: machine("an internal error while sending leaves the outcome unknown"),
   },
   {

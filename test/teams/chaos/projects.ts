@@ -13,11 +13,11 @@ const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
   10: [...teamsTests("secrets"), "test/telemetry/leaks.test.ts", "test/deploy/files.test.ts"],
 };
 
-/** Creates the projects. `size` is the variable CHAOS: "small", or "whole" for the sizes of a release. */
+/** Creates the projects. `size` is the variable CHAOS: "small", or "full" for the sizes of a release. */
 export const createChaosProjects = (size: string) =>
   Array.from({ length: 12 }, (_, at) => {
     const row = at + 1;
-    const isFull = size === "whole";
+    const isFull = size === "full";
     const env = {
       CHAOS_ROW: String(row),
       TEAMS_PAIRS: isFull ? "10000" : "300",
