@@ -28,10 +28,10 @@ interface ChaosTest<P> {
 }
 
 function defineRow<P>(number: number, { title, missing, usual, small, full, run }: ChaosTest<P>): void {
-  const sizes = CHAOS === "usual" ? usual : CHAOS === "whole" ? full : small;
+  const sizes = CHAOS === "usual" ? usual : CHAOS === "full" ? full : small;
   if (sizes === undefined || (CHAOS_ROW ?? String(number)) !== String(number)) return;
   const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
-  const timeout = CHAOS === "whole" ? 7_200_000 : 600_000;
+  const timeout = CHAOS === "full" ? 7_200_000 : 600_000;
   test.skipIf(missing !== undefined)(`${title} (row ${number}, seed ${SEED})${skipped}`, { timeout }, async () => {
     const { counts, failures } = await run(sizes, SEED);
     const formattedCounts = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
