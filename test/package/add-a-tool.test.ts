@@ -66,21 +66,21 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
   "src/emulator/api/jobs.ts": applyAll(
     insertBefore("  retryMicJob,\n", "  starMicJob,\n"),
     insertBefore(
-      "const retryJob = act(",
-      "const starJob = act(starMicJob, ({ path }, context) => enveloped(202, findJob(path.jobId, context.world).job, context));\n\n",
+      "const retryJob = defineAction(",
+      "const starJob = defineAction(starMicJob, ({ path }, context) => envelopeResponse(202, findJob(path.jobId, context.world).job, context));\n\n",
     ),
     insertBefore("  retryJob,\n];", "  starJob,\n"),
   ),
   "tools/star-job.ts": () => `import * as z from "zod/v4";
 import { starMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { jobSubject } from "../src/toolkit/advice/job.ts";
+import { createJobPresenter } from "../src/toolkit/advice/job.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
-const traits = { about: "jobId", identifiedBy: ["jobId"] };
+const traits = { aboutArgument: "jobId", identifyingArguments: ["jobId"] };
 
 export const starJob = defineTool({
   endpoint: starMicJob,
@@ -96,7 +96,7 @@ export const starJob = defineTool({
     runAction(args, call, ports, {
       endpoint: starMicJob,
       traits,
-      subject: jobSubject(ports),
+      presenter: createJobPresenter(ports),
       findOut: "get_job shows the job.",
     }),
 });
@@ -111,12 +111,12 @@ export const starJob = defineTool({
     success: 202,
     answer: envelope(Job),
     tool: "star_job",
-    pathFields: { jobId: of("4.2/retry-job", anyId) },
+    pathFields: { jobId: requiredField("4.2/retry-job", anyId) },
     bodyFields: { reason },
     key: "text",
-    adds: keyArgument.text,
-    example: async ({ newJob }) => ({ path: { jobId: (await newJob()).id }, body: { reason: "To be shown" } }),
-    another: { reason: "Another reason" },
+    extraArguments: keyArgument.text,
+    example: async ({ createFailedJob }) => ({ path: { jobId: (await createFailedJob()).id }, body: { reason: "To be shown" } }),
+    variation: { reason: "Another reason" },
   },
 `,
   ),

@@ -128,10 +128,10 @@ describe("assets", () => {
         team: TEAM,
         client: CLIENT,
         kind: "asset",
-        of: "b",
+        source: "b",
         status: 200,
         bytes: bytes.length,
-        isWhole: true,
+        isComplete: true,
       },
     ]);
   });
@@ -219,7 +219,7 @@ describe("download links", () => {
     const url = await createLink(fileServer);
     fileServer.remove(TEAM);
     expect((await download(url)).status).toBe(404);
-    expect(fileServer.ended).toMatchObject([{ status: 404, isWhole: false }]);
+    expect(fileServer.ended).toMatchObject([{ status: 404, isComplete: false }]);
   });
 
   test("a link answers 503 while the database is unreachable", async () => {
@@ -269,7 +269,7 @@ describe("download links", () => {
     const response = await download(await createLink(fileServer));
     expect(response.status).toBe(200);
     expect(await readBody(response)).toBeUndefined();
-    await expect.poll(() => fileServer.ended).toMatchObject([{ status: 200, isWhole: false }]);
+    await expect.poll(() => fileServer.ended).toMatchObject([{ status: 200, isComplete: false }]);
   });
 
   test("an interrupted download without a length resets the connection of an HTTP/1.0 client", async () => {

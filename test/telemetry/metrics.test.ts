@@ -50,7 +50,7 @@ test("actions are counted by state and replay, and token requests, resources, pe
   ]);
   expect(of("mic.token.fetches")[0]?.value).toBeGreaterThan(0);
   expect(of("mic.watched.resources")[0]?.value).toBe(0);
-  expect(of("mic.geography.permits")[0]?.value).toBe(29);
+  expect(of("mic.geography.available_requests")[0]?.value).toBe(29);
   expect(of("mcp.server.session.duration")[0]?.value).toBe(1);
 });
 

@@ -8,7 +8,7 @@ import { callMessage, initialize, start } from "../mcp/stdio/child.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
 import { receiverForTest } from "./receiver.ts";
 
-const PRELOAD = fileURLToPath(new URL("loaded.cjs", import.meta.url));
+const PRELOAD = fileURLToPath(new URL("report-loaded.cjs", import.meta.url));
 const Seen = z.object({ loaded: z.array(z.string()), connected: z.array(z.unknown()) });
 
 /**
