@@ -1,4 +1,4 @@
-// Failures of an action whose outcome is unknown, with the call that resolves it; and of calls that name a key that is not theirs.
+// This module builds the failures of actions with an unknown outcome, and of calls that name the key of another action.
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { formatJson, formatToken } from "../core/untrusted-text.ts";
 import { differingArguments } from "./canonical-json.ts";
@@ -7,10 +7,13 @@ import type { ActionIdentity } from "./fingerprint.ts";
 import type { StoredAction } from "./store/action-row.ts";
 import { journalFailure } from "./store/database.ts";
 
-/** An action that was sent, or may have been. */
+/** An action that was sent, or may have been sent. */
 export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
 
-/** `failure` left open what happened. Adds the call that finds out, and until when. `findOut`: how an agent finds out otherwise. */
+/**
+ * Adds the call that resolves the action, and its deadline, to a failure with an unknown outcome. `verificationAdvice`: another
+ * way to check the outcome.
+ */
 export function withResumeAdvice(
   failure: Failure,
   { key, first_sent_at }: SentAction,
@@ -22,7 +25,7 @@ export function withResumeAdvice(
   const resume =
     `${wait} resolve_actions ${formatJson({ idempotencyKey: key })}, or make the same call again, before ${until}: ` +
     "it resumes this action, which never runs twice.";
-  // If the API refuses the repeated call too, that may be its last answer.
+  // If the API also rejects the repeated call, that rejection may be final.
   const steps =
     kind === "outcome_unknown" ? [resume] : [next, resume, `If that does not show it: ${verificationAdvice}`];
   return failure.with({ idempotencyKey: key, next: steps.filter((step) => step !== undefined).join(" ") });
@@ -36,7 +39,7 @@ export const unknownOutcomeFailure = (why: string): Failure =>
     sideEffect: "unknown",
   });
 
-/** The journal cannot be read, and may hold the action. `key`: the one that the call gave. */
+/** Failure of a call if the journal, which may contain its action, cannot be read. `key`: the key that the call named. */
 export function unreadableOutcomeFailure(error: unknown, key: string | undefined): Failure {
   const failure = journalFailure(error);
   const unknown =
@@ -45,7 +48,7 @@ export function unreadableOutcomeFailure(error: unknown, key: string | undefined
   return failure.with(key === undefined ? facts : { ...facts, idempotencyKey: key });
 }
 
-/** The same failure, of the action with this key; where the service's words quote the key that it knows, they quote this one. */
+/** Returns the failure with the caller's key, which also replaces the upstream idempotency key in the API's texts. */
 export function withCallerKey(failure: Failure, upstreamKey: string, key: string): Failure {
   const keyed = failure.with({ idempotencyKey: key });
   if (upstreamKey === key) return keyed;
@@ -58,7 +61,7 @@ export function withCallerKey(failure: Failure, upstreamKey: string, key: string
   });
 }
 
-/** The API forgets keys at a time that it does not state: from some age on, sending again might run the action twice. */
+/** The API forgets keys after an unstated time. Sending an old action again might therefore run it twice. */
 export function tooOldToResendFailure({ key, first_sent_at }: SentAction, verificationAdvice: string): Failure {
   const since = new Date(first_sent_at).toISOString();
   return unknownOutcomeFailure(
@@ -80,7 +83,10 @@ const conflictFailure = (message: string, key: string, next: string): Failure =>
     next,
   });
 
-/** A key in mic-mcp's own format that no action has: it was copied wrongly, and a new action under it might be the second one. */
+/**
+ * Failure for a key in mic-mcp's own format that no action has. It was copied wrongly: a new action under it might run the
+ * intended one twice.
+ */
 export const unknownKeyFailure = (key: string): Failure =>
   conflictFailure(
     `No action has the key ${formatToken(key)}`,
@@ -98,14 +104,17 @@ const keyOfOtherActionFailure = (key: string, to: string): Failure =>
 const otherArgumentsFailure = ({ key, arguments: stored }: StoredAction, { canonical }: ActionIdentity): Failure =>
   keyOfOtherActionFailure(key, `with other arguments (${differingArguments(stored, canonical).join(", ")})`);
 
-/** Throws Failure if the key of `stored` belongs to another action than this call's. */
+/** Throws Failure if `stored`, which has this call's key, is another action than this call's. */
 export function assertSameAction(stored: StoredAction, tool: string, identity: ActionIdentity): void {
   if (stored.tool !== tool) throw keyOfOtherActionFailure(stored.key, `of ${stored.tool}`);
   if (stored.fingerprint !== identity.fingerprint && stored.arguments !== identity.canonical)
     throw otherArgumentsFailure(stored, identity);
 }
 
-/** Throws Failure if this call's notes differ from those of a rejected action, which sends its own bytes again: they would be lost. */
+/**
+ * Throws Failure if this call's notes differ from those of a rejected action. A retry sends the stored bytes, so the new notes
+ * would be lost.
+ */
 export function assertSameNotes(stored: StoredAction, identity: ActionIdentity): void {
   if (stored.arguments !== identity.canonical) throw otherArgumentsFailure(stored, identity);
 }

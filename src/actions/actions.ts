@@ -1,4 +1,5 @@
-// Agent actions: each POST runs at most once, however often it is called, from anywhere and after any failure (docs/interface.md, "Deduplication").
+// Each agent action (one POST) runs at most once, however often it is called, by any process and after any failure
+// (docs/interface.md, "Deduplication").
 
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { AttemptOptions } from "../api-client/client.ts";
@@ -24,48 +25,49 @@ import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from 
 import { type ActionOutcome, parseOutcome, stateAfterFailure, stringifyOutcome } from "./outcome.ts";
 import { JournalFailure, journalFailure } from "./store/database.ts";
 
-/** What identifies the action that a call is about. */
+/** The facts that identify the action of a call. */
 export interface ActionDescriptor {
-  /** Whose keys these are: base URL and client. */
+  /** The scope of the keys: JSON of [base URL, client id] or, in a deployment, of [base URL, client id, caller]. */
   readonly service: string;
   readonly tool: string;
-  /** Without the idempotencyKey. */
+  /** Does not include the idempotencyKey. */
   readonly arguments: Arguments;
   readonly traits: ActionTraits;
   readonly explicitKey: string | undefined;
   /** mic-mcp derived `explicitKey` from another key, so it may name a new action although it has mic-mcp's own format. */
   readonly isDerivedKey?: boolean | undefined;
-  /** The key of a new action if none is given: the one that the user agreed to. */
+  /** The key of a new action if `explicitKey` is undefined: the key that the user confirmed. */
   readonly proposedKey?: string | undefined;
 }
 
 export interface Reply {
   readonly value: unknown;
   readonly drift: readonly string[];
-  /** This is the answer of an earlier request, kept by the journal or the API. */
+  /** True for the stored response of an earlier request, from the journal or the API. */
   readonly replayed: boolean;
 }
 
 /** One call of an action tool. */
 export interface ActionCall extends ActionDescriptor {
-  /** How an agent finds out whether the action happened, if the API may have forgotten its key. */
+  /** Advice for the agent: how to check whether the action took effect without sending it again. */
   readonly verificationAdvice: string;
-  /** Makes the request of a new action. An action that is resumed has one already. */
+  /** Builds the request of a new action. A resumed action already has one. */
   prepare(): Promise<EncodedRequest>;
-  /** Removes the secrets of this call's credentials, in addition to those that no outcome may contain. */
+  /** Removes the secrets of this call's credentials. `ActionsOptions.redact` removes those that no outcome may contain. */
   readonly redact?: ((text: string) => string) | undefined;
   readonly hooks?: Hooks | undefined;
-  /** Sends the request under its upstream key, and retries it. Throws Failure. */
+  /** Sends the request with its upstream idempotency key, and retries it. Throws Failure. */
   send(request: EncodedRequest, key: string, attempts: AttemptOptions): Promise<Reply>;
-  /** The id of the resource that an answer is about. */
+  /** Returns the id of the resource in a response value; undefined if it has none. */
   resourceId(value: unknown): string | undefined;
   readonly context: CallContext;
 }
 
-/** A success that the journal holds. */
+/** A successful action that the journal contains. */
 export interface EarlierAction {
+  /** Milliseconds since 1970. */
   readonly ranAt: number;
-  /** Milliseconds since then. */
+  /** Milliseconds since `ranAt`. */
   readonly ageMs: number;
   readonly arguments: Arguments;
   readonly resourceId?: string;
@@ -76,29 +78,29 @@ export interface PerformedAction extends Reply {
   /** Requests sent for this action so far, by any process. */
   readonly attempts: number;
   /**
-   * - `new`: it ran now; `earlier`: an identical call succeeded before the window.
-   * - `replayed`: nothing was sent; `earlier` is the action itself.
-   * - `resolved`: its outcome was unknown before this call.
+   * - `new`: the action ran now. `earlier` is an identical action that succeeded before the deduplication window, if any.
+   * - `replayed`: nothing was sent. `earlier` is the action itself.
+   * - `resolved`: the outcome was unknown before this call.
    */
   readonly origin: "new" | "replayed" | "resolved";
   readonly earlier?: EarlierAction;
 }
 
 export interface ActionsOptions {
-  /** Throws Failure if the journal cannot be used: then nothing is sent. */
+  /** Throws Failure if the journal cannot be used; then nothing is sent. */
   readonly journal: () => Promise<Journal>;
   readonly timing: Timing;
-  /** Milliseconds that no change of the clock moves. */
+  /** Monotonic time in milliseconds; changes of the system clock do not affect it. */
   readonly monotonicMs: () => number;
-  /** Whether this owner of an action, another process, is certainly dead. */
+  /** Whether another process that owns an action is certainly dead; false if that cannot be determined. */
   readonly isOwnerDead: (owner: string) => boolean;
   readonly redact: (text: string) => string;
-  /** Receives the reason if the journal fails after the action was sent. */
+  /** Receives the reason if the journal fails while an action is sent, or later. */
   readonly onJournalError: (reason: string) => void;
 }
 
 const POLL_MS = 200;
-/** Time reserved at a call's end for its answer. */
+/** Time reserved at the end of a call to return its result. */
 const MARGIN_MS = 500;
 
 const earlierAction = ({
@@ -114,11 +116,11 @@ const earlierAction = ({
   ...(resource_id !== null && { resourceId: resource_id }),
 });
 
-/** No way to this is known. */
+/** No sequence of events that leads to this failure is known. */
 const inconsistentJournalFailure = (): JournalFailure =>
   journalFailure(new Error("it refuses a new action because it has it already, and returns none"));
 
-/** Throws Failure for a key in mic-mcp's own format, which no action has: it may not name a new one. */
+/** Throws Failure for a mistyped key: it has mic-mcp's own format, but no action has it. Such a key may not name a new action. */
 function assertNotMistypedKey({ explicitKey, isDerivedKey }: ActionDescriptor): void {
   if (explicitKey !== undefined && !isDerivedKey && isGeneratedKey(explicitKey)) throw unknownKeyFailure(explicitKey);
 }
@@ -135,11 +137,11 @@ export function createActions(options: ActionsOptions) {
   ): Promise<ActionIdentity> =>
     identifyAction(args, traits, (inputIds) => openedJournal.findReferences(service, inputIds));
 
-  /** The owner is dead, or is this process and could not record the outcome, or does not renew its lease. */
+  /** True if the owner is dead, does not renew its lease, or is this process, which then could not record the outcome. */
   const isAbandoned = (openedJournal: Journal, stored: StoredAction): boolean =>
     stored.owner === openedJournal.owner || isOwnerDead(stored.owner) || leases.isExpired(stored);
 
-  /** The recorded outcome of a resolved action. Throws the recorded Failure. */
+  /** Returns the recorded outcome of a resolved action, or throws the recorded Failure. */
   function replay(stored: StoredAction): PerformedAction {
     if (stored.outcome === null) throw unknownOutcomeFailure("The journal contains no outcome of this action.");
     const outcome = parseOutcome(stored.outcome);
@@ -158,8 +160,8 @@ export function createActions(options: ActionsOptions) {
   }
 
   /**
-   * The agent gets the outcome even if it cannot be recorded: the action then stays in progress, and a later call asks under the same
-   * key. The same holds if another process has taken the action over.
+   * Records an outcome. The agent gets the outcome even if it cannot be recorded, or if another process has taken the action over.
+   * An action without a recorded outcome stays in progress, and a later call sends it again under the same key.
    */
   async function tryRecordResolution(
     openedJournal: Journal,
@@ -172,13 +174,13 @@ export function createActions(options: ActionsOptions) {
       .catch((error: unknown) => onJournalError(errorMessage(error)));
   }
 
-  /** An outcome as the journal keeps it, without secrets. `ownRedact`: removes those of one call's credentials, too. */
+  /** Returns an outcome as the journal stores it, without secrets. `ownRedact` also removes those of one call's credentials. */
   function redactedOutcome(outcome: ActionOutcome, ownRedact: ActionCall["redact"]): string {
     const text = redact(stringifyOutcome(outcome));
     return ownRedact?.(text) ?? text;
   }
 
-  /** Sends an action that this process has claimed, and records how it ended. */
+  /** Sends an action that this process has claimed, and records its outcome. Throws Failure. */
   async function sendClaimed(openedJournal: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction> {
     const idempotencyKey = stored.key;
     const upstreamKey = stored.upstream_key === "" ? stored.key : stored.upstream_key;
@@ -197,7 +199,7 @@ export function createActions(options: ActionsOptions) {
       await tryRecordResolution(openedJournal, stored, { state: "succeeded", attempts, outcome, resourceId }, call);
       return { ...reply, attempts, idempotencyKey, origin: isResumed ? "resolved" : "new" };
     } catch (error) {
-      // For an error of our own in the middle it is unknown whether anything was sent.
+      // After an internal error, it is unknown whether anything was sent.
       const failure =
         error instanceof Failure
           ? withCallerKey(error, upstreamKey, idempotencyKey)
@@ -218,14 +220,14 @@ export function createActions(options: ActionsOptions) {
       ? tooOldToResendFailure(stored, verificationAdvice)
       : withResumeAdvice(failure, stored, verificationAdvice);
 
-  /** Resolves when it is time to look again. Throws `tooLate` if the call's time ends before. */
+  /** Resolves when the journal should be read again. Throws `timeoutFailure` if the call has too little time left. */
   async function waitBeforePoll({ context }: ActionCall, timeoutFailure: () => Failure): Promise<undefined> {
     if (timeLeftMs(context, timing) < MARGIN_MS + POLL_MS) throw timeoutFailure();
     await timing.sleep(POLL_MS, context.signal);
     return undefined;
   }
 
-  /** Takes an action with `take` and sends it. Returns undefined if it could not be taken. */
+  /** Claims an action with `claim` and sends it. Returns undefined if it could not be claimed. */
   const claimAndSend = (
     openedJournal: Journal,
     action: Pick<StoredAction, "service" | "key">,
@@ -240,8 +242,8 @@ export function createActions(options: ActionsOptions) {
     );
 
   /**
-   * Continues with an action of the journal: replays its outcome, takes it over, or waits. Returns undefined if it has to be looked up
-   * again. `hasWaited`: another call has worked on the action meanwhile, so its rejection is returned instead of sending again.
+   * Resumes an action of the journal: replays its outcome, takes it over, or waits. Returns undefined if it must be looked up again.
+   * `hasWaited`: another call has worked on the action meanwhile, so its rejection is replayed and the request is not sent again.
    */
   async function resume(
     openedJournal: Journal,
@@ -290,16 +292,16 @@ export function createActions(options: ActionsOptions) {
           (found) => found === undefined,
           () => false,
         );
-        // If the journal can be read and does not have it, it was never sent.
+        // If the journal can be read and does not contain the action, it was never sent.
         throw isAbsent ? new Failure(journalFailure(error).facts, { cause: error }) : error;
       }),
     );
-    // Refused because the journal has it. If it is not found either, it ended in between.
+    // The journal did not insert the action because it already contains it. If no live action is found, it ended in between.
     if (!sent && !(await findLive())) return await waitBeforePoll(call, inconsistentJournalFailure);
     return sent;
   }
 
-  /** The action that a call is about; for a call without a key, the latest one with its fingerprint, live or not. */
+  /** Returns the action of a call; for a call without a key, the latest action with its fingerprint, live or not. */
   async function findAction(
     openedJournal: Journal,
     { service, tool, proposedKey }: ActionDescriptor,
@@ -320,7 +322,7 @@ export function createActions(options: ActionsOptions) {
       const found = await findAction(openedJournal, call, key, identity);
       if (found?.isLive) {
         assertSameAction(found.action, call.tool, identity);
-        // From here on this call is about that one action, even if it ends meanwhile.
+        // From here on, this call refers to that action only, even if it ends meanwhile.
         key = found.action.key;
         const result = await resume(openedJournal, found.action, call, identity, hasWaited);
         if (result) return result;
@@ -338,7 +340,7 @@ export function createActions(options: ActionsOptions) {
   }
 
   return {
-    /** The arguments and key of the action that such a call would continue or replay; undefined if it would run. Throws Failure. */
+    /** Returns the action that such a call would resume or replay; undefined if there is none or it was rejected. Throws Failure. */
     async findExisting(call: ActionDescriptor): Promise<StoredAction | undefined> {
       const openedJournal = await journal();
       const identity = await identifyCall(openedJournal, call);
@@ -348,7 +350,7 @@ export function createActions(options: ActionsOptions) {
       return found?.isLive && found.action.state !== "rejected" ? found.action : undefined;
     },
 
-    /** The arguments of the action that has this key; undefined if this tool has none. Throws Failure. */
+    /** Returns the arguments of the action with this key; undefined if this tool has no such action. Throws Failure. */
     async findArguments(service: string, tool: string, key: string): Promise<Arguments | undefined> {
       const stored = await journal()
         .then((openedJournal) => openedJournal.find(service, key))
@@ -358,8 +360,8 @@ export function createActions(options: ActionsOptions) {
     },
 
     /**
-     * Records the outcome of an unresolved action that was found out without sending it again. Returns false if it is not unresolved any
-     * more, or a living process works on it. Throws Failure.
+     * Records the outcome of an unresolved action that was determined without sending it again. Returns false if the action is no longer
+     * unresolved, or a live process works on it. Throws Failure.
      */
     async recordOutcome(
       service: string,
@@ -392,14 +394,14 @@ export function createActions(options: ActionsOptions) {
       return (await open.resolve(claimed, resolution, hooks?.auditor)) !== undefined;
     },
 
-    /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` state how the action stands. */
+    /** Runs one call until it ends. Throws Failure, whose `sideEffect` and `idempotencyKey` describe the state of the action. */
     async perform(call: ActionCall): Promise<PerformedAction> {
       try {
         return await runCall(await journal(), call);
       } catch (error) {
         const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
         if (!isJournal || call.context.signal.aborted) throw error;
-        // Everything else that can fail here is the journal, and before anything is sent.
+        // Any other error comes from the journal, before anything is sent.
         throw unreadableOutcomeFailure(error, call.explicitKey);
       }
     },

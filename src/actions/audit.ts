@@ -1,25 +1,26 @@
-// Who did what, in a deployment for teams: facts alone, never an argument or a body. Nobody's reads are written down.
+// The audit records which caller did what in a deployment for teams. It never contains an argument or a body, and the only reads
+// in it are downloads.
 import { randomUUID } from "node:crypto";
 import type { Auditor } from "../core/hooks.ts";
 import type { Database, SqlValue } from "./store/database.ts";
 
-/** What is written down beside actions, which their end writes down itself. */
+/** An audit event other than the end of an action, which `buildAuditedResolution` records. */
 export interface AuditEvent {
-  /** `refusal`: for lack of a right. `team`: a team was added, changed or removed. */
+  /** `refusal`: the caller lacked a right. `team`: a team was added, changed or removed. */
   readonly event: "refusal" | "download" | "team";
   readonly tool?: string;
   readonly key?: string;
   readonly resourceId?: string;
-  /** In a word or two: "insufficient_scope", "complete", "added". */
+  /** One or two words, such as "insufficient_scope", "complete" or "added". */
   readonly outcome: string;
 }
 
 const COLUMNS = "id, at, event, caller, team, client, tool, key, resource_id, outcome, trace_id";
 
 /**
- * The end of an action and its row in one statement, so that there is no end without a row, nor a row without an end. PostgreSQL alone has
- * writes inside of WITH; only a deployment for teams has an audit, and it has PostgreSQL. `resolving` returns the whole row that it resolves;
- * its parameters come first, `values` is how many they are.
+ * Builds one statement that resolves an action and inserts its audit row, so that neither is written without the other. Only PostgreSQL
+ * allows writes inside WITH; only a deployment for teams has an audit, and it uses PostgreSQL. `resolveSql` returns the complete row that
+ * it resolves. Its parameters come first; `valueCount` is their number.
  */
 export function buildAuditedResolution(resolveSql: string, valueCount: number, auditor: Auditor) {
   const [id, caller, team, client, trace] = [1, 2, 3, 4, 5].map((at) => `CAST($${valueCount + at} AS TEXT)`);
@@ -32,7 +33,10 @@ export function buildAuditedResolution(resolveSql: string, valueCount: number, a
   };
 }
 
-/** `instant`: SQL for the time, of a parameter with our own. */
+/**
+ * Inserts an audit row. `timeSql` returns SQL for the current time; its parameter contains this process's time (`now`, in
+ * milliseconds).
+ */
 export async function insertAuditEvent(
   query: Database["query"],
   timeSql: (parameter: string) => string,

@@ -1,11 +1,11 @@
-// Canonical JSON: one text for arguments that mean the same, in whatever order an agent types their fields.
+// Canonical JSON gives equal arguments the same text, whatever the order of their fields.
 import { createHash } from "node:crypto";
 import { isJsonObject } from "../contract/json.ts";
 
 /** The arguments of a tool, without the idempotencyKey. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** With the fields of each object in one order. A field "__proto__" stays a field. */
+/** Sorts the fields of each object by name. A field "__proto__" remains an ordinary field. */
 function sortFields(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortFields);
   if (!isJsonObject(value)) return value;
@@ -15,10 +15,10 @@ function sortFields(value: unknown): unknown {
 
 export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** Equal for equal arguments in any order of their fields; absent ones do not count. */
+/** Returns the same text for equal arguments, whatever the order of their fields. Undefined fields are left out. */
 export const canonicalArguments = (args: Arguments): string => JSON.stringify(sortFields(args));
 
-/** The arguments behind a canonical text. */
+/** Parses the arguments in a canonical text. Returns {} if it is not a JSON object. */
 export function parseCanonicalArguments(text: string): Arguments {
   const args: unknown = JSON.parse(text);
   return isJsonObject(args) ? args : {};

@@ -1,23 +1,26 @@
-// Claims: the actions that this process works on, and those whose owner no longer renews its lease.
+// This module tracks the claims of this process, and detects owners that no longer renew their leases.
 import { BoundedMap } from "../core/bounded-map.ts";
 import type { StoredAction } from "./store/action-row.ts";
 
-/** A claim is given up if its lease has not been renewed for this time: three heartbeats. */
+/** A claim expires if its lease is not renewed for this time (three heartbeats). */
 export const LEASE_MS = 30_000;
 const HEARTBEAT_MS = LEASE_MS / 3;
 
-/** Actions of other processes that are remembered. */
+/** Maximum number of actions of other processes whose leases are watched. */
 const MAX_WATCHED = 1_000;
 
 const actionId = ({ service, key }: Pick<StoredAction, "service" | "key">): string => JSON.stringify([service, key]);
 
-/** The actions in flight in this process, for all callers: one heartbeat for all of them, and none while there are none. */
+/** Tracks the actions in flight in this process, for all callers. One timer renews all their leases, and stops when there are none. */
 export function createInFlightActions(heartbeat: () => Promise<unknown>) {
   const names = new Set<string>();
   let heartbeatTimer: NodeJS.Timeout | undefined;
   return {
     has: (action: Pick<StoredAction, "service" | "key">): boolean => names.has(actionId(action)),
-    /** Takes an action with `take`, and works on it if it could be taken. `onTrouble` receives why a heartbeat failed. */
+    /**
+     * Claims an action with `claim` and runs it. Returns undefined if it could not be claimed. `onError` receives the errors of
+     * heartbeats.
+     */
     async claimAndRun<T>(
       action: Pick<StoredAction, "service" | "key">,
       claim: () => Promise<StoredAction | undefined>,
@@ -43,13 +46,13 @@ export function createInFlightActions(heartbeat: () => Promise<unknown>) {
 }
 
 /**
- * Judges whether owners still renew their leases. Clocks of two machines may differ by hours, so what counts is not when a lease ends but
- * whether it moves, by this process's own time.
+ * Detects owners that no longer renew their leases. The clocks of two machines may differ by hours, so the end of a lease is never compared
+ * with the current time. Instead, a lease is expired if this process has seen no change for LEASE_MS.
  */
 export function createLeaseMonitor(monotonicMs: () => number) {
   const watched = new BoundedMap<string, { readonly lease: string; readonly sinceMs: number }>(MAX_WATCHED);
   return {
-    /** Certain that its owner has not renewed it for LEASE_MS. False at the first look. */
+    /** True if the owner has certainly not renewed its lease for LEASE_MS. False at the first check of a lease. */
     isExpired(stored: StoredAction): boolean {
       const name = actionId(stored);
       const lease = JSON.stringify([stored.owner, stored.lease_until]);

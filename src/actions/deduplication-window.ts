@@ -1,32 +1,35 @@
-// The deduplication window: longer than a night, shorter than a day, so that a daily job without a key runs every day.
+// The deduplication window is longer than a night and shorter than a day, so that a daily job without a key runs every day.
 import type { StoredAction } from "./store/action-row.ts";
 
 /**
- * For so long after its success, the same call is the same action. For so long after its first attempt, an action whose outcome is unknown
- * is sent again under its key; no attempt starts later, because the API may have forgotten the key.
+ * For this time (20 h) after a success, an identical call is a replay. For the same time after its first attempt, an action with an unknown
+ * outcome is sent again under its key. No attempt starts later, because the API may have forgotten the key.
  */
 export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;
 
-/** SQL condition: `row`, an alias of `actions`, is within the window after its success at `now`. A clock may have been set back since. */
+/** SQL condition: at `now`, `row` (an alias of `actions`) is within the window after its success. ABS is for a clock that was set back. */
 const recentSuccessSql = (row: string, now: string): string =>
   `(${row}.state = 'succeeded' AND ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS})`;
 
-/** SQL after SELECT: identical actions (`later`) that were made after `row` and succeeded: a `row` that stayed unknown is superseded. */
+/**
+ * SQL after SELECT: identical actions (`later`) that were created after `row` and succeeded. They supersede a `row` that is still
+ * unknown.
+ */
 export const laterSuccessesSql = (row: string): string =>
   `FROM actions AS later WHERE later.service = ${row}.service AND later.tool = ${row}.tool
      AND later.fingerprint = ${row}.fingerprint AND later.state = 'succeeded' AND later.created_at > ${row}.created_at`;
 
 const supersededSql = (row: string): string => `EXISTS (SELECT 1 ${laterSuccessesSql(row)})`;
 
-/** SQL condition: a call without a key that has this row's fingerprint is this very action. */
+/** SQL condition: the row is live, so a call without a key that has its fingerprint refers to this action. */
 export const liveSql = (row: string, now: string): string =>
   `(${row}.state = 'in_progress' OR (${row}.state = 'unknown' AND NOT ${supersededSql(row)}) OR ${recentSuccessSql(row, now)})`;
 
-/** The API may have forgotten the key of this action, so it is not sent again. */
+/** True if the API may have forgotten the key of this action, which is then not sent again. */
 export const isTooOldToResend = ({ first_sent_at }: Pick<StoredAction, "first_sent_at">, now: number): boolean =>
   now - first_sent_at > DEDUPLICATION_WINDOW_MS;
 
-/** "3 h": the largest unit in which it is at least 1; hours up to two days. */
+/** Formats a duration, such as "3 h", in the largest unit in which it is at least 1. Hours are used up to two days. */
 export function formatDuration(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;

@@ -1,37 +1,38 @@
-// The request fingerprint: equal for calls that do the same thing, however they are worded or spelled (docs/interface.md, "Deduplication").
+// The request fingerprint is equal for calls that do the same thing, whatever their notes and spelling (docs/interface.md,
+// "Deduplication").
 import { isJsonObject } from "../contract/json.ts";
 import { type Arguments, canonicalArguments, sha256Hex } from "./canonical-json.ts";
 
 export type { Arguments } from "./canonical-json.ts";
 
-/** How one tool's actions are identified, by the names of its arguments. */
+/** The names of the arguments that identify one tool's actions. */
 export interface ActionTraits {
-  /** Holds the id of the resource that the action is about. */
+  /** The argument that contains the id of the resource that the action acts on. */
   readonly aboutArgument: string;
-  /** Decide what the action does. All other arguments are notes. */
+  /** The arguments that determine the effect of the action. All others are notes. */
   readonly identifyingArguments: readonly string[];
 }
 
-/** The file, acquisition or dataset version that an input stands for. */
+/** The file, acquisition or dataset version that an input refers to. */
 export interface InputReference {
   readonly inputKind: string;
   readonly referenceId: string;
 }
 
 export interface ActionIdentity {
-  /** All arguments, as one text. */
+  /** Canonical JSON of all arguments. */
   readonly canonical: string;
   readonly fingerprint: string;
-  /** The id of the resource that the action is about. */
+  /** The id of the resource that the action acts on; empty if it has none. */
   readonly about: string;
 }
 
-/** Returns the references of those inputs that the journal has registered, by input id. Throws Failure. */
+/** Returns, by input id, the references of the inputs whose registrations the journal contains. Throws Failure. */
 export type FindReferences = (inputIds: readonly string[]) => Promise<ReadonlyMap<string, InputReference>>;
 
 const isNullish = (value: unknown): boolean => value === null || value === undefined;
 
-/** Without nulls, and without whitespace around texts: none of these change what a call does. */
+/** Removes nulls, and the whitespace around strings: neither changes the effect of a call. */
 function normalize(value: unknown): unknown {
   if (typeof value === "string") return value.trim();
   if (Array.isArray(value)) return value.map(normalize);
@@ -46,7 +47,7 @@ interface Binding {
   readonly input: unknown;
 }
 
-/** Sorted by port; each input that the journal has registered stands for its reference, so that run_job and submit_job agree. */
+/** Sorts bindings by port. An input whose registration the journal contains becomes its reference, so that run_job and submit_job agree. */
 async function normalizeBindings(value: unknown, find: FindReferences): Promise<readonly Binding[]> {
   const bindings = Array.isArray(value) ? value.filter(isJsonObject) : [];
   const ids = bindings.map(({ inputId }) => inputId).filter((id) => typeof id === "string");
@@ -61,7 +62,7 @@ async function normalizeBindings(value: unknown, find: FindReferences): Promise<
 
 /**
  * Identifies a call. An `inputBindings` entry may name its input by `inputId`, or by `inputKind` and `referenceId`. `parameterValues` are
- * compared exactly, except for the order of their fields.
+ * compared exactly, except for the order of their fields. Throws the errors of `findReferences`.
  */
 export async function identifyAction(
   args: Arguments,

@@ -1,36 +1,39 @@
-// Idempotency-Keys: made unguessable and fit for all three grammars of the contract, or checked against the operation's own.
+// This module generates unguessable idempotency keys that meet all three grammars of the contract, and checks the keys of callers.
 import { createHash, randomBytes } from "node:crypto";
 import type * as z from "zod/v4";
 import type { KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { chars, inputKey, processingKey, textKey } from "../contract/text.ts";
 
-/** Has the form of makeKey in any case: an agent got such a key from mic-mcp, so it never names a new action. */
+/**
+ * True for a key in the format of `generateKey`, in any letter case. An agent gets such a key from mic-mcp, so it never names a
+ * new action.
+ */
 export const isGeneratedKey = (key: string): boolean => /^\s*mic-[0-9a-f]{32}\s*$/i.test(key);
 
-/** `mic-` and 128 random bits: 36 characters. */
+/** Returns a new key: `mic-` and 128 random bits in hexadecimal, 36 characters in total. */
 export const generateKey = (): string => `mic-${randomBytes(16).toString("hex")}`;
 
 const digest = (text: string, digits: number): string =>
   createHash("sha256").update(text).digest("hex").slice(0, digits);
 
-/** The key of one step of a call that has a key of its own. The same call always derives the same keys. */
+/** Derives the key of one step from the key of its call. The same call always gets the same keys. */
 export const deriveStepKey = (callKey: string, step: string): string =>
   `mic-${digest(JSON.stringify([callKey, step]), 32)}`;
 
-/** The key that a replay offers for running its action again. It is derived, so that repeating the offered call is safe too. */
+/** Derives the key that a replay offers for running its action again. Because it is derived, repeating the offered call is safe too. */
 export const deriveRepeatKey = (key: string): string => `again-${digest(key, 16)}`;
 
-// A header carries printable ASCII without outer spaces unharmed, and nothing else for certain.
+// Only printable ASCII without outer spaces is certain to pass through a header unchanged (open question 34).
 const headerSafe = textKey.regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, {
   error: "must be printable ASCII without outer spaces",
 });
 
-/** The grammar of section 4.2 that an operation's key has to meet. */
+/** The schema of each key grammar (docs/contract.md, 4.2). */
 export const keySchemas: Readonly<Record<KeyGrammar, z.ZodString>> = {
   text: headerSafe,
   input: inputKey,
   processing: processingKey,
 };
 
-/** A key of any operation: the grammars differ in their bounds and characters. */
+/** A key of any operation: the bounds include those of all three grammars. */
 export const anyKey = chars(1, 160);

@@ -1,4 +1,4 @@
-// Opening the journal on first need.
+// This module opens the journal when it is first needed, and deletes old rows from then on.
 import { memoizeUntilFailure } from "../core/async.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type Database, journalFailure, postgresFailure, sqliteFailure } from "./store/database.ts";
@@ -6,22 +6,22 @@ import { type Database, journalFailure, postgresFailure, sqliteFailure } from ".
 export interface JournalOptions {
   /** The folder of the SQLite file. */
   readonly stateDir: string;
-  /** postgres://…: the journal lives there instead. */
+  /** URL (postgres://…) of a database that contains the journal instead of the SQLite file. */
   readonly url: string | undefined;
-  /** A database that is not the journal's alone (src/teams/database.ts): it lives there, and leaves it open. */
+  /** A shared database (src/teams/database.ts) that contains the journal. Closing the journal leaves it open. */
   readonly database?: () => Promise<Database>;
-  /** False: the tables are not brought forward here (MIC_MIGRATE=off). */
+  /** If false, the tables are not migrated here (MIC_MIGRATE=off). Default: true. */
   readonly migrates?: boolean;
-  /** Actions that have not changed for so many milliseconds are deleted. */
+  /** Actions that have not changed for this many milliseconds are deleted. */
   readonly retentionMs: number;
-  /** Rows of the audit, where there is one. */
+  /** Audit rows older than this many milliseconds are deleted; undefined without an audit. */
   readonly auditRetentionMs?: number;
   readonly now: () => number;
-  /** This process, as src/core/owner.ts names it. */
+  /** The name of this process as an owner (src/core/owner.ts). */
   readonly owner: string;
 }
 
-/** Old rows are deleted when the journal is opened, and every hour from then on. */
+/** Old rows are deleted when the journal is opened, and then every hour. */
 const PRUNE_INTERVAL_MS = 3_600_000;
 
 async function openOwnDatabase({ url, stateDir }: JournalOptions): Promise<Database> {
@@ -31,7 +31,7 @@ async function openOwnDatabase({ url, stateDir }: JournalOptions): Promise<Datab
 }
 
 export interface JournalHandle {
-  /** The one journal of this process. Throws Failure; the next call tries again. */
+  /** Opens the journal on the first call, and returns the same one from then on. Throws Failure; the next call tries again. */
   open(): Promise<Journal>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function createJournalHandle(options: JournalOptions): JournalHandle {
   let pruneTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  /** One batch after the other; what cannot be deleted now is deleted in an hour. */
+  /** Deletes old rows, one batch after the other. After an error, the next attempt is an hour later. */
   async function prune(journal: Journal): Promise<void> {
     const { retentionMs, auditRetentionMs } = options;
     try {
@@ -56,7 +56,7 @@ export function createJournalHandle(options: JournalOptions): JournalHandle {
     const database = await (options.database?.() ?? openOwnDatabase(options));
     try {
       const journal = await openJournal(database, options);
-      // The first batch at once: if it fails, no action can be recorded either.
+      // The first batch is deleted immediately: if that fails, no action can be recorded either.
       const hasMore = await journal.prune(options.retentionMs);
       if (hasMore || options.auditRetentionMs !== undefined) pruning = prune(journal);
       pruneTimer = setInterval(() => {

@@ -1,4 +1,4 @@
-// The journal: every action is recorded here, on disk, before its first byte is sent. Claims are atomic, so any number of processes share it.
+// The journal records every action on disk before its first byte is sent. Claims are atomic, so any number of processes can share it.
 import * as z from "zod/v4";
 import type { Auditor } from "../core/hooks.ts";
 import { type AuditEvent, buildAuditedResolution, insertAuditEvent } from "./audit.ts";
@@ -12,13 +12,13 @@ import { IS_CHANGED_BY_LATER_VERSION, migrateSchema, readJournalVersion } from "
 
 export { ActionState, type NewAction, type Resolution, type StoredAction } from "./store/action-row.ts";
 
-/** One transaction deletes at most this many rows, so that others do not wait long for it. */
+/** One transaction deletes at most this many rows, so that other transactions do not wait long. */
 const PRUNE_BATCH_SIZE = 1_000;
 
-/** Input ids in one query. The query always has this many placeholders, so that a database prepares it once. */
+/** Number of input ids in one query. The query always has this many placeholders, so that a database prepares it only once. */
 const IDS_PER_QUERY = 32;
 
-/** A registration that a new job uses is kept from then on, so that the job keeps its fingerprint. */
+/** A registration that a job uses is marked as changed once a day. It is then not deleted, so the job keeps its fingerprint. */
 const RENEW_REGISTRATION_MS = 86_400_000;
 
 const LiveRow = z.object({ is_live: z.int() });
@@ -32,31 +32,31 @@ const RegistrationRow = z.object({
 });
 const ReferenceArguments = z.object({ inputKind: z.string(), referenceId: z.string() });
 
-// What made the inputs; filtered by tool here, so that a database never reads all registrations of the service.
+// Selects the actions that created the inputs. Code filters them by tool, so that a database never reads all registrations of the service.
 const REGISTRATIONS_SQL = `SELECT key, tool, state, arguments, updated_at, resource_id FROM actions
    WHERE service = $1 AND resource_id IN (${Array.from({ length: IDS_PER_QUERY }, (_, index) => `$${index + 2}`).join(", ")})`;
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
-/** The latest action with a fingerprint. `isLive`: a call without a key is this very action; if false, it succeeded before the window. */
+/** The latest action with a fingerprint. `isLive`: a call without a key refers to it. If false, it succeeded before the window. */
 export interface LatestAction {
   readonly action: StoredAction;
   readonly isLive: boolean;
 }
 
 export interface OpenJournalOptions {
-  /** This process. */
+  /** The name of this process as an owner (src/core/owner.ts). */
   readonly owner: string;
   readonly now: () => number;
-  /** False: this process does not create or change the tables. */
+  /** If false, this process does not create or change the tables. Default: true. */
   readonly migrates?: boolean;
 }
 
-/** Throws the database's errors and UnusableTables. */
+/** Opens the journal in a database, and migrates its tables. Throws the database's errors and UnusableTables. */
 export async function openJournal(database: Database, { owner, now, migrates }: OpenJournalOptions) {
   await migrateSchema(database, migrates);
   const { clock } = database;
-  /** SQL for the current time: the database's clock, or this process's clock in this parameter. */
+  /** Returns SQL for the current time: by the database's clock, or this process's time in `parameter`. */
   const timeSql = (parameter: string): string =>
     clock === undefined ? `CAST(${parameter} AS BIGINT)` : `COALESCE(${clock}, CAST(${parameter} AS BIGINT))`;
   const columns = clock === undefined ? "*" : `*, ${clock} AS looked_at`;
@@ -64,7 +64,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
   const readFirst = ([row]: readonly DatabaseRow[]): StoredAction | undefined => row && read(row);
   const queryOne = async (sql: string, values: readonly SqlValue[]) => readFirst(await database.query(sql, values));
 
-  /** Runs a write again if the connection broke before its answer came. `isOurs` recognizes what the first one wrote. */
+  /** Runs a write, and repeats it if the connection broke before the response. `isOwnWrite` recognizes the row that the first one wrote. */
   async function writeWithRetry(
     { service, key }: Pick<StoredAction, "service" | "key">,
     sql: string,
@@ -85,7 +85,10 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
   const find = (service: string, key: string) =>
     queryOne(`SELECT ${columns} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
 
-  /** Deletes one batch; parameters of `sql`: this process's time, an age in milliseconds, the size of a batch. */
+  /**
+   * Deletes one batch; returns true if it was full. Parameters of `sql`: this process's time and an age in milliseconds, the
+   * batch size.
+   */
   async function deleteBatch(sql: string, ageMs: number): Promise<boolean> {
     let count = 0;
     await database.withExclusiveTransaction(async (run) => {
@@ -107,7 +110,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
   const insertExplicit = `${insertInto}, 0, 'in_progress', 0, 0 WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
      ON CONFLICT (service, key) DO NOTHING RETURNING ${columns}`;
 
-  // A look-up before the insert cannot exclude a second process: the slot's unique index does. A row whose time is over gives it up.
+  // A lookup before the insert cannot exclude a second process; the slot's unique index does. A row that is not live gives up its slot.
   const insertUnlessLive = `${insertInto}, 1, 'in_progress', 0, 0
      WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
        AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.key = $2)
@@ -118,8 +121,8 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
 
   return {
     /**
-     * Records a new action, claimed by this process. Returns undefined if its key exists already or, for a key that mic-mcp made, if another
-     * action is live for its fingerprint. Throws NewerJournal if a later mic-mcp has changed the tables.
+     * Records a new action, claimed by this process. Returns undefined if its key already exists or, for a key that mic-mcp generated, if
+     * another action with its fingerprint is live. Throws NewerJournal if a later mic-mcp has changed the tables.
      */
     async insert(action: NewAction): Promise<StoredAction | undefined> {
       const values = [
@@ -146,14 +149,14 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
           ({ state, attempts, indeterminate }) => state === "in_progress" && attempts === 0 && indeterminate === 0,
         );
         if (!written) await readJournalVersion(database.query);
-        // Another row was returned: it gave up its slot.
+        // If the statement returned another row, that row gave up its slot: insert again.
         if (!written || written.key === action.key) return written;
       }
     },
 
     find,
 
-    /** The latest action with this fingerprint that was not rejected: a live one, else the latest success. */
+    /** Returns the latest action with this fingerprint that was not rejected: a live one, else the latest success. */
     async findLatest(service: string, tool: string, fingerprint: string): Promise<LatestAction | undefined> {
       const [row] = await database.query(
         `SELECT ${columns}, CASE WHEN ${liveSql("a", timeSql("$4"))} THEN 1 ELSE 0 END AS is_live FROM actions AS a
@@ -164,7 +167,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
       return row && { action: read(row), isLive: LiveRow.parse(row).is_live === 1 };
     },
 
-    /** The references of those inputs that were registered through this journal, by input id. */
+    /** Returns, by input id, the references of the inputs that were registered through this journal. */
     async findReferences(service: string, inputIds: readonly string[]): Promise<ReadonlyMap<string, InputReference>> {
       const found = new Map<string, InputReference>();
       for (let from = 0; from < inputIds.length; from += IDS_PER_QUERY) {
@@ -189,9 +192,9 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     },
 
     /**
-     * Takes over an action that no process works on: unknown, rejected, or in progress if `isDead` is certain of the owner that `stored`
-     * names and its lease has not moved since. Returns undefined if another process was faster. Throws NewerJournal if a later mic-mcp has
-     * changed the tables.
+     * Claims an action that no process works on. It is unknown or rejected or, if `isDead`, in progress with the owner and lease of the
+     * given row. Returns undefined if another process was faster. Throws NewerJournal if a later mic-mcp has changed the
+     * tables.
      */
     async claim({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean) {
       const claimed = await writeWithRetry(
@@ -212,7 +215,10 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
       return claimed;
     },
 
-    /** Ends this process's claim. Returns undefined if another process has taken the action over. `auditor`: writes a row into the audit, too. */
+    /**
+     * Records an outcome and ends this process's claim. Returns undefined if another process has taken the action over. With
+     * `auditor`, also inserts an audit row.
+     */
     resolve(
       { service, key }: Pick<StoredAction, "service" | "key">,
       { state, attempts, outcome, resourceId }: Resolution,
@@ -233,18 +239,18 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
       );
     },
 
-    /** Extends the claims of this process by another lease. */
+    /** Renews the leases of all actions that this process has in progress. */
     heartbeat,
 
-    /** The actions that this process is working on, whoever called. */
+    /** The actions that this process works on, for all callers. */
     inFlight: createInFlightActions(heartbeat),
 
-    /** For reading: `columns` are what `read` needs of a row. */
+    /** Runs queries of readers. `columns` are the columns that `read` needs to parse a row. */
     query: database.query,
     columns,
     read,
 
-    /** Deletes one batch of the actions that have not changed for `retentionMs`, in any state. Returns false when none is left. */
+    /** Deletes one batch of the actions that have not changed for `retentionMs`, in any state. Returns false if none is left. */
     prune: (retentionMs: number): Promise<boolean> =>
       deleteBatch(
         `DELETE FROM actions WHERE (service, key) IN (SELECT service, key FROM actions
@@ -252,11 +258,11 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
         retentionMs,
       ),
 
-    /** Writes an event that is no action into the audit. */
+    /** Records an audit event other than the end of an action. */
     audit: (auditor: Auditor, event: AuditEvent): Promise<void> =>
       insertAuditEvent(database.query, timeSql, now(), auditor, event),
 
-    /** Deletes one batch of audit rows that are older than `auditMs`. Returns false when none is left. */
+    /** Deletes one batch of audit rows that are older than `auditRetentionMs`. Returns false if none is left. */
     pruneAudit: (auditRetentionMs: number): Promise<boolean> =>
       deleteBatch(
         `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING id`,

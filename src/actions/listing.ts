@@ -1,4 +1,4 @@
-// The journal as agents and users read it: what is unresolved, with the call that resolves it, and the latest actions.
+// This module lists the journal for agents and users: unresolved actions with the calls that resolve them, and the latest actions.
 import * as z from "zod/v4";
 import { isOwnerDead } from "../core/owner.ts";
 import { parseCanonicalArguments } from "./canonical-json.ts";
@@ -11,18 +11,21 @@ export interface ListedAction {
   readonly tool: string;
   readonly idempotencyKey: string;
   readonly state: ActionState;
-  /** The id of the resource that it made. */
+  /** The id of the resource that the action created. */
   readonly resourceId?: string;
   readonly attempts: number;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** As the agent gave them. */
+  /** The arguments as the agent passed them. */
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The id of the resource that it acts on: the job, the file, the recipe version. */
+  /** The id of the resource that the action acts on: the job, the file, the recipe version. */
   readonly about: string;
   /** The API's problem code, if it was rejected. */
   readonly code?: string;
-  /** False if it is unresolved and no call can resolve it: it is too old to be sent again, and reading shows nothing. */
+  /**
+   * False if the action is unresolved and no call can resolve it. It is too old to be sent again, and reading does not show its
+   * outcome.
+   */
   readonly resolvable?: false;
   /** Key of a later identical action that succeeded, if this one is unresolved. */
   readonly supersededBy?: string;
@@ -34,7 +37,7 @@ export interface ListedAction {
   };
 }
 
-/** An action as it stands now, with the time that its resolution depends on. */
+/** The current state of an action, with the time that its resolution depends on. */
 export interface ActionStatus extends ListedAction {
   /** Milliseconds since 1970. */
   readonly firstSentAt: number;
@@ -42,14 +45,14 @@ export interface ActionStatus extends ListedAction {
   readonly isTooOld: boolean;
 }
 
-/** Unresolved actions come first, the oldest first; the others follow, the latest first. */
+/** Unresolved actions come first, oldest first; the others follow, latest first. */
 export interface ActionList {
   readonly actions: readonly ListedAction[];
-  /** Of the whole journal. */
+  /** Number of actions in each state, including those that are not listed. */
   readonly counts: Readonly<Record<ActionState, number>>;
 }
 
-/** How many resolved actions are listed by default. */
+/** Number of resolved actions that are listed by default. */
 export const DEFAULT_LIMIT = 20;
 
 const MAX_UNRESOLVED = 1_000;
@@ -57,7 +60,10 @@ const MAX_UNRESOLVED = 1_000;
 /** The tools whose old actions can be resolved by reading the job. */
 export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "retry_job"]);
 
-/** An action in progress whose owner is dead has an unknown outcome, even before another process has taken it over. */
+/**
+ * An action in progress whose owner is dead or whose lease has expired has an unknown outcome, even before another process takes
+ * it over.
+ */
 export const effectiveState = ({ state, owner, lease_until, looked_at }: StoredAction): ActionState =>
   state === "in_progress" && (lease_until < looked_at || isOwnerDead(owner)) ? "unknown" : state;
 
@@ -74,7 +80,7 @@ function toListedAction(stored: StoredAction): ListedAction {
     idempotencyKey: key,
     state: effectiveState(stored),
     ...(resource_id !== null && { resourceId: resource_id }),
-    // An attempt in progress is counted when it has ended.
+    // The journal counts an attempt only when it has ended.
     attempts: stored.attempts + (stored.state === "in_progress" ? 1 : 0),
     createdAt: new Date(stored.created_at).toISOString(),
     updatedAt: new Date(stored.updated_at).toISOString(),
@@ -92,7 +98,7 @@ interface UnresolvedAction {
 
 const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
 
-/** Actions in progress or with an unknown outcome, the oldest first; of one service, or of all. */
+/** Returns the unresolved actions of one service, or of all services, oldest first. */
 async function queryUnresolved(
   { query, columns, read }: Journal,
   service: string | undefined,
@@ -129,32 +135,32 @@ const toActionStatus = (stored: StoredAction, shown: ListedAction): ActionStatus
   isTooOld: isTooOldToResend(stored, stored.looked_at),
 });
 
-/** The unresolved actions of one service, the oldest first. Throws Failure if the journal cannot be used. */
+/** Returns the unresolved actions of one service, oldest first. Throws Failure if the journal cannot be used. */
 export const listUnresolvedActions = async (journal: Journal, service: string): Promise<readonly ActionStatus[]> =>
   (await queryUnresolved(journal, service)).map((found) => toActionStatus(found.action, toListedUnresolved(found)));
 
-/** Throws Failure if the journal cannot be used. */
+/** Returns the action with this key; undefined if there is none. Throws Failure if the journal cannot be used. */
 export async function findAction(journal: Journal, service: string, key: string): Promise<ActionStatus | undefined> {
   const stored = await journal.find(service, key);
   return stored && toActionStatus(stored, toListedAction(stored));
 }
 
 export interface ListingOptions {
-  /** Only the actions of this service; undefined: of all, since none is configured. */
+  /** Lists only the actions of this service; undefined, if no service is configured, lists those of all. */
   readonly service: string | undefined;
   readonly state: ActionState | undefined;
-  /** How many resolved actions at most; unresolved ones are listed in any case. */
+  /** Maximum number of listed actions. Without `state`, unresolved actions are not counted and always listed. */
   readonly limit: number;
 }
 
-/** The latest first, in these states. */
+/** Returns the latest actions in these states, latest first. */
 async function queryLatest(
   { query, columns, read }: Journal,
   states: readonly ActionState[],
   { service, limit }: ListingOptions,
 ): Promise<readonly StoredAction[]> {
   const serviceCondition = service === undefined ? "" : "AND service = $2";
-  // One query for each state reads an index in its order; for several states the database would sort all their rows.
+  // A query for one state reads an index in its order; for several states, the database would sort all their rows.
   const found = await Promise.all(
     states.map((state) =>
       query(
@@ -178,7 +184,7 @@ async function queryCounts({ query }: Journal, service: string | undefined): Pro
   return new Map(rows.map((row) => CountRow.parse(row)).map(({ state, count }) => [state, count]));
 }
 
-/** Throws Failure if the journal cannot be used. */
+/** Lists actions, and counts those in each state. Throws Failure if the journal cannot be used. */
 export async function listActions(journal: Journal, options: ListingOptions): Promise<ActionList> {
   const { service, state, limit } = options;
   const [rows, recorded, others] = await Promise.all([
@@ -203,13 +209,13 @@ export async function listActions(journal: Journal, options: ListingOptions): Pr
 }
 
 export interface UnresolvedCounts {
-  /** In progress in a living process. */
+  /** Actions in progress in a live process. */
   readonly inProgress: number;
-  /** May have taken effect. */
+  /** Actions that may have taken effect. */
   readonly unknown: number;
 }
 
-/** How many actions are unresolved, of all callers; at most 1,000 are counted. Throws Failure if the journal cannot be used. */
+/** Counts the unresolved actions of all callers, up to 1,000. Throws Failure if the journal cannot be used. */
 export async function countUnresolved(journal: Journal): Promise<UnresolvedCounts> {
   const unresolved = await queryUnresolved(journal, undefined);
   const inProgress = unresolved.filter(({ action }) => effectiveState(action) === "in_progress").length;
@@ -224,7 +230,7 @@ export interface ClientUnresolvedCount {
 
 const ServiceName = z.tuple([z.string(), z.string()]);
 
-/** How many actions of each client are unresolved; at most 1,000 are counted. Throws Failure if the journal cannot be used. */
+/** Counts the unresolved actions of each client, up to 1,000 in total. Throws Failure if the journal cannot be used. */
 export async function countUnresolvedByClient(journal: Journal): Promise<readonly ClientUnresolvedCount[]> {
   const counts = new Map<string, number>();
   for (const { action } of await queryUnresolved(journal, undefined))
@@ -235,7 +241,7 @@ export async function countUnresolvedByClient(journal: Journal): Promise<readonl
   });
 }
 
-/** "134 actions: 1 unknown, 3 rejected, 130 succeeded." */
+/** Returns a sentence such as "134 actions: 1 unknown, 3 rejected, 130 succeeded." */
 export function summarizeCounts(counts: ActionList["counts"]): string {
   const all = ActionState.options.reduce((sum, state) => sum + counts[state], 0);
   const shown = (["in_progress", "unknown", "rejected", "succeeded"] as const).flatMap((state) =>
@@ -244,19 +250,19 @@ export function summarizeCounts(counts: ActionList["counts"]): string {
   return `${all} ${all === 1 ? "action" : "actions"}${shown.length === 0 ? "" : `: ${shown.join(", ")}`}.`;
 }
 
-/** "134 actions: 1 unknown, 133 succeeded. The latest 20 follow." `state`: only these were listed. */
+/** Returns a text such as "134 actions: 1 unknown, 133 succeeded. The latest 20 follow." `state`: the only state that was listed. */
 export function summarizeList({ actions, counts }: ActionList, state: ActionState | undefined): string {
   const isResolved = ({ state: each }: ListedAction): boolean => each === "succeeded" || each === "rejected";
   const shown = state === undefined ? actions.filter(isResolved).length : actions.length;
   const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
   const text = summarizeCounts(counts);
   if (all <= shown) return text;
-  // Unresolved actions are listed the oldest first.
+  // Unresolved actions are listed oldest first.
   const which = state === "unknown" || state === "in_progress" ? "first" : "latest";
   return `${text} The ${which} ${shown}${state === undefined ? "" : ` ${state.replace("_", " ")}`} follow.`;
 }
 
-/** "unknown, not resolvable": the state as a cell of a table. */
+/** Formats the state as a table cell, such as "unknown, not resolvable". */
 export function formatState({ state, resolvable, supersededBy }: ListedAction): string {
   if (resolvable === false) return `${state}, not resolvable`;
   return supersededBy === undefined ? state : `${state}, superseded by ${supersededBy}`;

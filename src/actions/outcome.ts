@@ -1,4 +1,4 @@
-// How an action ended, as the journal keeps it: the answer, or the refusal, in a form that can be given again.
+// This module converts the outcome of an action (a response or a failure) to the text that the journal stores, and back.
 import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
 import { parseNumber } from "../api-client/decode.ts";
@@ -6,7 +6,7 @@ import { FieldError } from "../contract/problem.ts";
 import { FAILURE_KINDS, type Failure, type FailureFacts } from "../core/failure.ts";
 import type { Resolution } from "./store/action-row.ts";
 
-// An optional fact that is absent must not come back as undefined.
+// An optional fact that is absent must stay absent and not become undefined.
 const Facts = z.object({
   kind: z.enum(FAILURE_KINDS),
   message: z.string(),
@@ -31,17 +31,17 @@ export type ActionOutcome =
 
 export const stringifyOutcome = (outcome: ActionOutcome): string => stringify(outcome) ?? "";
 
-/** Throws if writeOutcome has not written the text. */
+/** Parses a text that `stringifyOutcome` returned. Throws for any other text. */
 export const parseOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, parseNumber));
 
-/** The state of an action after this failure. */
+/** Returns the state of an action after this failure. */
 export function stateAfterFailure({ facts }: Failure): Resolution["state"] {
   if (facts.sideEffect === "unknown") return "unknown";
-  // If it is "done", the action took effect, although its answer could not be read.
+  // "done": the action took effect, although its response could not be read.
   return facts.sideEffect === "done" ? "succeeded" : "rejected";
 }
 
-/** The API's last answer, as the journal keeps it, was a refusal that it most likely repeats. */
+/** True if the stored outcome is a rejection that the API will most likely repeat. */
 export function isRefused(outcome: string | null): boolean {
   const ended = outcome === null ? undefined : parseOutcome(outcome);
   return (

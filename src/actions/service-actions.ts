@@ -1,4 +1,4 @@
-// The actions of one service, or of one caller at it. Code that uses them needs to know neither the journal nor whose Idempotency-Keys these are.
+// This module provides the actions of one service, or of one caller of it, and hides the journal and the scope of the idempotency keys.
 import * as z from "zod/v4";
 import { Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
@@ -21,19 +21,19 @@ import {
 import { isRefused } from "./outcome.ts";
 import { type ActionState, type StoredAction, toStoredId } from "./store/action-row.ts";
 
-/** Actions on one resource that are read at most. */
+/** Maximum number of actions that are read for one resource. */
 const MAX_ACTIONS_PER_RESOURCE = 50;
 
-/** An action on a resource, or the one that made it. */
+/** An action on a resource, or the action that created it. */
 export interface ResourceAction {
   readonly tool: string;
   readonly state: ActionState;
   readonly idempotencyKey: string;
   readonly arguments: Arguments;
   readonly sentAt: string;
-  /** The id of the resource that it made. */
+  /** The id of the resource that the action created. */
   readonly resourceId?: string;
-  /** The API's last answer was a refusal that leaves open what an earlier attempt did; it most likely refuses again. */
+  /** True if the API's last response was a rejection that it will most likely repeat. It does not show the effect of earlier attempts. */
   readonly isRefused: boolean;
 }
 
@@ -47,29 +47,35 @@ const toResourceAction = (stored: StoredAction): ResourceAction => ({
   ...(stored.resource_id !== null && { resourceId: stored.resource_id }),
 });
 
-/** An action as a call names it. */
+/** The description of an action in a call, without the service. */
 export type CallerActionDescriptor = Omit<ActionDescriptor, "service">;
 
 export interface ServiceActions {
-  /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` state how the action stands. */
+  /** Runs one call until it ends. Throws Failure, whose `sideEffect` and `idempotencyKey` describe the state of the action. */
   perform(call: Omit<ActionCall, "service" | "hooks" | "redact">): Promise<PerformedAction>;
-  /** The action that such a call would continue or replay; undefined if it would run. Throws Failure. */
+  /** Returns the action that such a call would resume or replay; undefined if there is none or it was rejected. Throws Failure. */
   findExisting(call: CallerActionDescriptor): Promise<ResourceAction | undefined>;
-  /** The arguments of the action under this key. Throws Failure. */
+  /** Returns the arguments of the action with this key; undefined if this tool has no such action. Throws Failure. */
   findArguments(tool: string, key: string): Promise<Arguments | undefined>;
-  /** Records an outcome that was found out without sending again. Returns false if the action is not unresolved. Throws Failure. */
+  /**
+   * Records an outcome that was determined without sending again. Returns false if the action is not unresolved, or a live
+   * process works on it. Throws Failure.
+   */
   recordOutcome(key: string, found: Parameters<Actions["recordOutcome"]>[2]): Promise<boolean>;
-  /** Unresolved actions, then the latest; of every service if this one has no name yet, but a caller sees only their own. Throws Failure. */
+  /**
+   * Lists the unresolved actions, then the latest. A caller of a deployment sees only their own; without callers and without a
+   * configured service, the list has those of all services. Throws Failure.
+   */
   list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<ActionList>;
-  /** This caller's actions in progress or of unknown outcome, the oldest first. Throws Failure. */
+  /** Returns this caller's unresolved actions, oldest first. Throws Failure. */
   listUnresolved(): Promise<readonly ActionStatus[]>;
-  /** The action under this key as it stands now. Throws Failure. */
+  /** Returns the action with this key in its current state. Throws Failure. */
   find(key: string): Promise<ActionStatus | undefined>;
-  /** How many actions of all callers are unresolved. Throws Failure if the journal cannot be used. */
+  /** Counts the unresolved actions of all callers. Throws Failure if the journal cannot be used. */
   countUnresolved(): Promise<UnresolvedCounts>;
-  /** The actions on a resource: unresolved ones first, then successes, each the latest first. Throws Failure. */
+  /** Returns up to 50 actions on a resource: unresolved, then succeeded, then rejected ones, each group latest first. Throws Failure. */
   listByResource(resourceId: string): Promise<readonly ResourceAction[]>;
-  /** The arguments of the action that made a resource, if it was one of ours. Throws Failure. */
+  /** Returns the arguments of the action that created a resource; undefined if the journal does not contain it. Throws Failure. */
   findCreationArguments(resourceId: string): Promise<Arguments | undefined>;
 }
 
@@ -77,10 +83,10 @@ interface ServiceActionsOptions {
   readonly actions: Actions;
   /** Throws Failure. */
   readonly journal: () => Promise<Journal>;
-  /** JSON [base URL, client id]. Throws Failure `not_configured`. */
+  /** Returns JSON of [base URL, client id]. Throws Failure `not_configured`. */
   readonly serviceName: () => Promise<string>;
   readonly hooks?: Hooks;
-  /** Removes the secrets of these credentials; absent: what is removed from every outcome is all. */
+  /** Removes the secrets of these credentials from outcomes, in addition to those that no outcome may contain. */
   readonly redact?: (text: string) => string;
 }
 
@@ -98,7 +104,7 @@ export function createServiceActions({
     caller === undefined
       ? serviceName
       : async () => JSON.stringify([...ServiceName.parse(JSON.parse(await serviceName())), caller]);
-  // A user at their own machine sees all actions, whatever they are logged in to.
+  // On a user's own machine, the list has the actions of all services if no service is configured.
   const listedServiceName = caller === undefined ? () => callerServiceName().catch(() => undefined) : callerServiceName;
   return {
     perform: async (call) => await actions.perform({ ...call, service: await callerServiceName(), hooks, redact }),
@@ -123,7 +129,7 @@ export function createServiceActions({
     },
     async findCreationArguments(id) {
       const { query, columns, read } = await journal();
-      // The first one, if several answers named the resource.
+      // The first action, if several responses named the resource.
       const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1`;
       const [row] = await query(sql, [await callerServiceName(), toStoredId(id)]);
       return row && parseCanonicalArguments(read(row).arguments);
@@ -141,7 +147,7 @@ function toActionEnd(outcome: Outcome<PerformedAction>): ActionOutcome {
   return { state, replayed: false };
 }
 
-/** The same actions; how each stood at the end of a call is reported to telemetry. */
+/** Returns the same actions, and reports the state of each action at the end of a call to telemetry. */
 export const withActionTelemetry = (actions: ServiceActions, telemetry: Telemetry): ServiceActions => ({
   ...actions,
   perform: (call) => telemetry.traceAction(call.tool, () => actions.perform(call), toActionEnd),

@@ -1,4 +1,4 @@
-// An asset's answer, opened and still to be read: for those who save it, show it or hand it on.
+// This module opens the content of an asset as a stream, for code that saves, shows or forwards it.
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { attemptLimitMs, type CallContext, withRetries } from "./attempts.ts";
 import { cancelledFailure, refusalFailure, transportFailure } from "./classify.ts";
@@ -8,7 +8,7 @@ import { type StreamedResponse, TransportError, type WireResponse } from "./tran
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** An error answer, judged by its status however little of its body arrives. */
+/** Reads up to 64 KiB of the body of an error response. Its status is sufficient, even if the body breaks off. */
 async function readErrorBody({ status, headers, body }: StreamedResponse): Promise<WireResponse> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -19,13 +19,13 @@ async function readErrorBody({ status, headers, body }: StreamedResponse): Promi
       chunks.push(chunk);
     }
   } catch {
-    // What has arrived has to do.
+    // The part that has arrived is used.
   }
   return { status, headers, body: Buffer.concat(chunks) };
 }
 
 /**
- * Opens a file and does `work` with the answer, both as often as a read may be tried, each time with a token fetched then. Throws
+ * Opens a file and runs `work` on the response. Both are retried like any read, and each attempt requests a valid token. Throws
  * Failure.
  */
 export async function withAssetStream<T>(
@@ -60,11 +60,11 @@ export async function withAssetStream<T>(
   );
 }
 
-/** The contract promises no header of an asset (4.2): none is needed. */
+/** Returns the content type of an asset. The contract guarantees no response headers (docs/contract.md, 4.2), so there is a default. */
 export const contentTypeOf = ({ headers }: StreamedResponse): string =>
   headers["content-type"] ?? "application/octet-stream";
 
-/** How many bytes come, where the service says it. */
+/** Returns the size of the body in bytes, if the API states it. */
 export function contentLengthOf({ headers }: StreamedResponse): number | undefined {
   const stated = headers["content-length"] ?? "";
   return /^\d{1,15}$/.test(stated) ? Number(stated) : undefined;

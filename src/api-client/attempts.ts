@@ -1,57 +1,58 @@
-// When a call is tried again, and for how long: docs/architecture.md, "The way of a call".
+// This module decides when and for how long a call is retried (docs/architecture.md, "Request lifecycle").
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
 import { isTransient } from "./classify.ts";
 
-// Three limits, one inside the other: a tool call, an attempt of it, and the least that is worth beginning.
+// There are three nested time limits: for a tool call, for one attempt, and the minimum for starting an attempt.
 
-/** A whole tool call ends within this, retries included: many clients give up at 60 s. */
+/** A tool call ends within this time, retries included. Many clients give up after 60 s. */
 export const CALL_LIMIT_MS = 45_000;
-/** One attempt: a lost answer must leave time for a second one. */
+/** Time limit of one attempt. A lost response must leave time for a second attempt. */
 export const ATTEMPT_LIMIT_MS = 20_000;
-/** With less time left than this, an attempt is not worth starting. */
+/** No attempt starts with less time left than this. */
 const MIN_ATTEMPT_MS = 250;
-/** Kept back from a call's end, to write its answer. */
+/** Time reserved at the end of a call to write its result. */
 export const ANSWER_MARGIN_MS = 500;
 
 const MAX_ATTEMPTS = 6;
 const BACKOFF_BASE_MS = 250;
 const BACKOFF_CAP_MS = 5_000;
 
-/** An attempt that failed and is followed by another. */
+/** A failed attempt that is followed by another one. */
 export interface FailedAttempt {
   readonly operation: string;
   readonly attempt: number;
   readonly kind: FailureKind;
   readonly status: number | undefined;
-  /** The service's own name for it. */
+  /** The API's id of the request. */
   readonly requestId: string | undefined;
 }
 
-/** What one tool call brings to every request it makes. */
+/** The context of one tool call, which all its requests share. */
 export interface CallContext {
-  /** Aborted when the client cancels the call or goes away. */
+  /** Aborted when the client cancels the call or disconnects. */
   readonly signal: AbortSignal;
-  /** Milliseconds since 1970 at which the call must have ended. */
+  /** Time by which the call must have ended, in milliseconds since 1970. */
   readonly deadlineAt: number;
-  /** Fewer attempts than usual: 1 where the caller has a retry policy of its own. */
+  /** Maximum number of attempts (default 6); 1 if the calling code has its own retry policy. */
   readonly maxAttempts?: number;
   readonly sharedRetryAfter?: SharedRetryAfter;
   readonly onFailedAttempt?: (attempt: FailedAttempt) => void;
 }
 
-/** What requests of one call share: a Retry-After that one of them gets holds them all. */
+/** State that the requests of one call share: a Retry-After that one of them receives delays them all. */
 export interface SharedRetryAfter {
-  /** Milliseconds since 1970 before which none is sent. */
+  /** No request is sent before this time, in milliseconds since 1970. */
   heldUntilAt: number;
 }
 
 export interface Timing {
+  /** Returns milliseconds since 1970. */
   now(): number;
-  /** 0 to below 1. */
+  /** Returns a number of at least 0 and below 1. */
   random(): number;
-  /** Rejects with the signal's reason once it is aborted. */
+  /** Rejects with the signal's reason when the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -65,13 +66,13 @@ export const systemTiming: Timing = {
 
 export const timeLeftMs = (context: CallContext, timing: Timing): number => context.deadlineAt - timing.now();
 
-/** What one attempt may take now. */
+/** Returns the time limit of an attempt that starts now, in milliseconds. */
 export const attemptLimitMs = (context: CallContext, timing: Timing): number =>
   Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing)));
 
 /**
- * Waits before the next attempt: the service's Retry-After in full, else exponential backoff with full jitter.
- * False, at once, when the attempts are used up or the wait does not fit the time left.
+ * Waits before the next attempt: for the API's full Retry-After, or else for exponential backoff with full jitter.
+ * Returns false immediately if the attempts are used up or the wait does not fit into the time left.
  */
 export async function waitBeforeRetry(
   attempt: number,
@@ -80,7 +81,7 @@ export async function waitBeforeRetry(
   timing: Timing,
 ): Promise<boolean> {
   const { retryAfterSeconds, status } = failure.facts;
-  // The first request under this key is still being worked on: its answer is worth all the time there is.
+  // The API still processes the first request with this key, so attempts may continue for all the time left.
   const inProgress = status === 409;
   const backoffMs = timing.random() * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** attempt);
   const ownWaitMs =
@@ -102,7 +103,7 @@ interface RetryOptions {
   readonly timing: Timing;
 }
 
-/** The first success of `attempt`, which gets its number, from 1. Throws the Failure that is not worth another one. */
+/** Returns the first success of `attempt`, which receives its number, from 1. Throws the first Failure that is not retried. */
 export async function withRetries<T>(
   { endpoint, context, timing }: RetryOptions,
   attempt: (attempt: number) => Promise<T>,

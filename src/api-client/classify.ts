@@ -1,4 +1,4 @@
-// What an answer, or the lack of one, means: the facts of the failure, whether to send again, and whether anything was changed.
+// This module classifies a response, or the lack of one: the facts of the failure, whether to send again, and whether anything changed.
 import * as z from "zod/v4";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
@@ -11,7 +11,7 @@ import type { EncodedRequest } from "./encode.ts";
 import { refusalAdvice } from "./refusal-advice.ts";
 import type { ResponseTooLarge, TransportError, WireResponse } from "./transport.ts";
 
-// An answer that the API need not have written: a proxy, a gateway or a sign-in page in between may have. It proves nothing.
+// A response that may come from a proxy, a gateway or a sign-in page instead of the API proves nothing.
 
 export const CHECK_BASE_URL_ADVICE =
   "Ask the user to check MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the service.";
@@ -23,7 +23,7 @@ const HTML_BODY = /^\s*(<!doctype html|<html|<head|<body)/i;
 const isHtmlPage = ({ headers, body }: WireResponse): boolean =>
   HTML_TYPE.test(headers["content-type"] ?? "") || HTML_BODY.test(body.toString("latin1", 0, 200));
 
-/** The body as JSON, or why it is not JSON. */
+/** Returns the body as JSON, or the reason why it is not JSON. */
 function tryParseJson(response: WireResponse): { readonly value?: unknown; readonly reason?: string } {
   try {
     return { value: parseJson(response.body) };
@@ -32,17 +32,17 @@ function tryParseJson(response: WireResponse): { readonly value?: unknown; reado
   }
 }
 
-/** Why a body is not JSON; undefined if it is JSON of any kind. */
+/** Returns the reason why a body is not JSON; undefined if it is any JSON value. */
 export const jsonErrorOf = (response: WireResponse): string | undefined => tryParseJson(response).reason;
 
-/** What every success of an action has (section 2.2); no other sender writes it by chance. */
+/** The envelope of every successful action (docs/contract.md, 2.2). No other sender writes it by chance. */
 const Envelope = z.object({ data: z.looseObject({}), meta: z.object({ requestId: z.string() }) });
 
 const isEnvelope = (response: WireResponse): boolean => Envelope.safeParse(tryParseJson(response).value).success;
 
-// An error answer: a Problem bare or wrapped, the playground's {status}, or anything else (doubt 2).
+// An error body is a bare or wrapped Problem, the playground's {status}, or anything else (open question 2).
 
-/** What an error body said; every part may be missing. */
+/** The contents of an error body. Every part may be missing. */
 export interface RefusalBody {
   readonly title?: string;
   readonly code?: string;
@@ -68,7 +68,7 @@ function fieldErrorsOf(value: unknown): readonly FieldError[] {
 function parseRefusal(body: unknown): RefusalBody | undefined {
   if (!isJsonObject(body)) return undefined;
   const code = excerptOf(body["code"]);
-  // RFC 9457 calls the longer text "detail"; OAuth-style gateways answer {error, error_description}.
+  // RFC 9457 calls the longer text "detail".
   const title = excerptOf(body["title"]) ?? excerptOf(body["detail"]) ?? excerptOf(body["message"]);
   if (code === undefined && title === undefined) return undefined;
   const requestId = excerptOf(body["requestId"]);
@@ -110,31 +110,31 @@ const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
 };
 
 export function failureKindOf(status: number, refusal: RefusalBody): FailureKind {
-  // The playground keeps the upstream's HTTP status, whatever it is (section 7.1).
+  // The playground preserves the upstream's HTTP status, whatever it is (docs/contract.md, 7.1).
   if (refusal.code === "PLAYGROUND_UPSTREAM_UNAVAILABLE" || status >= 500) return "upstream_unavailable";
   return KIND_BY_STATUS[status] ?? "rejected";
 }
 
-// The three forms of an HTTP date (RFC 9110, 5.6.7); Date.parse alone would read a date into almost anything.
+// The three forms of an HTTP date (RFC 9110, 5.6.7). Date.parse without this check accepts many other texts.
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d\d:\d\d:\d\d/;
 
-/** Milliseconds since 1970; NaN where it is not an HTTP date. */
+/** Returns milliseconds since 1970; NaN if the text is not an HTTP date. */
 const parseHttpDate = (text: string): number => (HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN);
 
-/** When an answer was made, by the API's own clock; undefined where it has no valid Date. */
+/** Returns the time of a response by the API's clock, in milliseconds since 1970; undefined without a valid Date header. */
 export function responseDate({ date = "" }: Readonly<Record<string, string>>): number | undefined {
   const at = parseHttpDate(date);
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** Seconds of a Retry-After header: an integer or an HTTP date. At least 1; undefined when there is none or it is nonsense. */
+/** Returns the seconds of a Retry-After header (an integer or an HTTP date), at least 1; undefined if it is missing or invalid. */
 export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const text = headers["retry-after"]?.trim() ?? "";
   const stated = /^\d+$/.test(text) ? Number(text) : Math.ceil((parseHttpDate(text) - now) / 1000);
   return Number.isNaN(stated) ? undefined : Math.min(Math.max(1, stated), Number.MAX_SAFE_INTEGER);
 }
 
-/** What the service's refusal means. `message` quotes the service's words as data. */
+/** Returns the facts of a rejection by the API. `message` quotes the API's texts as data. */
 export function refusalFacts(
   endpoint: Endpoint,
   response: WireResponse,
@@ -175,10 +175,10 @@ export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "PO
 
 const TRANSIENT: ReadonlySet<FailureKind> = new Set(["upstream_unavailable", "rate_limited", "timeout"]);
 
-/** The same request may succeed a little later. */
+/** True if the same request may succeed a little later. */
 export const isTransient = (endpoint: Endpoint, { facts }: Failure): boolean =>
   TRANSIENT.has(facts.kind) ||
-  // The same key is still being worked on (IETF Idempotency-Key draft, 2.7), or its answer is as good as lost.
+  // The API still processes the key (IETF Idempotency-Key draft, 2.7), or its response counts as lost.
   (isAction(endpoint) && ((facts.status === 409 && facts.retryable) || facts.kind === "outcome_unknown"));
 
 export function transportFailure(endpoint: Endpoint, error: TransportError): Failure {
@@ -196,7 +196,7 @@ export function transportFailure(endpoint: Endpoint, error: TransportError): Fai
 
 const MAY_HAVE_TAKEN_EFFECT = "The action may or may not have taken effect.";
 
-/** An answer that proves nothing: to an action it is as good as a lost one. */
+/** Failure for a response that proves nothing. For an action, it counts as a lost response. */
 function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: string): Failure {
   const expected = endpoint.success.status;
   const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
@@ -211,7 +211,7 @@ function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: s
     });
   return new Failure({
     kind: "outcome_unknown",
-    // What comes next is to repeat the call.
+    // The message contains the advice, because the next step is to repeat the call.
     message: `${message} ${CHECK_BASE_URL_ADVICE} ${MAY_HAVE_TAKEN_EFFECT}`,
     retryable: true,
     sideEffect: "unknown",
@@ -227,7 +227,10 @@ const contractViolationFailure = (endpoint: Endpoint, reason: string) =>
     next: "Ask the user to report this to the service's operator: the answer breaks the API's contract.",
   });
 
-/** An answer with the success's status whose body breaks the contract; only the contract's envelope proves that an action took effect. */
+/**
+ * Failure for a response with the success status whose body breaks the contract. Only the contract's envelope proves that an
+ * action took effect.
+ */
 export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse, reason: string): Failure {
   const jsonError = jsonErrorOf(response);
   if (jsonError !== undefined) return unverifiedResponseFailure(endpoint, response.status, jsonError);
@@ -240,10 +243,10 @@ export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse,
   });
 }
 
-/** The advice for a page that is too large. Only the caller knows whether its own `limit` is that of the page. */
+/** Advice for a page that is too large. The calling code replaces it if its own `limit` is not that of the page. */
 export const SMALLER_LIMIT = "Call again with a smaller limit.";
 
-/** Answers are read up to 16 MiB. The contract describes nothing so large, except for pages of many failed jobs (doubt 20). */
+/** Failure for a response of more than 16 MiB. In the contract, only pages of many failed jobs can be so large (open question 20). */
 export function tooLargeFailure(
   endpoint: Endpoint,
   { path }: EncodedRequest,
@@ -257,7 +260,7 @@ export function tooLargeFailure(
   return contractViolationFailure(endpoint, message).with({ message: page, next: SMALLER_LIMIT });
 }
 
-/** An answer with another status than the contract's success. */
+/** Failure for a response with another status than the contract's success status. */
 export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: number): Failure {
   const { status } = response;
   if (status >= 400) return new Failure(refusalFacts(endpoint, response, readRefusal(endpoint, response), now));
@@ -273,7 +276,7 @@ export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: 
   });
 }
 
-/** `sent`: some attempt of it, of this call or an earlier one, may have reached the service. */
+/** Failure of a call that the client cancelled. `sent`: an attempt, in this call or an earlier one, may have reached the API. */
 export function cancelledFailure(endpoint: Endpoint, key: string | undefined, sent: boolean): Failure {
   const unknown = isAction(endpoint) && sent;
   return new Failure({
@@ -285,20 +288,24 @@ export function cancelledFailure(endpoint: Endpoint, key: string | undefined, se
   });
 }
 
-// A 5xx to a POST may be a stored answer or not: the contract does not say whether the service keeps one under the key
-// (Stripe does), whether it was written by the service or by a gateway before it, and whether anything was done before it.
-// So it is treated as a lost answer. Asking again under the same key with the same bytes is always safe: a stored 5xx
-// comes again and changes nothing, any other is executed now, or its true answer comes. What is not safe is to take it
-// for "nothing happened". An action that gets nothing but 5xx ends as `unknown`: each later call asks again under the
-// same key, until it is too old to be asked (src/actions/action-failures.ts).
+// A 5xx to a POST may or may not be a stored response. The contract does not state whether the API stores one under the key, as Stripe
+// does. It also does not show whether the API or a gateway wrote it, or whether anything was executed before it. So it counts as a lost
+// response.
 //
-// After a lost answer only these still decide, and only as a Problem, which is the service's own: it has judged these very
-// bytes and refused them, and had an earlier attempt been executed, its own answer would have come back under the key.
-// Every other refusal may have come before the key was looked at (no token, no permission, a proxy's page), or is what a
-// first execution left behind (a conflict, a stale version), and says nothing about it.
+// Sending the same bytes again under the same key is always safe. A stored 5xx is returned again and changes nothing; otherwise the API
+// executes the request now or returns its true response. It is not safe to assume that nothing happened. An action that receives only 5xx
+// ends as `unknown`. Each later call sends it again under the same key until it is too old (src/actions/action-failures.ts).
+//
+// After a lost response only these kinds are conclusive, and only as a Problem, which the API itself writes. The API has then checked and
+// rejected exactly these bytes. If it had executed an earlier attempt, it would have returned that response for the key.
+// Any other rejection does not show the outcome. It may precede the check of the key (no token, no permission, a proxy's page), or
+// follow from the first execution (a conflict, a stale version).
 const CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]);
 
-/** The last word on a failed call. `lost`: an attempt, of this call or an earlier one, may have taken effect unseen. */
+/**
+ * Returns the final failure of a call. `mayHaveTakenEffect`: an attempt, in this call or an earlier one, may have taken effect
+ * unnoticed.
+ */
 export function finalFailure(
   endpoint: Endpoint,
   failure: Failure,

@@ -1,4 +1,4 @@
-// One call to the service: encode once, send, retry what is safe to retry, decode, or say exactly what failed.
+// The API client encodes a request once, sends it, retries it if that is safe, and decodes the response or throws a precise failure.
 import { Readable } from "node:stream";
 import type * as z from "zod/v4";
 import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
@@ -21,18 +21,18 @@ import { type CallRequest, type EncodedRequest, encodeRequest, toWireRequest } f
 import { type SendCounter, withSendTelemetry } from "./request-telemetry.ts";
 import { ResponseTooLarge, type Transport, TransportError, type WireRequest, type WireResponse } from "./transport.ts";
 
-/** Where Bearer tokens come from; src/credentials/ has one. */
+/** A source of Bearer tokens; src/credentials/ implements it. */
 export interface TokenSource {
-  /** A token for exactly these scopes. Throws Failure. */
+  /** Returns a token for exactly these scopes. Throws Failure. */
   get(scopes: readonly string[], context: CallContext): Promise<string>;
-  /** Whether the token is old enough that a refusal without a reason may mean its end. */
+  /** Whether the token is so old that a 403 may mean that it has expired. */
   mayHaveExpired(scopes: readonly string[], token: string): boolean;
-  /** The service refused this token: never hand it out again. */
+  /** Discards a token that the API refused. `get` never returns it again. */
   discard(scopes: readonly string[], token: string): void;
 }
 
 export interface ApiClientOptions {
-  /** The contract's {base_url}. Throws Failure `not_configured` when there is none. */
+  /** Returns the contract's {base_url}. Throws Failure `not_configured` if there is none. */
   readonly baseUrl: () => Promise<string>;
   readonly tokens: TokenSource;
   readonly transport: Transport;
@@ -41,25 +41,25 @@ export interface ApiClientOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** What is known of a request's earlier attempts, and who hears of the next. */
+/** Options that describe a request's earlier attempts and report the next ones. */
 export interface AttemptOptions {
-  /** An earlier one, of another call, may have taken effect unseen. */
+  /** An earlier attempt, in another call, may have taken effect unnoticed (default false). */
   readonly mayHaveTakenEffect?: boolean;
   readonly onAttempt?: () => void;
 }
 
 export interface ApiResponse<T> extends DecodedBody<T> {
-  /** Requests sent, token renewals not counted. */
+  /** Number of attempts. Sending again with a renewed token does not count. */
   readonly attempts: number;
-  /** The service said that this is the stored answer of an earlier request with the same key. */
+  /** True if the API marked this as the stored response of an earlier request with the same key. */
   readonly replayed: boolean;
-  /** When the service answered, in milliseconds since 1970: by its own clock, where its answer has a Date. */
+  /** Time of the response in milliseconds since 1970, by the API's clock if it has a Date header, else by the local clock. */
   readonly respondedAt: number;
 }
 
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** A refusal is judged by its status, however much it says. */
+/** Drops the body of an error response that is too large, because its status is sufficient. */
 function withoutOversizedErrorBody(error: unknown): WireResponse {
   if (error instanceof ResponseTooLarge && error.response.status >= 400)
     return { ...error.response, body: Buffer.alloc(0) };
@@ -70,8 +70,8 @@ export type ApiClient = ReturnType<typeof createApiClient>;
 
 export function createApiClient({ baseUrl, tokens, transport, timing, hooks, telemetry }: ApiClientOptions) {
   /**
-   * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
-   * `sends` counts what one call sends.
+   * Sends with a token of the endpoint's scopes. A refused token is renewed once, and the same bytes are sent again.
+   * `sendCounter` counts the requests that one call sends. Throws Failure and the errors of `sendOnce`.
    */
   async function sendAuthorized<
     A extends { status: number; headers: WireResponse["headers"]; body: Buffer | Readable },
@@ -92,10 +92,10 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     });
     const token = await tokens.get(scopes, context);
     const response = await send(withToken(token));
-    // How the service reports an ended token is not shown (doubt 27).
+    // The contract does not show how the API reports an expired token (open question 27).
     const isRefused = response.status === 401 || (response.status === 403 && tokens.mayHaveExpired(scopes, token));
     if (!isRefused) return response;
-    // No caller reads it.
+    // The body of this response is not read.
     if (response.body instanceof Readable) response.body.destroy();
     tokens.discard(scopes, token);
     const renewed = await tokens.get(scopes, context);
@@ -104,7 +104,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     return second;
   }
 
-  /** What a success says. Throws Failure: what else was answered. */
+  /** Decodes the response of a success. Throws Failure for any other response. */
   function readSuccess<S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
     response: WireResponse,
@@ -122,8 +122,8 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
   }
 
   /**
-   * Sends one encoded request, with as many attempts as its time allows, and reads the JSON answer. Throws Failure, whose
-   * `sideEffect` is true of all attempts, earlier ones included.
+   * Sends one encoded request, with as many attempts as its time allows, and decodes the JSON response. Throws Failure, whose
+   * `sideEffect` covers all attempts, including earlier ones.
    */
   async function send<S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
@@ -175,7 +175,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     }
   }
 
-  /** One operation that changes nothing. */
+  /** Calls an operation that changes nothing. Throws Failure. */
   const call = async <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>
     await send(endpoint, encodeRequest(endpoint, request), undefined, context);
 

@@ -1,8 +1,8 @@
-// A share of a transport's connections: one of several teams that use it never takes them all.
+// This module limits how many connections of a shared transport one team can use, so that it never takes them all.
 import pLimit from "p-limit";
 import { type Transport, TransportError, type WireResponse } from "./transport.ts";
 
-/** At most `max` exchanges at once; the others wait, and their wait is part of their time. What is streamed is not counted. */
+/** Allows at most `max` exchanges at once. The others wait, and the wait counts toward their time limit. Streams are not counted. */
 export function withConcurrencyLimit(transport: Transport, max: number): Transport {
   const limit = pLimit(max);
   return {

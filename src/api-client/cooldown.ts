@@ -1,16 +1,16 @@
-// The pause that the API asks for (429 with Retry-After), if many processes share one set of credentials: all of them obey it.
+// When the API asks for a pause (429 with Retry-After), all processes that share the credentials await this cooldown.
 import { Failure } from "../core/failure.ts";
 import type { Cooldown } from "../core/hooks.ts";
 import { ANSWER_MARGIN_MS, type CallContext, type Timing, timeLeftMs } from "./attempts.ts";
 import { retryAfterSeconds } from "./classify.ts";
 
-/** One odd header must not silence many for days: after this time one request tries again. */
+/** Maximum cooldown. One wrong header must not block many processes for days. */
 const MAX_COOLDOWN_MS = 3_600_000;
-/** Requests that wait for the same instant are sent within this time after it. */
+/** Requests that wait for the same time are spread over this period after it. */
 const SPREAD_MS = 250;
 const TOO_MANY_REQUESTS = 429;
 
-/** Waits until a request may be sent. Throws Failure if that does not fit the call; nothing was sent then. */
+/** Waits until a request may be sent. Throws Failure, with nothing sent, if the call has too little time left. */
 async function awaitCooldown(cooldown: Cooldown, context: CallContext, timing: Timing): Promise<void> {
   for (;;) {
     const leftMs = await cooldown.leftMs();
@@ -35,7 +35,7 @@ interface ResponseHead {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The same sending, after the pause; an answer that asks for one is recorded for the others. */
+/** Wraps `send`: awaits the cooldown first, and records a cooldown that the response asks for. */
 export const withCooldown =
   <R, A extends ResponseHead>(
     cooldown: Cooldown,

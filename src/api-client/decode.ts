@@ -1,4 +1,4 @@
-// An answer's bytes held against the contract: lossless JSON, strict schema, unknown extra fields dropped and named.
+// This module decodes a response body: it parses lossless JSON, checks the strict schema, and drops and reports unknown fields.
 import { type ParseOptions, parse as parseLossless } from "lossless-json";
 import * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
@@ -6,14 +6,17 @@ import { isJsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
 import { excerpt, formatCell, formatToken } from "../core/untrusted-text.ts";
 
-/** The answer breaks the contract; `problems` name where and how. */
+/** The response breaks the contract. The message states where and how. */
 export class ContractViolation extends Error {
   override readonly name = "ContractViolation";
 }
 
 export interface DecodedBody<T> {
   readonly value: T;
-  /** JSON pointers: of fields that the contract does not know (doubt 10), and with words, of contradictions (doubt 17). */
+  /**
+   * JSON pointers of fields that the contract does not define (open question 10), and descriptions of contradictions (open
+   * question 17).
+   */
   readonly drift: readonly string[];
 }
 
@@ -25,17 +28,17 @@ export const parseNumber = (text: string): number | bigint => {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Whether a parsed value holds a number that may have been another one: none that is exact is that large. */
+/** Whether a parsed value contains a number that may have been rounded. Above 2^53-1, no number is certain to be exact. */
 function hasRoundedNumber(value: unknown): boolean {
   if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER;
   if (Array.isArray(value)) return value.some(hasRoundedNumber);
   if (isJsonObject(value))
-    // What JSON makes inherits no field, and this makes no list of them.
+    // Parsed JSON inherits no fields, and `for … in` allocates no array of their names.
     for (const name in value) if (hasRoundedNumber(value[name])) return true;
   return false;
 }
 
-/** The platform's parser, where it says the same as the lossless one: it rounds long integers. */
+/** Parses with JSON.parse. Returns undefined if the result may differ from the lossless one, because JSON.parse rounds long integers. */
 function parseIfExact(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -45,10 +48,10 @@ function parseIfExact(text: string): unknown {
   }
 }
 
-/** Of two fields of one name the last is read, by either parser: no rule of the contract speaks of them. */
+/** If two fields have the same name, either parser uses the last one. The contract has no rule for this case. */
 const LOSSLESS: ParseOptions = { parseNumber, onDuplicateKey: ({ newValue }) => newValue };
 
-/** Parses JSON; integers beyond 2^53-1 become bigint. Throws ContractViolation. */
+/** Parses UTF-8 JSON. Integers beyond 2^53-1 become bigint. Throws ContractViolation. */
 export function parseJson(bytes: Buffer): unknown {
   let text: string;
   try {
@@ -75,12 +78,12 @@ function dropField(root: unknown, path: readonly PropertyKey[], key: string): vo
 
 const MAX_LISTED_ISSUES = 5;
 
-/** The generated validator of each schema: made on first use, in 1.5 to 3 ms. */
+/** The generated validator of each schema. It is created on first use, because that takes 1.5 to 3 ms. */
 const validators = new WeakMap<z.ZodType, z.ZodType>();
 
 /**
- * Whether a body matches the schema. It is then passed on unchanged, with its fields in the API's order: no schema of an answer
- * transforms anything.
+ * Whether a body matches the schema. A matching body is used unchanged, with its fields in the API's order, because no response schema
+ * transforms values.
  */
 function matchesSchema<S extends z.ZodType>(schema: S, body: unknown): body is z.output<S> {
   const validator = validators.get(schema) ?? z.compile(schema);
@@ -88,7 +91,10 @@ function matchesSchema<S extends z.ZodType>(schema: S, body: unknown): body is z
   return z.validate(validator, body);
 }
 
-/** Checks a parsed body. Fields unknown to the contract are removed from `body` (in place) and reported as drift. */
+/**
+ * Checks a parsed body. Fields unknown to the contract are removed from `body` (in place) and reported as drift. Throws
+ * ContractViolation.
+ */
 export function validateBody<S extends z.ZodType>(schema: S, body: unknown): DecodedBody<z.output<S>> {
   const drift: string[] = [];
   if (matchesSchema(schema, body)) return { value: body, drift };
@@ -108,7 +114,7 @@ export function validateBody<S extends z.ZodType>(schema: S, body: unknown): Dec
   throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
 }
 
-/** Checks the body of a success, and looks for what contradicts the contract's words. */
+/** Checks the body of a success. Contradictions to the contract's text are added to the drift. Throws ContractViolation. */
 export function validateSuccess<S extends z.ZodType>(
   { success }: JsonEndpoint<S>,
   body: unknown,

@@ -1,5 +1,6 @@
-// Downloads of assets to files: constant memory, a partial file first, hashed on the way, never overwriting. They outlive one tool
-// call: a call waits 45 s at most, the next one with the same arguments continues to wait.
+// This module downloads assets to files in constant memory: it hashes and writes a partial file first, and never overwrites a
+// file.
+// A download outlives its tool call: a call waits at most 45 s, and the next call with the same arguments continues to wait.
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
@@ -24,14 +25,14 @@ export interface SavedFile {
 
 interface DownloadTarget {
   readonly folder: string;
-  /** Asked for by name; left out, the service's own name is used, numbered when taken. */
+  /** The requested name. If it is undefined, the API's name is used, and numbered if it is taken. */
   readonly fileName?: string;
-  /** Makes a name where the service gives none. */
+  /** The name if the API gives none. */
   readonly fallbackName: string;
   readonly onBytes?: (bytes: number) => void;
 }
 
-/** Streams a 200's body into `file`. Throws TransportError when the body breaks off, the file's own error when the disk does. */
+/** Streams the body of a 200 response into `file`. Throws TransportError if the body breaks off, and the file's error if writing fails. */
 async function streamToFile(response: StreamedResponse, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
   const hash = createHash("sha256");
   let bytes = 0;
@@ -44,7 +45,7 @@ async function streamToFile(response: StreamedResponse, file: FileHandle, onByte
   return { bytes, sha256: hash.digest("hex") };
 }
 
-/** One attempt. Throws TransportError (may be tried again) or Failure. */
+/** Saves the response of one attempt. Throws TransportError, which may be retried, or Failure. */
 async function saveResponse(
   response: StreamedResponse,
   target: DownloadTarget,
@@ -64,8 +65,8 @@ async function saveResponse(
 }
 
 /**
- * Downloads to `target.folder` (made when missing). A broken stream starts again while time is left; a failure
- * leaves no file behind.
+ * Downloads to `target.folder`, which is created if it is missing. A broken stream starts again while time is left. A failure leaves no
+ * file behind.
  */
 async function downloadFile(
   service: ApiClient,
@@ -102,7 +103,7 @@ export type Downloads = ReturnType<typeof createDownloads>;
 
 export function createDownloads(service: ApiClient) {
   const running = new Map<string, RunningDownload>();
-  /** Those that were given up, too: each still has a partial file to remove. */
+  /** Includes aborted downloads, each of which still has a partial file to remove. */
   const unfinished = new Set<RunningDownload>();
 
   function start(
@@ -113,7 +114,7 @@ export function createDownloads(service: ApiClient) {
     deadlineAt: number,
   ): RunningDownload {
     const abortController = new AbortController();
-    // The deadline bounds the attempts to begin; a stream that has begun continues until it ends.
+    // No attempt starts after the deadline; a stream that has started continues until it ends.
     const context = { signal: abortController.signal, deadlineAt };
     const updateBytes = (bytes: number) => {
       download.bytes = bytes;
@@ -122,7 +123,7 @@ export function createDownloads(service: ApiClient) {
     const download: RunningDownload = { done, abortController, bytes: 0, waiterCount: 0, isFinished: false };
     running.set(key, download);
     unfinished.add(download);
-    // Finished while no call waits: kept for the call that comes back for it.
+    // A download that finishes while no call waits is kept for the next call with the same arguments.
     const markFinished = () => {
       download.isFinished = true;
       unfinished.delete(download);
@@ -132,7 +133,10 @@ export function createDownloads(service: ApiClient) {
   }
 
   return {
-    /** Starts or joins a download and waits for it within the call's time. `onBytes` gets the progress about once a second. */
+    /**
+     * Starts or joins a download and waits for it within the call's time. `onBytes` receives the bytes so far once a second.
+     * Throws Failure.
+     */
     async save(
       endpoint: Endpoint,
       request: CallRequest,
@@ -154,14 +158,14 @@ export function createDownloads(service: ApiClient) {
         clearInterval(progressTimer);
         download.waiterCount--;
         if (download.isFinished) running.delete(key);
-        // A cancelled call takes its download with it, unless another call waits for the same one.
+        // If a call is cancelled, its download is aborted, unless another call waits for the same one.
         if (context.signal.aborted && download.waiterCount === 0) {
           running.delete(key);
           download.abortController.abort();
         }
       }
     },
-    /** Ends every download; no partial file stays. */
+    /** Aborts every download. No partial file remains. */
     async close(): Promise<void> {
       const stoppedDownloads = [...unfinished].map(({ done, abortController }) => {
         abortController.abort();

@@ -1,4 +1,4 @@
-// A call's exact bytes, made once and reused on every attempt: path, headers, body.
+// This module encodes a call's path, headers and body once, so that every attempt sends the same bytes.
 import { API_PREFIX, type Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { isWellFormed } from "../contract/text.ts";
@@ -16,25 +16,25 @@ export interface CallRequest {
 const unsendableFailure = (name: string, code: string, message: string): Failure =>
   invalidArguments(`${name} cannot be sent as it is.`, [{ pointer: `/${name}`, code, message }]);
 
-/** A lone surrogate has no UTF-8: sent on, it would be another value. */
+/** Throws Failure for a lone surrogate: it has no UTF-8 encoding, so another value would be sent. */
 function requireWellFormed(name: string, value: string): string {
   if (isWellFormed(value)) return value;
   throw unsendableFailure(name, "INVALID_UNICODE", "must be valid Unicode (it has a lone surrogate)");
 }
 
-/** One path segment. "." and ".." would reach another endpoint, percent-encoded or not. */
+/** Encodes one path segment. Throws Failure for "." and "..", which would reach another endpoint, even percent-encoded. */
 function encodePathSegment(name: string, value: string): string {
   if (value === "." || value === "..") throw unsendableFailure(name, "DOT_SEGMENT", 'must not be "." or ".."');
   return encodeURIComponent(requireWellFormed(name, value));
 }
 
-/** A request's bytes but for the token: what an action keeps, so that every attempt sends the same. */
+/** The bytes of a request except the token. The journal stores those of an action, so that every attempt sends the same. */
 export interface EncodedRequest {
-  /** Below {base_url}, percent-encoded, with its query. */
+  /** The path below {base_url}, percent-encoded, with its query. */
   readonly path: string;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly ifMatch: string;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly body: string;
 }
 
@@ -57,7 +57,7 @@ export const encodeRequest = (
   body: body === undefined ? "" : JSON.stringify(body),
 });
 
-/** Where a request goes. `path`: below {base_url}, percent-encoded, with its query; it is sent as it is. */
+/** Returns the target of a request. `path` is below {base_url}, percent-encoded, with its query, and is sent unchanged. */
 export function toWireTarget(baseUrl: string, path: string): Pick<WireRequest, "origin" | "path"> {
   const { origin, pathname } = new URL(baseUrl);
   return { origin, path: pathname.replace(/\/+$/, "") + path };

@@ -1,11 +1,11 @@
-// Names of downloaded files: what an agent may ask for, and what can be made of a Content-Disposition header.
+// This module checks the names that agents request for downloaded files, and derives names from Content-Disposition headers.
 import { parse } from "content-disposition";
 import * as z from "zod/v4";
 
-// Room for the suffixes that a download adds while it runs or when a name is taken: file systems allow 255 bytes.
+// File systems allow 255 bytes. The rest is reserved for the number that is added if a name is taken.
 const MAX_NAME_BYTES = 200;
 
-// Windows' device names, whatever ending or spaces follow.
+// Device names of Windows, with any extension or trailing spaces.
 const RESERVED = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\..*)?$/i;
 const FORBIDDEN = /[/\\<>:"|?*\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u;
 
@@ -18,7 +18,7 @@ const isPlainName = (name: string): boolean =>
   name.trim() === name &&
   Buffer.byteLength(name) <= MAX_NAME_BYTES;
 
-/** A plain file name, good on every platform; never a path, never hidden. */
+/** A plain file name that is valid on every platform: not a path and not hidden. */
 export const fileNameSchema = z.string().refine(isPlainName, {
   error: `must be a plain file name of at most ${MAX_NAME_BYTES} bytes: no path, no leading dot, none of / \\ < > : " | ? *`,
 });
@@ -30,7 +30,7 @@ function sanitizeName(name: string): string {
   return plain;
 }
 
-/** The name a Content-Disposition header gives (RFC 6266; filename* first), made plain; else one made from `fallback`. */
+/** Returns the sanitized name in a Content-Disposition header (RFC 6266; filename* first), else `fallback` sanitized, else "asset". */
 export function nameFromHeader(disposition: string | undefined, fallback: string): string {
   const wanted = parse(disposition ?? "").parameters["filename"] ?? fallback;
   for (const candidate of [sanitizeName(wanted), sanitizeName(fallback)]) if (isPlainName(candidate)) return candidate;

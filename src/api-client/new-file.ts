@@ -1,11 +1,12 @@
-// New files in the download folder: written under another name, then given their own without ever replacing a file.
+// This module creates files in the download folder: it writes each under another name, then gives it its final name without
+// replacing a file.
 import { constants } from "node:fs";
 import { copyFile, type FileHandle, link, lstat, mkdir, mkdtemp, open, readdir, rm, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { errorCode, errorMessage, Failure, invalidArguments } from "../core/failure.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
 
-/** `argument`: the one that named the file. */
+/** `argument`: the tool argument that named the file. */
 const nameTakenFailure = (name: string, argument: string): Failure =>
   invalidArguments(
     `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
@@ -25,7 +26,7 @@ export const diskFailure = (folder: string, error: unknown): Failure =>
     { cause: error },
   );
 
-/** Makes the folder when it is missing, and removes abandoned partial files in it. Throws Failure. */
+/** Creates the folder if it is missing, and removes abandoned partial files in it. Throws Failure. */
 export async function prepareFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw diskFailure(folder, error);
@@ -33,19 +34,19 @@ export async function prepareFolder(folder: string): Promise<void> {
   await removeAbandonedFiles(folder);
 }
 
-/** Throws Failure where there is something of that name, whatever it is. */
+/** Throws Failure if a file, folder or link with that name exists. */
 export async function assertNameFree(folder: string, name: string, argument: string): Promise<void> {
   const found = await lstat(join(folder, name)).catch(() => undefined);
   if (found) throw nameTakenFailure(name, argument);
 }
 
-/** Gives `part` its final name without ever replacing a file. False when the name is taken. */
+/** Gives `part` its final name without replacing a file. Returns false if the name is taken. */
 async function claimName(part: string, path: string): Promise<boolean> {
   try {
     await link(part, path);
   } catch (error) {
     if (errorCode(error) === "EEXIST") return false;
-    // File systems without hard links (FAT): an exclusive copy is the next best.
+    // On file systems without hard links (FAT), an exclusive copy is the next best option.
     try {
       await copyFile(part, path, constants.COPYFILE_EXCL);
     } catch (copyError) {
@@ -68,7 +69,7 @@ const MAX_NUMBERED = 1000;
 interface NewFile {
   readonly folder: string;
   readonly name: string;
-  /** The argument that named the file. A taken name is numbered if there is none. */
+  /** The tool argument that named the file. If it is undefined, a taken name is numbered. */
   readonly argument?: string | undefined;
 }
 
@@ -82,8 +83,8 @@ async function claimFreeName(part: string, { folder, name, argument }: NewFile):
 }
 
 /**
- * Makes the file with what `write` writes, synced to disk. Throws the error of `write` or of the file system, and Failure if the
- * name is taken; then nothing partial stays.
+ * Creates the file with the content that `write` writes, and syncs it to disk. Throws the error of `write` or of the file system, or
+ * Failure if the name is taken. No partial file remains then.
  */
 export async function createFile<T>(
   newFile: NewFile,

@@ -1,4 +1,4 @@
-// What to do about a refusal: a call is named only where it can help, by what was refused and what the operation is about.
+// This module advises on a rejection by the API. It names a tool call only if that call can help with this operation and rejection.
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { FieldError } from "../contract/problem.ts";
 import type { FailureKind } from "../core/failure.ts";
@@ -16,7 +16,7 @@ export interface RefusalContext {
 const hasField = (fields: Endpoint["query"] | undefined, name: string): boolean =>
   fields !== undefined && Object.hasOwn(fields.shape, name);
 
-/** A pointer that names an argument: into the body (RFC 6901), or, as some services write it, with its place in front. */
+/** Whether a pointer (RFC 6901) names an argument, relative to the body or, as some APIs write it, after "body" or "query". */
 function namesArgument({ body, query }: Endpoint, { pointer }: FieldError): boolean {
   if (pointer === "") return body !== undefined;
   const [, first = "", second = ""] = pointer.split("/");
@@ -30,7 +30,7 @@ const canCorrect = ({ endpoint, status, fieldErrors }: RefusalContext): boolean 
 const TRY_AGAIN_ADVICE = "Try again in a little while.";
 const CONTACT_OPERATOR_ADVICE = "Ask the user to contact the service's operator: the same call will be refused again.";
 
-/** By the path's parameter. */
+/** Advice by path parameter. */
 const NOT_FOUND_ADVICE: Readonly<Record<string, string>> = {
   jobId: "Check jobId; list_jobs shows the workspace's jobs.",
   versionId: "Check versionId; list_recipes shows what is offered.",
@@ -52,7 +52,7 @@ function notFoundAdvice({ endpoint }: RefusalContext): string {
   return `${ids} the user to check that MIC_BASE_URL points at the service itself.`;
 }
 
-/** By operation. */
+/** Advice by operation id. */
 const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
   cancelMicJob: "get_job shows how the job stands.",
   retryMicJob: "get_job shows how the job stands.",
@@ -84,10 +84,10 @@ function rejectedAdvice(refused: RefusalContext): string {
   }
 }
 
-// The contract shows no codes; a capability is its own word (2.2).
+// The contract shows no codes, but "capability" is one of its terms (docs/contract.md, 2.2).
 const isCapability = ({ code = "" }: RefusalContext): boolean => /capability/i.test(code);
 
-/** In one or two sentences. */
+/** Returns advice in one or two sentences. */
 export function refusalAdvice(refused: RefusalContext): string {
   const { kind, retryable, retryAfterSeconds } = refused;
   if (kind === "rate_limited") return `Wait ${retryAfterSeconds ?? 60} s, then repeat the call.`;

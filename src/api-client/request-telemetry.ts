@@ -1,20 +1,20 @@
-// What telemetry learns of requests to the service: one exchange for each that is sent, its trace context beside it.
+// This module traces each request that is sent to the API, and adds the trace context to its headers.
 import { type Endpoint, TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { ResponseTooLarge, type Transport, TransportError, type WireRequest } from "./transport.ts";
 
-/** How often one call has sent. */
+/** Number of requests that one call has sent. */
 export interface SendCounter {
   count: number;
 }
 
-/** Never the error's own text: it may quote anybody. */
+/** Returns the type of an error, never its message, which may contain untrusted text. */
 function errorType(error: unknown): string {
   if (error instanceof TransportError) return error.timedOut ? "timeout" : "connection";
   return error instanceof ResponseTooLarge ? "too_large" : "aborted";
 }
 
-/** The same sending, told to telemetry (doubt 39). Key and body stay the same bytes at every attempt; the trace context does not. */
+/** Wraps `send` to trace each request (open question 39). Every attempt has the same key and body, but a different trace context. */
 export const withSendTelemetry =
   <A extends { readonly status: number }>(
     telemetry: Telemetry,
@@ -31,7 +31,7 @@ export const withSendTelemetry =
     );
   };
 
-/** The transport that access tokens are asked for with: the token endpoint gets no trace context, whosever host it is on. */
+/** Wraps the transport for requests of access tokens. The token endpoint gets no trace context, whatever its host. */
 export const withTokenTelemetry = (telemetry: Telemetry, transport: Transport): Transport => ({
   ...transport,
   exchange: (request, limits) =>

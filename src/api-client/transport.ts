@@ -1,4 +1,4 @@
-// Bytes out, bytes in: one HTTP exchange with the service over undici, with proxies, size caps and time limits.
+// The transport makes HTTP exchanges with the API over undici, with proxies, size limits and time limits.
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { memoizeUntilFailure } from "../core/async.ts";
@@ -7,7 +7,7 @@ import { errorCode, errorMessage } from "../core/failure.ts";
 export interface WireRequest {
   readonly method: "GET" | "POST";
   readonly origin: string;
-  /** With its query, as it is sent. */
+  /** The path with its query, as it is sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer;
@@ -19,14 +19,14 @@ export interface WireResponse {
   readonly body: Buffer;
 }
 
-/** A response whose body is still to be read; it fails with a TransportError when it breaks off. */
+/** A response whose body is not read yet. The body fails with a TransportError if it breaks off. */
 export interface StreamedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable;
 }
 
-/** The exchange broke. `sent`: whether the service may have received the request. */
+/** The exchange failed. `sent`: whether the API may have received the request. */
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly sent: boolean;
@@ -50,7 +50,7 @@ export class ResponseTooLarge extends Error {
 }
 
 export interface SendLimits {
-  /** Includes the wait for a free connection. */
+  /** Time limit, which includes the wait for a free connection. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -59,16 +59,18 @@ export interface ExchangeLimits extends SendLimits {
   readonly maxBytes: number;
 }
 
-/** Both send once, and throw TransportError or, if the request may have been sent, the signal's reason. */
+/**
+ * Both methods send once. They throw the signal's reason or TransportError, whose `sent` is false if the request was not sent.
+ */
 export interface Transport {
-  /** Reads the whole body within the time. Throws AnswerTooLarge, too. */
+  /** Reads the complete body within the time limit. Also throws ResponseTooLarge. */
   exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireResponse>;
-  /** Waits for the head within the time. The caller reads the body; the signal ends it. */
+  /** Waits for the response head within the time limit. The calling code reads the body; the signal aborts it. */
   openStream(request: WireRequest, limits: SendLimits): Promise<StreamedResponse>;
   close(): Promise<void>;
 }
 
-// Errors that happen before a request can have reached the service.
+// Errors that occur before a request can have reached the API.
 const UNSENT = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -81,11 +83,11 @@ const UNSENT = new Set([
 ]);
 const isTlsRefusal = (code: string): boolean => /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/.test(code);
 
-// A failed connection to a host of several addresses arrives as an AggregateError.
+// A failed connection to a host with several addresses is reported as an AggregateError.
 function wasSent(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(wasSent);
   const code = errorCode(error);
-  // A proxy that refuses CONNECT has passed nothing on; undici gives this no code of its own.
+  // A proxy that refuses CONNECT has forwarded nothing. undici has no separate code for this.
   const refusedByProxy = code === "UND_ERR_ABORTED" && errorMessage(error).startsWith("Proxy response");
   return !UNSENT.has(code) && !isTlsRefusal(code) && !refusedByProxy;
 }
@@ -97,10 +99,10 @@ function describeError(error: unknown): string {
   return code === "" || reason.includes(code) ? reason : `${reason} (${code})`;
 }
 
-/** What came is not HTTP. undici gives its parser's errors no code, and its class answers to instanceof by a trait of its own. */
+/** True if the response is not HTTP. The name is compared, because undici's parser errors have no code and a special instanceof. */
 const isHttpParserError = (error: unknown): boolean => error instanceof Error && error.name === "HTTPParserError";
 
-/** An error of the network or of undici, as a TransportError; anything else is a fault of our own and stays what it is. */
+/** Converts an error of the network or of undici into a TransportError. Any other error is internal and is returned unchanged. */
 function toTransportError<E>(error: E): E | TransportError {
   if (errorCode(error) === "" && !isHttpParserError(error)) return error;
   return new TransportError(describeError(error), { sent: wasSent(error) }, { cause: error });
@@ -115,10 +117,10 @@ function flattenHeaders(headers: Record<string, string | string[] | undefined>):
   return flat;
 }
 
-/** A body that brings nothing for this long is given up. */
+/** A body that receives no bytes for this time is aborted. */
 const STALL_MS = 30_000;
 
-/** Sends once. A request that is given up while it waits for a free connection is not sent any more. */
+/** Sends once. A request that is aborted while it waits for a free connection is not sent. */
 async function send<T>(
   dispatcher: Dispatcher,
   { method, origin, path, headers, body: content }: WireRequest,
@@ -164,7 +166,7 @@ async function send<T>(
                 done(error);
               },
             });
-            // A reader gets the error; it may come before there is a reader.
+            // A reader receives the error. This listener is for an error that occurs before there is a reader.
             bodyStream.on("error", () => undefined);
             bodyStream.once("close", () => signal.removeEventListener("abort", onAbort));
             body = bodyStream;
@@ -205,23 +207,23 @@ const bufferResponse =
     return { status, headers, body: Buffer.concat(chunks, bytes) };
   };
 
-/** As undici reads them: it checks at each request whether one applies. */
+/** Reads the same variables as undici, which checks at each request whether a proxy applies. */
 const hasProxy = (): boolean =>
   ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"].some((name) => Boolean(process.env[name]));
 
-/** Per origin: 1,600 reads a second of a service that is 20 ms away, more than one process makes; 8 would bring 400. */
+/** Connections per origin. At a latency of 20 ms, they allow 1,600 reads/s, more than one process makes; 8 would allow 400. */
 export const CONNECTIONS = 32;
-/** Of files that are streamed: more than leave at once, so that a file can be looked at while many are read. */
+/** Connections per origin for streamed files. More than a deployment forwards at once (64), so that a file can be previewed meanwhile. */
 const STREAM_CONNECTIONS = 128;
 
 interface TransportOptions {
-  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */
+  /** Whether HTTPS_PROXY, HTTP_PROXY and NO_PROXY are used. */
   readonly proxies: boolean;
-  /** Per origin; files that are streamed have others. */
+  /** Connections per origin (default 32). Streamed files have separate connections. */
   readonly connections?: number;
 }
 
-/** Connections are kept alive, no pipelining. */
+/** Creates a transport that keeps connections alive and does not pipeline requests. */
 export function createTransport(
   { proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true },
 ): Transport {
@@ -230,7 +232,7 @@ export function createTransport(
     return new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections: maxConnections, pipelining: 1 });
   }
   const calls = memoizeUntilFailure(() => create(connections));
-  /** Files have connections of their own: however slowly one is read, no call waits for it. */
+  /** Files have separate connections, so that no call waits for a file that is read slowly. */
   const files = memoizeUntilFailure(() => create(STREAM_CONNECTIONS));
 
   return {

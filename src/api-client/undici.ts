@@ -1,2 +1,2 @@
-// What is used of undici, in a module of its own: transport.ts imports it on the first call, since a listing needs none of it.
+// This module re-exports the required parts of undici. transport.ts imports it on the first call, because a tool listing does not need it.
 export { Agent, EnvHttpProxyAgent } from "undici";

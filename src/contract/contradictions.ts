@@ -1,9 +1,9 @@
-// Answers whose fields are each right but contradict each other: reported as drift, never refused (doubt 17).
+// This module finds fields that are each valid but contradict each other. They are reported as drift, never rejected (open question 17).
 import { type Job, STAGES, type StageName } from "./jobs.ts";
 import type { Operation } from "./operation.ts";
 import type { OpenApiDocument } from "./playground.ts";
 
-/** Each as a JSON pointer into the body and what is wrong there, in our own words. */
+/** Each element is a JSON pointer into the body, followed by a description of the contradiction. */
 export type Contradictions = readonly string[];
 
 interface EnvelopedResponse<T> {
@@ -13,7 +13,7 @@ interface PagedResponse<T> extends EnvelopedResponse<readonly T[]> {
   readonly page: { readonly nextCursor: string | null; readonly hasMore: boolean };
 }
 
-/** Section 7.2: FAILED carries a Problem, anything else carries none. */
+/** Section 7.2: FAILED has a Problem, and every other state has none. */
 function findFailureContradictions(
   { state, failure }: Pick<Job | Operation, "state" | "failure">,
   pointer: string,
@@ -24,7 +24,7 @@ function findFailureContradictions(
     : [`${pointer}/failure: ${failure === null ? "null" : "a Problem"}, though the state is ${state}`];
 }
 
-/** Section 1, rule 3: nine stages in their order, each once. The first that is not so. */
+/** Returns the first stage that is repeated or out of order (section 1, rule 3: nine stages in their order, each once). */
 function findMisplacedStage({ stages }: Job): StageName | undefined {
   let last = -1;
   for (const { stage } of stages) {
@@ -49,7 +49,7 @@ export const jobContradictions = ({ data }: EnvelopedResponse<Job>): Contradicti
 export const operationContradictions = ({ data }: EnvelopedResponse<Operation>): Contradictions =>
   findFailureContradictions(data, "/data");
 
-/** Section 4.2: `hasMore` says whether more remain, `nextCursor` fetches them. */
+/** Section 4.2: `hasMore` states whether more items remain, and `nextCursor` fetches them. */
 export const pageContradictions = ({ page: { nextCursor, hasMore } }: PagedResponse<unknown>): Contradictions =>
   hasMore === (nextCursor !== null)
     ? []
@@ -60,7 +60,7 @@ export const jobPageContradictions = (body: PagedResponse<Job>): Contradictions 
   ...body.data.flatMap((job, index) => findJobContradictions(job, `/data/${index}`)),
 ];
 
-/** Section 9, rule 1. */
+/** The version of the playground's document (section 9, rule 1). */
 const DOCUMENT_VERSION = "1.0.0";
 
 export const documentContradictions = ({ info }: OpenApiDocument): Contradictions =>

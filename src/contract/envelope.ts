@@ -1,10 +1,10 @@
-// What surrounds the resources of the job-processing API: Envelope and page wrappers, docs/contract.md, 2.2.
+// This module defines the wrappers of resources in the job-processing API: envelopes and pages (docs/contract.md, 2.2).
 import * as z from "zod/v4";
 import { integer } from "./numbers.ts";
 import { chars, prefixedId } from "./text.ts";
 
 const anyRequestId = z.strictObject({ requestId: chars(1, 128) });
-/** `micreq_` + hex32: recipe, recipe-version and processing-request responses. */
+/** `micreq_` + hex32, in recipe, recipe-version and processing-request responses. */
 const micRequestId = z.strictObject({ requestId: prefixedId("micreq_") });
 
 export const envelope = <T extends z.ZodType>(data: T) => z.strictObject({ data, meta: anyRequestId });

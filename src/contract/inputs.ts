@@ -1,4 +1,4 @@
-// Input, docs/contract.md, 2.2 and 3.
+// This module defines the Input resource (docs/contract.md, 2.2 and 3).
 import * as z from "zod/v4";
 import { dateTime } from "./instants.ts";
 import { Environment } from "./jobs.ts";
@@ -9,7 +9,7 @@ export const InputState = z.enum(["WAITING_SCAN", "READY", "QUARANTINED", "EXPIR
 export const InputKind = z.enum(["M4_FILE", "ACQUISITION", "DATASET_VERSION"]);
 export const ScanState = z.enum(["PENDING", "CLEAN", "INFECTED", "UNAVAILABLE", "STALE", "NOT_APPLICABLE"]);
 
-/** An input's id where other resources use it. */
+/** An input's id, as other resources contain it. */
 export const InputId = prefixedId("micinput_");
 
 export const Input = z.strictObject({

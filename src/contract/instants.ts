@@ -1,4 +1,4 @@
-// Instants as strings, docs/contract.md, 2: "date-time" and the stricter UTC instant.
+// This module defines instants as strings (docs/contract.md, 2): "date-time" and the stricter UTC instant.
 import * as z from "zod/v4";
 
 const PATTERN = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/i;
@@ -14,12 +14,12 @@ function offsetMinutes(zone: string): bigint | undefined {
   return BigInt((zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes));
 }
 
-/** Within the last minute of a UTC day: the only one that can have a second 60 (RFC 3339, 5.7; doubt 21). */
+/** True in the last minute of a UTC day, the only one that can have a second 60 (RFC 3339, 5.7; open question 21). */
 const isLastMinuteOfDay = (micros: bigint): boolean => ((micros % DAY) + DAY) % DAY >= DAY - MINUTE;
 
 /**
- * Microseconds since 1970 of an RFC 3339 date-time; finer digits are cut, and a leap second counts as the one after it.
- * Undefined when it is none, Feb 30 included.
+ * Returns the microseconds since 1970 of an RFC 3339 date-time. Finer digits are cut, and a leap second counts as the next second.
+ * Returns undefined if the text is not a valid date-time; Feb 30, for example, is not.
  */
 export function parseDateTime(text: string): bigint | undefined {
   const match = PATTERN.exec(text);
@@ -28,7 +28,7 @@ export function parseDateTime(text: string): bigint | undefined {
   const isLeap = second === "60";
   const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${isLeap ? "59" : second}Z`);
   const offset = offsetMinutes(zone);
-  // Date reads Feb 30 as Mar 1 and 24:00 as the next day: the day must be the same.
+  // Date parses Feb 30 as a day in March and 24:00 as the next day, so the day must be unchanged.
   if (Number.isNaN(wall) || offset === undefined || new Date(wall).getUTCDate() !== Number(day)) return undefined;
   const micros = BigInt(wall) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, "0")) - offset * MINUTE;
   if (!isLeap) return micros;

@@ -1,4 +1,4 @@
-// Job and Stage, docs/contract.md, 2.2 and 3.
+// This module defines the Job and Stage resources (docs/contract.md, 2.2 and 3).
 import * as z from "zod/v4";
 import { dateTime } from "./instants.ts";
 import { integer, MAX_SAFE } from "./numbers.ts";
@@ -47,7 +47,7 @@ export type JobState = z.infer<typeof JobState>;
 export const PublicationState = z.enum(["NOT_REQUESTED", "AWAITING_RELEASE", "BUILDING", "ACTIVE", "WITHDRAWN"]);
 export const ReviewState = z.enum(["NOT_REQUIRED", "PENDING", "APPROVED", "REJECTED"]);
 
-/** A job's or operation's resourceVersion; on a job also the number in its ETag. */
+/** The resourceVersion of a job or an operation. For a job, it is also the number in the ETag. */
 export const resourceVersion = integer(1, MAX_SAFE);
 
 export const Job = z.strictObject({

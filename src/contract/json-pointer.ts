@@ -1,5 +1,5 @@
-// Where a value stands in a JSON document (RFC 6901): what the contract's field errors name.
+// A JSON pointer (RFC 6901) identifies a value in a JSON document, as in the contract's field errors.
 
-/** The pointer of a path of keys and indices; "" is the whole document. */
+/** Returns the pointer of a path of keys and indices; "" is the whole document. */
 export const jsonPointer = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");

@@ -1,4 +1,4 @@
-// The contract's schemas as JSON Schema 2020-12: what tools advertise and what the emulator's OpenAPI document is made of.
+// This module converts the contract's schemas to JSON Schema 2020-12, for the tool list and the emulator's OpenAPI document.
 import * as z from "zod/v4";
 
 export interface JsonSchema {
@@ -7,7 +7,7 @@ export interface JsonSchema {
 
 type Emitted = z.core.JSONSchema.BaseSchema;
 
-/** Some model APIs refuse unions: where null is also taken, a listing says the other type only. */
+/** Some model APIs reject unions, so if null is also accepted, the tool list shows only the other type. */
 function removeNullUnion(schema: Emitted): void {
   const [first, second, ...rest] = schema.anyOf ?? [];
   if (first === undefined || typeof first === "boolean" || rest.length > 0) return;
@@ -16,7 +16,7 @@ function removeNullUnion(schema: Emitted): void {
   Object.assign(schema, { ...first, ...schema });
 }
 
-/** Custom types say their JSON Schema in `.meta()`; rules JSON Schema cannot say stand in descriptions. */
+/** Converts a schema. Custom types set their JSON Schema in `.meta()`; descriptions state the rules that JSON Schema cannot express. */
 export function toJsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,

@@ -1,7 +1,7 @@
-// Free-form JSON objects and their size, docs/contract.md, 2.2 (RecipeParameters) and 4.2 (parameterValues).
+// This module defines free-form JSON objects and measures JSON: docs/contract.md, 2.2 (RecipeParameters) and 4.2 (parameterValues).
 import * as z from "zod/v4";
 
-/** Any JSON value; integers beyond 2^53-1 arrive as bigint. */
+/** Any JSON value; integers beyond 2^53-1 are bigint. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;
@@ -10,7 +10,7 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Nesting beyond this is no data anybody made, and would overflow the code that walks it (doubts.md, 13). */
+/** Maximum nesting depth. Real data is never deeper, and deeper values would overflow the stack of recursive code (open question 13). */
 export const MAX_DEPTH = 500;
 
 function isShallow(value: unknown): boolean {
@@ -22,7 +22,7 @@ function isShallow(value: unknown): boolean {
   return false;
 }
 
-/** A free-form JSON object, passed through untouched. (z.record would drop a "__proto__" key.) */
+/** A free-form JSON object, passed through unchanged. (z.record would drop a "__proto__" key.) */
 export const jsonObject = z
   .custom<JsonObject>(isJsonObject, { error: "must be a JSON object" })
   .refine(isShallow, { error: `must be nested at most ${MAX_DEPTH} deep` })
@@ -34,7 +34,10 @@ const utf8Bytes = (text: string): number => encoder.encode(text).length;
 /** Bytes of the brackets or braces, and of the commas between `count` members. */
 const punctuationBytes = (count: number): number => 2 + Math.max(0, count - 1);
 
-/** UTF-8 bytes of a JSON value as compact JSON. Without recursion: a small value can be nested deeper than the stack. */
+/**
+ * Returns the size of a value as compact JSON, in UTF-8 bytes. Does not recurse, because a small value can be nested deeper than
+ * the stack.
+ */
 export function jsonBytes(value: unknown): number {
   let bytes = 0;
   const rest: unknown[] = [value];

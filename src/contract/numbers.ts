@@ -1,4 +1,4 @@
-// Integers and decimal strings, docs/contract.md, 2.
+// This module defines integers and decimal strings (docs/contract.md, 2).
 import * as z from "zod/v4";
 
 export const MAX_SAFE = 9007199254740991;
@@ -6,7 +6,7 @@ export const MAX_INT64 = 9223372036854775807n;
 
 export const integer = (min: number, max: number) => z.int().min(min).max(max);
 
-/** An integer of up to 2^63-1: a number where it is exact as one, else a bigint. Never coerced from another type. */
+/** An integer up to 2^63-1: a number if that is exact, else a bigint. Never coerced from another type. */
 export const int64 = (min: bigint) =>
   z
     .custom<number | bigint>(
@@ -23,7 +23,7 @@ export const decimalVersion = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,18})$/, { error: "must be 1-19 decimal digits without a leading zero", abort: true });
 
-/** As decimalVersion, value >= 1. */
+/** Like decimalVersion, but at least 1. */
 export const positiveDecimalVersion = z
   .string()
   .regex(/^[1-9][0-9]{0,18}$/, { error: "must be 1-19 decimal digits without a leading zero, at least 1" });

@@ -1,4 +1,4 @@
-// Operation, the record of an asynchronous operation, docs/contract.md, 2.2 and 3.
+// This module defines the Operation resource, the record of an asynchronous operation (docs/contract.md, 2.2 and 3).
 import * as z from "zod/v4";
 import { dateTime } from "./instants.ts";
 import { Environment, resourceVersion } from "./jobs.ts";

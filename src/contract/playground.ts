@@ -1,4 +1,4 @@
-// Resources of the geography playground, docs/contract.md, 2.1 and 7.1.
+// This module defines the resources of the geography playground (docs/contract.md, 2.1 and 7.1).
 import * as z from "zod/v4";
 import { jsonObject } from "./json.ts";
 import { MAX_SAFE } from "./numbers.ts";
@@ -7,14 +7,17 @@ export const PLAYGROUND_CONTRACT = "svc.geo.admin-divisions.v1";
 export const MAX_STATES = 64;
 export const MAX_DISTRICTS = 256;
 
-/** The contract gives counts no upper bound, and gets none in JSON Schema; what is read must be exact (doubt 22). */
+/**
+ * Neither the contract nor the JSON Schema limits counts. A count above 2^53-1 is rejected, because it is not exact (open
+ * question 22).
+ */
 const count = z
   .custom<number>((value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0, {
     error: `must be an integer >= 0; one above ${MAX_SAFE} cannot be told exactly`,
   })
   .meta({ type: "integer", minimum: 0 });
 
-/** A URI with its scheme, by the grammar of RFC 3986, appendix A (doubt 12); an http URI has a host (RFC 9110, 4.2). */
+/** A URI with its scheme, by the grammar of RFC 3986, appendix A (open question 12); an http URI has a host (RFC 9110, 4.2). */
 const URI = ((): RegExp => {
   const part = (others: string): string => `(?:[A-Za-z0-9._~!$&'()*+,;=${others}-]|%[0-9A-Fa-f]{2})*`;
   const host = `(?:\\[(?:[0-9A-Fa-f:.]+|[vV][0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]|${part("")})`;
@@ -72,7 +75,7 @@ export const OpenApiDocument = z.looseObject({
 });
 export type OpenApiDocument = z.infer<typeof OpenApiDocument>;
 
-/** Section 7.1: status value by HTTP status; any other HTTP status carries PLAYGROUND_UPSTREAM_UNAVAILABLE. */
+/** Status values by HTTP status (section 7.1). Any other HTTP status has PLAYGROUND_UPSTREAM_UNAVAILABLE. */
 export const PLAYGROUND_STATUS = {
   400: "INVALID_PLAYGROUND_REQUEST",
   403: "PLAYGROUND_REQUEST_DENIED",

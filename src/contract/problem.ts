@@ -1,4 +1,4 @@
-// Problem: how the job-processing API describes a failure, docs/contract.md, 2.2 and 7.2.
+// This module defines Problem, which describes a failure in the job-processing API (docs/contract.md, 2.2 and 7.2).
 import * as z from "zod/v4";
 import { chars } from "./text.ts";
 

@@ -1,4 +1,4 @@
-// ProcessingRequest, docs/contract.md, 2.2 and 3.
+// This module defines the ProcessingRequest resource (docs/contract.md, 2.2 and 3).
 import * as z from "zod/v4";
 import { InputId } from "./inputs.ts";
 import { utcInstant } from "./instants.ts";

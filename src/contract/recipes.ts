@@ -1,4 +1,4 @@
-// RecipeOffer and what it holds, docs/contract.md, 2.2.
+// This module defines the RecipeOffer resource and its parts (docs/contract.md, 2.2).
 import * as z from "zod/v4";
 import { dateTime } from "./instants.ts";
 import { jsonBytes, jsonObject } from "./json.ts";
@@ -50,7 +50,7 @@ export const InputRequirement = z.strictObject({
 });
 export type InputRequirement = z.infer<typeof InputRequirement>;
 
-/** `<part>:<part>`, parts of letters, digits, `_ . -`; 1-128 chars. */
+/** `<part>:<part>`, each part of letters, digits, `_ . -`; at most 128 characters in total. */
 const permission = z
   .string()
   .max(128)

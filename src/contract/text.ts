@@ -1,7 +1,7 @@
-// Grammars of strings, docs/contract.md, 2 and the bounds of sections 2 and 4.
+// This module defines the grammars of strings (docs/contract.md, 2 and 4).
 import * as z from "zod/v4";
 
-/** No code unit of a surrogate pair stands alone. */
+/** True if the text has no lone surrogate. */
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
 // C0, DEL and C1: the set that section 4.2 names.
@@ -25,23 +25,23 @@ const withoutControlCharacters = (schema: z.ZodString) =>
     })
     .refine((text) => text.trim() !== "", { error: "must not be blank" });
 
-// zod's own min and max count code points, as JSON Schema does: there a character is one or two units.
+// zod's own min and max count code points, as JSON Schema does. A code point is one or two UTF-16 units.
 const utf16Units = (min: number, max: number) =>
   z
     .string()
     .refine((text) => text.length >= min && text.length <= max, { error: `must be ${min}-${max} UTF-16 units long` })
     .meta({ minLength: Math.ceil(min / 2), maxLength: max });
 
-/** Text a person wrote: `1`-`max` UTF-16 units, no control characters, not blank (section 4.2). */
+/** Text that a user wrote: 1-`max` UTF-16 units, no control characters, not blank (section 4.2). */
 export const plainText = (max: number) => withoutControlCharacters(utf16Units(1, max));
 
-/** `1`-`max` chars, no control characters, not blank, of valid Unicode scalar values only (section 4.2, purpose). */
+/** 1-`max` chars, no control characters, not blank, of valid Unicode scalar values only (section 4.2, purpose). */
 export const scalarText = (max: number) =>
   withoutControlCharacters(chars(1, max)).refine(isWellFormed, {
     error: "must be valid Unicode (it has a lone surrogate)",
   });
 
-/** What a workspace-style id is made of, for whoever needs it as a pattern; that two dots never meet comes on top. */
+/** The pattern of a workspace-style id, without the rule against two consecutive dots. */
 export const WORKSPACE_STYLE_ID = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
 
 const hasNoConsecutiveDots = (text: string): boolean => !text.includes("..");
@@ -56,7 +56,7 @@ export const workspaceStyleId = z
 
 export const hex64 = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be 64 lowercase hexadecimal characters" });
 
-/** An id of a fixed prefix and 32 lowercase hexadecimal characters. */
+/** An id with a fixed prefix and 32 lowercase hexadecimal characters. */
 export const prefixedId = <const P extends string>(prefix: P) =>
   z.string().regex(new RegExp(`^${prefix}[0-9a-f]{32}$`), {
     error: `must be ${prefix} followed by 32 lowercase hexadecimal characters`,

@@ -1,4 +1,4 @@
-// UsageSummary, CapabilitySet and what they hold, docs/contract.md, 2.2.
+// This module defines the UsageSummary and CapabilitySet resources and their parts (docs/contract.md, 2.2).
 import * as z from "zod/v4";
 import { dateTime } from "./instants.ts";
 import { Environment } from "./jobs.ts";

@@ -1,11 +1,11 @@
-// Waiting for a promise: no longer than its caller can wait, or with others for the same one.
+// This module limits the wait for a promise, and shares one promise among several callers.
 
-/** The promise's outcome, or the signal's reason if it fires before. */
+/** Returns the promise's outcome, or rejects with the signal's reason if the signal is aborted first. */
 export function withAbortSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) {
-      // Nobody hears of it any more, and it may yet fail.
+      // The promise may still reject, and no caller handles that.
       promise.catch(() => undefined);
       return onAbort();
     }
@@ -17,11 +17,11 @@ export function withAbortSignal<T>(promise: Promise<T>, signal: AbortSignal): Pr
 interface WaitLimits {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** What is thrown when time is up. */
+  /** Returns the error that is thrown when the time is over. */
   timeoutError(): Error;
 }
 
-/** The promise's outcome, or the signal's reason if it fires before, or `tooLate` after so long. The promise itself goes on. */
+/** Like `withAbortSignal`, but rejects with `timeoutError()` after `timeoutMs`. The promise itself continues. */
 export async function withTimeout<T>(promise: Promise<T>, { signal, timeoutMs, timeoutError }: WaitLimits): Promise<T> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(timeoutError()), Math.max(0, timeoutMs));
@@ -32,7 +32,7 @@ export async function withTimeout<T>(promise: Promise<T>, { signal, timeoutMs, t
   }
 }
 
-/** The promise's value if it is there within so long, else `otherwise`. The waiting keeps no process alive, and leaves no timer. */
+/** Returns the promise's value if it resolves within `timeoutMs`, else `fallback`. The timer does not keep the process alive. */
 export const withTimeoutFallback = <T>(promise: Promise<T>, fallback: T, timeoutMs: number): Promise<T> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, timeoutMs, fallback).unref();
@@ -43,7 +43,7 @@ export const withTimeoutFallback = <T>(promise: Promise<T>, fallback: T, timeout
     promise.then(finish, () => finish(fallback));
   });
 
-/** What `start` gives: started at the first need, for all who ask, and again after a failure alone. */
+/** Calls `start` on first use, and shares its promise among all callers. Only after a failure, it calls `start` again. */
 export function memoizeUntilFailure<T>(start: () => Promise<T>) {
   let started: Promise<T> | undefined;
   return {
@@ -54,7 +54,7 @@ export function memoizeUntilFailure<T>(start: () => Promise<T>) {
       });
       return started;
     },
-    /** Undefined where nobody has asked, or it failed. */
+    /** Returns the promise; undefined if `get` was not called yet, or `start` failed. */
     ifStarted: (): Promise<T> | undefined => started,
   };
 }

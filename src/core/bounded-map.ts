@@ -1,6 +1,6 @@
-// A map that forgets its oldest entries: what keeps a long-lived process small.
+// This map deletes its oldest entries, so that a long-lived process stays small.
 
-/** Holds `max` entries at most. As in any map, a key that is set again keeps its place. */
+/** Contains at most `max` entries. As in any Map, a key that is set again keeps its position. */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #max: number;
 
@@ -18,7 +18,7 @@ export class BoundedMap<K, V> extends Map<K, V> {
     return this;
   }
 
-  /** Forgets from the oldest on, up to the first entry that `isOver` denies. */
+  /** Deletes entries, oldest first, up to the first one for which `isExpired` returns false. */
   deleteOldestWhile(isExpired: (value: V) => boolean): void {
     for (const [key, value] of this) {
       if (!isExpired(value)) return;

@@ -1,4 +1,4 @@
-// Environment and flags -> one validated object. Names and meaning: docs/interface.md, "Configuration".
+// This module reads environment variables into one validated object (docs/interface.md, "Configuration").
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { workspaceStyleId } from "../contract/text.ts";
@@ -18,7 +18,7 @@ import {
 } from "./environment-variables.ts";
 import { stateFolder } from "./platform-folders.ts";
 
-/** A wrong variable or flag: told on stderr, exit code 2. */
+/** A wrong variable or flag, which is reported on stderr with exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -29,7 +29,7 @@ const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Config {
-  /** Against an emulator of the service inside the process. */
+  /** Use an emulator of the API in this process (default false). */
   readonly emulator: boolean;
   /** The contract's {base_url}, without a trailing slash. */
   readonly baseUrl: string | undefined;
@@ -37,34 +37,34 @@ export interface Config {
   readonly workspaceId: string | undefined;
   readonly keychain: "auto" | "require" | "off";
   readonly downloadDir: string;
-  /** Where the action journal lives. */
+  /** The folder of the action journal. */
   readonly stateDir: string;
-  /** postgres://…: the journal lives there instead. */
+  /** URL (postgres://…) of a database that contains the journal instead. */
   readonly journalUrl: string | undefined;
-  /** Settled actions are forgotten after this. */
+  /** Actions that have not changed for this many days are deleted (default 30). */
   readonly actionRetentionDays: number;
-  /** "auto": cancelling and RESTART ask the person where the client can ask. */
+  /** "auto" (default): canceling a job and RESTART ask the user to confirm, if the client supports it. */
   readonly confirm: "auto" | "never";
-  /** Playground requests per minute, at most. */
+  /** Maximum number of playground requests per minute (default 28; 600 with the emulator). */
   readonly geographyRate: number;
   /** The bearer token that requests to serve --http must carry. */
   readonly httpToken: string | undefined;
-  /** Sessions of serve --http, at most. */
+  /** Maximum number of sessions of serve --http (default 100). */
   readonly httpMaxSessions: number;
-  /** A session of serve --http in which nothing happens ends after this. */
+  /** An idle session of serve --http ends after this time (default 30 min). */
   readonly httpSessionIdleMinutes: number;
-  /** Whether tools with a view are listed: "auto": to clients that show views. */
+  /** Whether tools with a view are listed. "auto" (default): only for clients that show views. */
   readonly apps: "auto" | "always" | "never";
   readonly readOnly: boolean;
   readonly toolsets: readonly Toolset[];
   readonly logLevel: LogLevel;
-  /** Sentences to warn with at start. */
+  /** Warnings for the start, one sentence each. */
   readonly warnings: readonly string[];
 }
 
-// The service allows 30 per client address (docs/contract.md, 8): two are left for whoever shares ours.
+// The API allows 30 per minute for each client address (docs/contract.md, 8). Two are left for other clients at the same address.
 const DEFAULT_GEOGRAPHY_RATE = 28;
-/** Nobody else asks an emulator within this process: the whole country may be read at once. */
+/** An emulator in this process has no other clients, so the whole country may be read at once. */
 export const EMULATED_GEOGRAPHY_RATE = 600;
 
 const parseBaseUrl: Reader<string> = (text) => new URL(httpUrl(text)).href.replace(/\/+$/, "");
@@ -77,7 +77,7 @@ const parseWorkspaceId = textMatching(
   "a workspace id: 1-128 letters, digits, _ . : -",
   (text) => workspaceStyleId.safeParse(text).success,
 );
-// What an Authorization header can carry (RFC 6750, 2.1), and long enough that nobody guesses it.
+// A token that an Authorization header can contain (RFC 6750, 2.1), and that is too long to guess.
 const parseBearerToken = textMatching(
   "16 to 512 letters, digits or - . _ ~ + / with = at the end only (openssl rand -hex 32 makes one)",
   (text) => /^[A-Za-z0-9._~+/-]+=*$/.test(text) && text.length >= 16 && text.length <= 512,
@@ -91,14 +91,14 @@ function checkValue<T>(what: string, read: Reader<T>, text: string): T {
   }
 }
 
-// What `login` asks for, held to the same rules as the environment. Throw UsageError.
+// These functions check the answers to `login` by the same rules as the environment. They throw UsageError.
 export const checkBaseUrl = (text: string): string => checkValue("base URL", parseBaseUrl, text);
 export const checkCredential = (what: "client id" | "client secret", text: string): string =>
   checkValue(what, printable, text);
 export const checkWorkspaceId = (text: string): string => checkValue("workspace id", parseWorkspaceId, text);
 
 const parseVariables = (read: ReadVariable) => ({
-  // The settings of a bundle's host say true and false.
+  // A host of the bundle sets true or false.
   MIC_EMULATOR: read("MIC_EMULATOR", oneOf(["0", "1", "true", "false"], "1 (or 0)")),
   MIC_BASE_URL: read("MIC_BASE_URL", parseBaseUrl),
   MIC_CLIENT_ID: read("MIC_CLIENT_ID", printable),
@@ -135,7 +135,7 @@ function credentialsFrom({
 const RESTORED_AT_MISPLACED =
   "MIC_RESTORED_AT works only in a deployment (mic-mcp serve --teams): nothing here would warn about the actions that a restored journal lacks. Unset it.";
 
-/** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
+/** Reads MIC_* variables; an empty one counts as unset. Throws UsageError, which names the wrong variables and their valid values. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const micVariables = pickMicVariables(environment);
   const { values: env, errors: valueErrors } = readVariables(micVariables, parseVariables);

@@ -1,12 +1,12 @@
-// Variables of the environment: how their texts become values, and what is said of those that are wrong.
+// This module parses environment variables, and reports those with invalid values.
 
-/** Reads one value. Throws Wrong. */
+/** Parses one value. Throws InvalidValue. */
 export type Reader<T> = (text: string) => T;
 
-/** What a value must be, in words. */
+/** A value is invalid. The message describes the valid values. */
 export class InvalidValue extends Error {}
 
-/** Takes what fits. */
+/** Returns a reader that accepts the texts for which `fits` returns true. `what` describes them. */
 export const textMatching =
   (what: string, fits: (text: string) => boolean): Reader<string> =>
   (text) => {
@@ -31,7 +31,7 @@ export const wholeNumber =
   };
 
 export const isHttpUrl = (text: string): boolean => {
-  // What a path can be put behind: URL itself would trim, and take an empty query or fragment.
+  // A path must be appendable. URL itself would trim the text, and accept an empty query or fragment.
   if (!/^https?:\/\/[\x21-\x7e]+$/i.test(text) || /[?#]/.test(text) || !URL.canParse(text)) return false;
   const { username, password } = new URL(text);
   return username + password === "";
@@ -44,20 +44,20 @@ export const postgresUrl = textMatching("a postgres:// URL", (text) =>
   /^postgres(ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : ""),
 );
 
-// Hosts leave the placeholder of a question that was not answered.
+// Hosts pass the placeholder of a setting that the user did not fill in.
 const isUnset = (value: string | undefined): boolean =>
   value === "" || /^\$(?:\{user_config\.\w+\}|MIC_\w+)$/.test(value ?? "");
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The MIC_* variables that are set; an empty one counts as unset. */
+/** Returns the MIC_* variables that are set. An empty one, or one with only a placeholder, counts as unset. */
 export const pickMicVariables = (environment: Variables): Variables =>
   Object.fromEntries(Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && !isUnset(value)));
 
-/** The value of one variable; undefined where it is unset or wrong. */
+/** Returns the value of one variable; undefined if it is unset or invalid. */
 export type ReadVariable = <T>(name: string, reader: Reader<T>) => T | undefined;
 
-/** `wrong`: a sentence for each variable that is, never its value: it might be a secret in the wrong place. */
+/** `errors` has a sentence for each invalid variable, without its value, which might be a misplaced secret. */
 export function readVariables<T>(
   texts: Variables,
   variables: (read: ReadVariable) => T,

@@ -1,5 +1,5 @@
-// How anything that goes wrong is said inside the program: one error class whose facts an agent can act on.
-// Names and meaning: docs/interface.md, "Failures". src/mcp/ turns it into what an agent reads.
+// This module defines the error class of the program, whose facts an agent can act on (docs/interface.md, "Failures").
+// src/mcp/ converts a Failure into the text that an agent reads.
 import type { FieldError } from "../contract/problem.ts";
 import { escapeText } from "./untrusted-text.ts";
 
@@ -24,26 +24,31 @@ export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export interface FailureFacts {
   readonly kind: FailureKind;
-  /** What failed, in one or two sentences. */
+  /** States the failed step and the reason, in one or two sentences. */
   readonly message: string;
-  /** HTTP status of the service's answer. */
+  /** HTTP status of the API's response. */
   readonly status?: number;
   /** Problem code, or the playground's status value. */
   readonly code?: string;
   readonly requestId?: string;
-  /** Repeating the very same call may succeed. */
+  /** True if the same call may succeed when it is repeated. */
   readonly retryable: boolean;
-  /** What the failed step changed at the API. */
+  /** The effect of the failed step at the API. */
   readonly sideEffect: "none" | "done" | "unknown";
-  /** What earlier steps of the same call did, in one or two sentences. */
+  /** The effects of earlier steps of the same call, in one or two sentences. */
   readonly earlierSteps?: string;
   readonly idempotencyKey?: string;
   readonly retryAfterSeconds?: number;
   readonly fieldErrors?: readonly FieldError[];
-  /** What to do next, in one sentence. */
+  /** The next step, in one sentence. */
   readonly next?: string;
 }
 
+/**
+ * An error that an agent can act on. `message` and `next` are escaped.
+ *
+ * Example: `throw new Failure({ kind: "not_found", message: "No such job.", retryable: false, sideEffect: "none" });`
+ */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly facts: FailureFacts;
@@ -51,11 +56,11 @@ export class Failure extends Error {
   constructor(facts: FailureFacts, options?: ErrorOptions) {
     const message = escapeText(facts.message);
     super(message, options);
-    // Sentences may quote a reason from elsewhere; the other facts are data.
+    // Sentences may quote untrusted text. The other facts are data.
     this.facts = { ...facts, message, ...(facts.next !== undefined && { next: escapeText(facts.next) }) };
   }
 
-  /** The same failure with some facts replaced. */
+  /** Returns the same failure with some facts replaced. */
   with(facts: Partial<FailureFacts>): Failure {
     return new Failure({ ...this.facts, ...facts }, { cause: this.cause });
   }
@@ -74,9 +79,9 @@ export const invalidArguments = (message: string, fieldErrors: readonly FieldErr
 export const notConfigured = (message: string, next: string): Failure =>
   new Failure({ kind: "not_configured", message, retryable: false, sideEffect: "none", next });
 
-/** The code that node gives an error ("EEXIST"); empty where it has none. */
+/** Returns the code of a Node error, such as "EEXIST"; empty if it has none. */
 export const errorCode = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 
-/** What was thrown, as text. */
+/** Returns the message of a thrown value. */
 export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

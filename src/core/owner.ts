@@ -1,10 +1,10 @@
-// The name of this process as the owner of actions; other processes on the machine can tell from it whether the process is alive.
+// This module names this process as an owner of actions. Other processes on the machine can check by that name whether it is alive.
 import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { errorCode } from "./failure.ts";
 
-/** Where process ids mean the same: one boot of one machine, and on Linux one process namespace of it. */
+/** Identifies the scope in which process ids are unique: on Linux a boot and a process namespace, elsewhere the host. */
 function identifyMachine(): string {
   try {
     return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${readlinkSync("/proc/self/ns/pid")}`;
@@ -14,7 +14,7 @@ function identifyMachine(): string {
 }
 
 const MACHINE = identifyMachine();
-/** This process's name as an owner; no two processes ever have the same. */
+/** The name of this process as an owner. No other process ever has the same name. */
 export const processOwner = JSON.stringify([MACHINE, process.pid, randomBytes(8).toString("hex")]);
 
 function isAlive(pid: number): boolean {
@@ -22,7 +22,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Not allowed to signal it: it lives.
+    // This process may not signal it, so it is alive.
     return errorCode(error) === "EPERM";
   }
 }
@@ -36,11 +36,11 @@ function parseOwner(owner: string): unknown[] {
   }
 }
 
-/** Certain that this owner is gone. False also where it cannot be known: then its lease has to run out. */
+/** True if this owner is certainly dead. False if that cannot be determined; then its lease must expire. */
 export function isOwnerDead(owner: string): boolean {
   if (owner === processOwner) return false;
   const [ownerMachine, pid] = parseOwner(owner);
   if (ownerMachine !== MACHINE || typeof pid !== "number") return false;
-  // This process id under another name: its former process has ended.
+  // An owner with the id of this process and another name was an earlier process, which has ended.
   return pid === process.pid || !isAlive(pid);
 }

@@ -1,10 +1,10 @@
-// Reads files that the package ships beside its program: the texts of skills/ and the views, which the build makes of apps/.
+// This module reads files that the package ships with its program: the texts of skills/, and the views that the build creates from apps/.
 import { readdir, readFile } from "node:fs/promises";
 
-/** From src/core/, or from a file in dist/. */
+/** The folder of the package, relative to src/core/ or to a file in dist/. */
 const PACKAGE = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../", import.meta.url);
 
-/** By their paths in skills/: `run-a-job/SKILL.md`. */
+/** Returns the texts by path in skills/, such as `run-a-job/SKILL.md`. */
 export async function readSkillFiles(): Promise<Readonly<Record<string, string>>> {
   const folder = new URL("skills/", PACKAGE);
   const entries = await readdir(folder, { withFileTypes: true });
@@ -14,6 +14,6 @@ export async function readSkillFiles(): Promise<Readonly<Record<string, string>>
   );
 }
 
-/** Read at each call: nothing is kept of views that no client shows. */
+/** Returns the HTML of a view. Each call reads the file, so that views that no client shows use no memory. */
 export const readViewFile = (name: string): Promise<string> =>
   readFile(new URL(`dist/apps/${name}.html`, PACKAGE), "utf8");

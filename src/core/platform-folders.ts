@@ -1,8 +1,8 @@
-// The folders in which a program of this platform keeps its files.
+// This module returns the folders in which programs store their files on each platform.
 import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
 
-/** A machine, as far as its folders depend on it. */
+/** The properties of a machine that determine its folders. */
 export interface Platform {
   readonly name: NodeJS.Platform;
   readonly home: string;
@@ -10,7 +10,7 @@ export interface Platform {
 
 const thisPlatform = (): Platform => ({ name: process.platform, home: homedir() });
 
-/** For data that must not be lost. */
+/** Returns the folder for data that must not be lost. */
 export function stateFolder(environment: NodeJS.ProcessEnv, { name, home } = thisPlatform()): string {
   const { LOCALAPPDATA, XDG_STATE_HOME } = environment;
   if (name === "win32") return win32.join(LOCALAPPDATA || win32.join(home, "AppData", "Local"), "mic-mcp");
@@ -18,7 +18,7 @@ export function stateFolder(environment: NodeJS.ProcessEnv, { name, home } = thi
   return posix.join(XDG_STATE_HOME || posix.join(home, ".local", "state"), "mic-mcp");
 }
 
-/** For data that can be made again. */
+/** Returns the folder for data that can be recreated. */
 export function cacheFolder(environment: NodeJS.ProcessEnv, platform = thisPlatform()): string {
   const { name, home } = platform;
   if (name === "win32") return win32.join(stateFolder(environment, platform), "cache");

@@ -1,7 +1,7 @@
-// Rows of a text as an agent reads them: tab-separated under a header line, so that each column is named once.
+// This module formats rows for agents as tab-separated text under a header line, so that each column is named only once.
 import { escapeText, formatCell, formatTitleCell } from "./untrusted-text.ts";
 
-/** Columns of names and titles, and one of the server's own phrases. */
+/** Columns of names and titles, and a column of the server's own phrases. */
 const PHRASE_COLUMNS: ReadonlySet<string> = new Set(["name", "stateName", "outcome"]);
 
 type Rows = readonly (readonly (string | number)[])[];
@@ -11,15 +11,15 @@ const joinRows = (columns: readonly string[], rows: Rows, format: (text: string,
     .map((cells) => cells.join("\t"))
     .join("\n");
 
-/** No cell contains a tab or a line end. A cell that could be mistaken for the server's own text is a JSON string. */
+/** Formats a table. No cell contains a tab or a line end. A cell that could be mistaken for the server's own text is a JSON string. */
 export const formatTable = (columns: readonly string[], rows: Rows): string =>
   joinRows(columns, rows, (text, column) => (PHRASE_COLUMNS.has(column) ? formatTitleCell : formatCell)(text));
 
-/** Rows of texts that the operator has chosen: escaped, not quoted. */
+/** Formats a table of texts that the operator has chosen. They are escaped, but not quoted. */
 export const formatOperatorTable = (columns: readonly string[], rows: Rows): string =>
   joinRows(columns, rows, escapeText);
 
-/** Columns are those that any row has; a row without one leaves its cell empty. */
+/** Formats records as a table with a column for each field of any record. A missing field is an empty cell. */
 export function formatRecordTable(rows: readonly Readonly<Record<string, unknown>>[]): string {
   const named = new Set<string>();
   for (const row of rows) for (const name in row) named.add(name);

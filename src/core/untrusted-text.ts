@@ -1,13 +1,13 @@
-// Text from outside (the service, a client, this machine) is data wherever it stands in a text of ours: it stays on its
-// line and in its cell, and is quoted where it could be taken for our own words. The one place that knows how.
+// Only this module formats untrusted text (from the API, a client or this machine) for the server's own texts. Untrusted text
+// stays on its line and in its cell, and is quoted if it could be mistaken for the server's own words.
 
 /** Scripts of India (Arabic for Urdu) whose words may need a joiner (ZWJ, ZWNJ) after a letter or a mark. */
 const INDIC_SCRIPTS =
   "\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}" +
   "\\p{Script=Telugu}\\p{Script=Kannada}\\p{Script=Malayalam}\\p{Script=Arabic}";
 const MISPLACED_JOINER = `(?<!(?=[\\p{L}\\p{M}])[${INDIC_SCRIPTS}])[\\u200c\\u200d]`;
-// Control characters (C0, DEL, C1 with NEL), line and paragraph separators, lone surrogates, and characters that a user does not see
-// but a model reads or a terminal obeys: bidi controls, zero width, soft hyphens, fillers, variation selectors, tags.
+// Control characters (C0, DEL, C1 with NEL), line and paragraph separators, lone surrogates, and invisible characters that affect a
+// model or a terminal. The latter are bidi controls, zero-width characters, soft hyphens, fillers, variation selectors and tags.
 const OTHER_UNSAFE =
   "(?![\\u200c\\u200d])[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Surrogate}\\p{Default_Ignorable_Code_Point}]";
 const UNSAFE = new RegExp(`${MISPLACED_JOINER}|${OTHER_UNSAFE}`, "u");
@@ -20,20 +20,26 @@ const isSafe = (text: string): boolean => VISIBLE_ASCII.test(text) || !UNSAFE.te
 
 const escapeUnit = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
 
-/** As in JSON: two escapes for a character beyond U+FFFF. */
+/** Escapes a character as in JSON, with two escapes beyond U+FFFF. */
 const escapeCharacter = (character: string): string =>
   escapeUnit(character.charCodeAt(0)) + (character.length === 1 ? "" : escapeUnit(character.charCodeAt(1)));
 
-/** On one line, in one direction, visible: each other character as a JSON escape. JSON so written still says the same. */
+/**
+ * Replaces invisible characters, and those that break the line or the direction, by JSON escapes. The value of JSON text does not
+ * change.
+ */
 export const escapeText = (text: string): string => (isSafe(text) ? text : text.replace(ALL_UNSAFE, escapeCharacter));
 
-/** Compact JSON within a text. */
+/** Formats a value as compact JSON within a sentence. */
 export const formatJson = (value: unknown): string => escapeText(JSON.stringify(value));
 
-/** Escapes within JSON text that has one or more lines. Its value does not change. */
+/** Escapes JSON text of one or more lines. Its value does not change. */
 export const escapeJson = (text: string): string => text.split("\n").map(escapeText).join("\n");
 
-/** At most `max` characters and … for the rest. Cut at the end of a word, because a part of a secret would not be recognized. */
+/**
+ * Returns at most `max` characters, and … for the rest. Cuts at the end of a word, because redaction would not recognize a part
+ * of a secret.
+ */
 export function excerpt(text: string, max: number): string {
   if (text.length <= max) return text;
   const lastSpace = text.slice(0, max + 1).search(/\s\S*$/);
@@ -42,12 +48,12 @@ export function excerpt(text: string, max: number): string {
 
 const MAX_QUOTED = 300;
 
-/** Free text within a sentence. */
+/** Quotes free text within a sentence. */
 export const quote = (text: string, max = MAX_QUOTED): string => formatJson(excerpt(text, max));
 
 // Labels and sentences end with a colon or a period, so a code must not.
 const CODE = /^[A-Za-z0-9_.:/+~-]*[A-Za-z0-9_/+~-]$/;
-// Capitalized words, as places have them: no call and no sentence is spelt so.
+// Capitalized words, as in names of places. Calls and sentences do not have this form.
 const NAME = /^[A-Z][A-Za-z0-9'-]*(?: (?:&|and|of|the|[A-Z][A-Za-z0-9'-]*))*$/;
 const MAX_NAME = 60;
 
@@ -56,13 +62,13 @@ export const isCode = (text: string): boolean => CODE.test(text);
 
 const isName = (text: string): boolean => text.length <= MAX_NAME && NAME.test(text);
 
-/** An id, a code, a pointer or a name within a sentence: as it is where it is an ordinary one, else quoted. */
+/** Formats an id, a code, a pointer or a name within a sentence: unchanged if it has an ordinary form, else quoted. */
 export function formatToken(text: string, max = MAX_QUOTED): string {
   const isOrdinary = isCode(text) ? text.length <= max : isName(text);
   return isOrdinary ? text : quote(text, max);
 }
 
-/** A table cell: unchanged if it is empty, an id, a list of ids or a name; otherwise the text as a JSON string, never cut. */
+/** Formats a table cell: unchanged if it is empty, an id, a list of ids or a name; otherwise the text as a JSON string, never cut. */
 export const formatCell = (text: string): string =>
   text === "" || isName(text) || text.split(", ").every(isCode) ? text : formatJson(text);
 
@@ -71,6 +77,6 @@ const TITLE_WORD = "(?:[A-Za-z0-9&'-]+|(?:[A-Z]\\.)+[A-Z]?|Dr\\.)";
 const TITLE_WORDS = `${TITLE_WORD}(?:,? ${TITLE_WORD})*`;
 const TITLE = new RegExp(`^${TITLE_WORDS}(?: ?\\(${TITLE_WORDS}\\))?$`);
 
-/** A cell in a column of names or titles: a phrase without punctuation is also unchanged. */
+/** Formats a cell in a column of names or titles, in which a phrase without punctuation is also unchanged. */
 export const formatTitleCell = (text: string): string =>
   text.length <= MAX_NAME && TITLE.test(text) ? text : formatCell(text);

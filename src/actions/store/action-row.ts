@@ -1,13 +1,13 @@
-// An action as the journal keeps it.
+// This module defines an action as the journal stores it.
 import * as z from "zod/v4";
 
 export const ActionState = z.enum(["in_progress", "succeeded", "rejected", "unknown"]);
 export type ActionState = z.infer<typeof ActionState>;
 
-/** Marks an id that is kept as JSON. */
+/** Prefix of an id that is stored as JSON. */
 const AS_JSON = "\u001a";
 
-/** An id as a database can keep it: the contract allows ids that no database accepts, with NUL and lone surrogates. */
+/** Returns an id as a database can store it. The contract allows NUL and lone surrogates, which not every database accepts. */
 export const toStoredId = (id: string): string =>
   id.startsWith(AS_JSON) || /[\0\p{Surrogate}]/u.test(id) ? AS_JSON + JSON.stringify(id) : id;
 
@@ -19,11 +19,12 @@ const StoredId = z
  * One row of the journal. Times are milliseconds since 1970, by the database's clock if it has one.
  *
  * - `upstream_key`: the Idempotency-Key that the API receives; empty if it is `key`.
- * - `arguments`: of the first call, as src/actions/canonical-json.ts writes them. `fingerprint`, `about`: src/actions/fingerprint.ts.
- * - `slot`: 1 in the one row that holds the fingerprint for calls without a key, else 0.
+ * - `arguments`: canonical JSON of the first call's arguments (src/actions/canonical-json.ts).
+ * - `fingerprint`, `about`: see src/actions/fingerprint.ts.
+ * - `slot`: 1 in the only row that reserves the fingerprint for calls without a key, else 0.
  * - `indeterminate`: 1 if an attempt of an earlier claim may have taken effect without an answer.
- * - `resolved_at`: when its success was recorded; null in other states.
- * - `looked_at`: when the row was read.
+ * - `resolved_at`: time at which the success was recorded; null in other states.
+ * - `looked_at`: time at which the row was read.
  */
 export const ActionRow = z.object({
   service: z.string(),
@@ -60,14 +61,14 @@ export interface NewAction {
   readonly arguments: string;
   readonly fingerprint: string;
   readonly about: string;
-  /** The caller named the key: the action runs whatever else has the same fingerprint. */
+  /** True if the caller named the key. The action then runs even if another one has the same fingerprint. */
   readonly isExplicit: boolean;
   readonly path: string;
   readonly ifMatch: string;
   readonly body: string;
 }
 
-/** How an attempt at an action ended. */
+/** The result of an attempt at an action, as the journal records it. */
 export interface Resolution {
   readonly state: Exclude<ActionState, "in_progress">;
   readonly attempts: number;

@@ -1,5 +1,5 @@
-// One connection to PostgreSQL. `postgres` speaks the protocol; how often to connect, to which server and for how long is decided here and
-// in postgres.ts, because with several hosts it looks for a primary without end, and it knows no time limit for a statement.
+// This module opens one connection to PostgreSQL. The `postgres` package implements only the protocol: with several hosts it would
+// search for a primary without end, and it has no statement timeout. So this module and postgres.ts implement retries and time limits.
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
@@ -7,7 +7,7 @@ import postgres from "postgres";
 import { errorCode, errorMessage } from "../../core/failure.ts";
 import type { DatabaseRow, SqlValue } from "./database.ts";
 
-/** Values are sent as they are: by itself the driver would write a text of JSON as a string of JSON, and "true" as false. */
+/** Sends values unchanged. By default, the driver would encode JSON text as a JSON string, and "true" as false. */
 const createType = (oid: number, from: number[], parse: (text: string) => unknown) => ({
   to: oid,
   from,
@@ -16,23 +16,23 @@ const createType = (oid: number, from: number[], parse: (text: string) => unknow
 });
 const TYPES = {
   boolean: createType(16, [16], (text) => text === "t"),
-  // Times in milliseconds fit a number.
+  // Times in milliseconds fit into a number.
   bigint: createType(20, [20], Number),
   json: createType(114, [114, 3802], JSON.parse),
 };
 
-/** The server is a standby, or was the primary before a failover. */
+/** The server is a standby or was the primary before a failover, or no server is the primary. */
 export class NoPrimary extends Error {
   override readonly name = "NoPrimary";
 }
 
-/** Shut down, crashed, starting; refuses writes, because it is a standby (by now). */
+/** SQLSTATEs of a server that shuts down, crashed, is starting, or refuses writes because it is a standby. */
 const SERVER_UNAVAILABLE = new Set(["57P01", "57P02", "57P03", "25006"]);
-/** Class 08, and errors of sockets: the connection itself. */
+/** Errors of the connection: SQLSTATE class 08 and socket errors. */
 const CONNECTION_ERROR = /^(?:08|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 const OWN_ERROR = /^(?:Connection terminated|Query read timeout|timeout expired)/;
 
-/** Neither this connection nor another one to the same server can be used any more. */
+/** True if neither this connection nor another one to the same server can be used any more. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof NoPrimary) return true;
   if (error instanceof AggregateError) return error.errors.some(isBroken);
@@ -40,38 +40,41 @@ export function isBroken(error: unknown): boolean {
   return SERVER_UNAVAILABLE.has(code) || CONNECTION_ERROR.test(code) || OWN_ERROR.test(errorMessage(error));
 }
 
-/** The statement was refused before it did anything. */
+/** True if the server refused the statement before it had any effect. */
 export const isStatementRefused = (error: unknown): boolean => ["25006", "57P03"].includes(errorCode(error));
 
-/** The server accepts no more connections now. */
+/** True if the server currently accepts no more connections. */
 export const isTooManyConnections = (error: unknown): boolean => errorCode(error) === "53300";
 
 const connectionTerminatedError = (): Error => new Error("Connection terminated unexpectedly");
 
 export interface ConnectionOptions {
   readonly url: string;
-  /** application_name. */
+  /** The `application_name` of the connection. */
   readonly name: string;
-  /** Of connecting and of each statement. */
+  /** Time limit of each statement, which includes connecting for the first one. */
   readonly timeoutMs: number;
-  /** The connection has ended, and not by close(). */
+  /** Called when the connection ends without close(). */
   readonly onLost?: () => void;
   readonly onNotice?: (channel: string, text: string) => void;
 }
 
-/** Opened by its first statement, and never again. */
+/** A connection that its first statement opens, and that is never reopened. */
 export interface Connection {
-  /** Throws the server's errors and the socket's. After an error the state of the connection is unknown: close it. */
+  /** Runs a statement. Throws the errors of the server and of the socket. The state of the connection is then unknown, so close it. */
   run(sql: string, values?: readonly SqlValue[], timeoutMs?: number): Promise<readonly DatabaseRow[]>;
-  /** An idle connection keeps no process alive. */
+  /** Marks the connection as idle or not. An idle connection does not keep the process alive. */
   setIdle(isIdle: boolean): void;
-  /** Never waits: a server may be stuck. */
+  /** Closes the connection without waiting, because the server may be stuck. */
   close(): void;
 }
 
 const TLS_FILES = { sslrootcert: "ca", sslcert: "cert", sslkey: "key" };
 
-/** Takes the TLS parameters out of a URL. A mode that encrypts verifies the certificate, except `no-verify`. */
+/**
+ * Removes the TLS parameters from a URL, and returns TLS options or false. Every mode that encrypts verifies the certificate,
+ * except `no-verify`.
+ */
 function extractTlsOptions({ searchParams }: URL): TlsOptions | false {
   const mode = searchParams.get("sslmode") ?? searchParams.get("ssl") ?? process.env["PGSSLMODE"];
   const files = Object.entries(TLS_FILES).flatMap(([name, option]) => {
@@ -86,7 +89,7 @@ function extractTlsOptions({ searchParams }: URL): TlsOptions | false {
 interface SocketAddress {
   readonly host: readonly string[];
   readonly port: readonly number[];
-  /** Of a Unix socket. */
+  /** Path of a Unix socket. */
   readonly path: string | false;
 }
 
@@ -98,7 +101,7 @@ export function createConnection({ url, name, timeoutMs, onLost, onNotice }: Con
   const options = {
     ssl,
     max: 1,
-    // Types of arrays, which no statement has.
+    // Array types are not needed, because no statement uses them.
     fetch_types: false,
     connect_timeout: 0,
     idle_timeout: 0,
@@ -111,11 +114,11 @@ export function createConnection({ url, name, timeoutMs, onLost, onNotice }: Con
       if (!isClosed) onLost?.();
       isClosed = true;
     },
-    // Documented, but not in its types. Another socket would be another connection, without what was set on the first.
+    // This option is documented, but missing in the types. A second socket would be a new connection without the settings of the first.
     socket({ host: [defaultHost = ""], port: [port = 0], path }: SocketAddress) {
       if (socket || isClosed) throw connectionTerminatedError();
       const [, host = defaultHost] = /^\[(.*)\]$/.exec(target.hostname) ?? [];
-      // TLS verifies the certificate for the host.
+      // TLS verifies the certificate for this host.
       socket = Object.assign(path ? connect(path) : connect(port, host), { host });
       return socket;
     },
@@ -126,7 +129,7 @@ export function createConnection({ url, name, timeoutMs, onLost, onNotice }: Con
     try {
       return Array.from(await sql.unsafe<DatabaseRow[]>(text, [...values], { prepare: values.length > 0 }));
     } catch (error) {
-      // Its own errors name the address, which callers of a deployment must not read.
+      // The driver's own errors contain the address, which callers of a deployment must not see.
       throw errorCode(error).startsWith("CONNECTION_") ? connectionTerminatedError() : error;
     }
   }

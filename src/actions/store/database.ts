@@ -1,4 +1,5 @@
-// What the journal needs of a database: one SQL text with $1, $2 … runs on each engine. And what an unusable one means for a call.
+// This module defines the database interface of the journal, and the failures of an unusable database. The same SQL, with
+// parameters $1, $2 …, runs on each engine.
 import { errorCode, errorMessage, Failure } from "../../core/failure.ts";
 
 export type SqlValue = string | number | null;
@@ -6,33 +7,33 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 export interface Database {
   /**
-   * Runs one statement and returns its rows. A write is on disk when this resolves. Throws the error that
-   * the engine's `explain` option returns; isAnswerLost recognizes a write that may have been done.
+   * Runs one statement and returns its rows. A write is on disk when this resolves. Throws the error that the engine's `mapError`
+   * option returns; `isResponseLost` recognizes a write that may have been executed.
    */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly DatabaseRow[]>;
-  /** Runs `work` all or nothing, with no other process in between that names the same lock (the journal's own, unless another is named). */
+  /** Runs `work` in a transaction, while no other process runs one with the same lock (default: the journal's lock). */
   withExclusiveTransaction(work: (query: Database["query"]) => Promise<void>, lock?: string): Promise<void>;
-  /** SQL for the current time by the database's own clock, in milliseconds since 1970; absent if all its users have one clock. */
+  /** SQL for the current time by the database's own clock, in milliseconds since 1970; absent if all its users share one clock. */
   readonly clock?: string | undefined;
   close(): Promise<void>;
 }
 
-/** Turns an engine's error into the one that its caller gets. */
+/** Converts an engine's error into the error that is thrown. */
 export type MapError = (error: unknown) => unknown;
 
-/** A connection broke under a statement: it may have been done, or may yet be. */
+/** The connection broke during a statement, which may have been executed or may still be executed. */
 export class ResponseLost extends Error {
   override readonly name = "AnswerLost";
 }
 
-// By its name: an engine is a file of its own in dist/, with a class of its own.
+// Compares names, because each engine is a separate file in dist/ with its own copy of the class.
 const isResponseLostInstance = (error: unknown): boolean => error instanceof Error && error.name === "AnswerLost";
 
-/** True for what it was explained as, too. */
+/** True for a ResponseLost, and for an error that has one as its cause. */
 export const isResponseLost = (error: unknown): boolean =>
   isResponseLostInstance(error) || (error instanceof Error && isResponseLostInstance(error.cause));
 
-/** The tables cannot be used as they are. `advice`: what the user can do about it. */
+/** The tables cannot be used as they are. `advice`: the next step for the user. */
 export class UnusableTables extends Error {
   readonly advice: string;
   constructor(message: string, advice: string) {
@@ -41,9 +42,9 @@ export class UnusableTables extends Error {
   }
 }
 
-/** The journal cannot be used, so no action is sent. Reads go on. */
+/** The journal cannot be used, so no action is sent. Reads still work. */
 export class JournalFailure extends Failure {
-  /** `advice`: what the user can do about it. */
+  /** `reason`: a clause for the message. `advice`: the next step for the user. */
   constructor(error: unknown, reason: string, advice: string) {
     super(
       {
@@ -58,13 +59,13 @@ export class JournalFailure extends Failure {
   }
 }
 
-// A host with several addresses fails with an error for each, and no text of its own.
+// A host with several addresses fails with an AggregateError, which has one error for each address and an empty message.
 const describeError = (error: unknown): string =>
   error instanceof AggregateError
     ? error.errors.map(describeError).join("; ")
     : errorMessage(error) || "it does not answer";
 
-/** Explains any error of code in which only the journal can fail. */
+/** Converts an error of code in which only the journal can fail. */
 export function journalFailure(error: unknown): JournalFailure {
   if (error instanceof JournalFailure) return error;
   const advice =
@@ -72,7 +73,7 @@ export function journalFailure(error: unknown): JournalFailure {
   return new JournalFailure(error, describeError(error), advice);
 }
 
-/** From the package that has SQLite for a Node without it, or from its binary. */
+/** Errors of the SQLite package, for a Node version without SQLite, or of its binary. */
 const NO_ENGINE =
   /cannot find (?:module|package)|no native build|could not locate the bindings|ERR_DLOPEN|invalid ELF/i;
 
@@ -104,7 +105,7 @@ export function sqliteFailure(error: unknown): JournalFailure {
   return new JournalFailure(error, reason, advice);
 }
 
-/** `variable`: the one that names the PostgreSQL database. */
+/** Returns a function that converts PostgreSQL errors. `variable`: the environment variable with the URL of the database. */
 export const postgresFailure =
   (variable: string) =>
   (error: unknown): JournalFailure => {

@@ -1,4 +1,4 @@
-// The store of many machines: a PostgreSQL database, on one server or on whichever of several is the primary.
+// This module opens the store for several machines: a PostgreSQL database, on one server or on the primary of several.
 import { setTimeout as sleep } from "node:timers/promises";
 import { withTimeout } from "../../core/async.ts";
 import { errorMessage } from "../../core/failure.ts";
@@ -20,30 +20,30 @@ const RETRY_PAUSE_MS = 100;
 const POOL_WAIT_MS = 5_000;
 /** An idle connection is closed after this time. */
 const IDLE_MS = 10_000;
-/** Any number that no other program locks on: "mic-mcp" in ASCII, cut to 32 bits. */
+/** A number that other programs are unlikely to lock on: "mic-" in ASCII (32 bits). */
 const ADVISORY_LOCK_ID = 0x6d69632d;
 const DEFAULT_CONNECTIONS = 4;
 
 /**
- * Whatever the role or the database says: a commit is on disk when it returns, and on a replica if there are synchronous ones. Not as
- * options of the connection's start, which poolers such as pgbouncer refuse.
+ * These settings override those of the role and the database. A commit is on disk when it returns, and on a replica if there are
+ * synchronous ones. They are not startup options of the connection, because poolers such as pgbouncer refuse those.
  */
 const SETTINGS = `SET synchronous_commit = on; SET statement_timeout = ${STATEMENT_MS}`;
 
 const isSelect = (sql: string): boolean => /^\s*SELECT/i.test(sql);
 
 export interface PostgresOptions {
-  /** At most (default 4). */
+  /** Maximum number of connections (default 4). */
   readonly connections?: number;
-  /** After a failover another server, or another one behind the same address, is the primary: look for it, for FIND_MS. */
+  /** After a failover, search for the new primary for up to FIND_TIMEOUT_MS, also behind the same address (default false). */
   readonly failover?: boolean;
-  /** What is thrown instead of an error of the connection or the server. */
+  /** Converts an error of the connection or the server into the error that is thrown. */
   readonly mapError?: MapError;
 }
 
 export interface PostgresDatabase extends Database {
   readonly clock: string;
-  /** Statements that wait for a connection now. */
+  /** Returns the number of statements that currently wait for a connection. */
   waitingCount(): number;
 }
 
@@ -54,7 +54,10 @@ interface PooledConnection {
   idleTimer?: NodeJS.Timeout;
 }
 
-/** At most `size` connections to the primary of now; statements wait in line for one, and connections are closed when idle. */
+/**
+ * Creates a pool of at most `size` connections to the current primary. Statements queue for a connection, and idle connections
+ * are closed.
+ */
 function createPool(urls: string, size: number, failover: boolean) {
   const primary = failover ? createPrimaryFinder(urls.split(",")) : undefined;
   const waitMs = failover ? FIND_TIMEOUT_MS + POOL_WAIT_MS : POOL_WAIT_MS;
@@ -63,7 +66,7 @@ function createPool(urls: string, size: number, failover: boolean) {
   const closing = new AbortController();
   let inUse = 0;
   let url: Promise<string> | undefined;
-  /** Increases when the primary has to be looked for again: no connection of before is used any more. */
+  /** Increases when the primary must be searched for again. Connections of earlier generations are no longer used. */
   let generation = 0;
 
   function takeIdle(): PooledConnection | undefined {
@@ -90,7 +93,7 @@ function createPool(urls: string, size: number, failover: boolean) {
     else idle.add(pooled);
   }
 
-  /** A server of this generation is lost. With one address for all that comes there is no other to look for. */
+  /** Starts a new generation after a server of the current one is lost. Without failover, it has no effect. */
   function dropGeneration(lostGeneration: number): void {
     if (!primary || lostGeneration !== generation) return;
     generation += 1;
@@ -103,7 +106,7 @@ function createPool(urls: string, size: number, failover: boolean) {
       url = undefined;
       throw error;
     });
-    // While it is in use, its statement fails.
+    // If the connection is in use, its statement fails instead.
     const onLost = (): void => void (idle.delete(pooled) && dropGeneration(pooled.generation));
     const connection = createConnection({ url: await url, name: "mic-mcp", timeoutMs: STATEMENT_MS, onLost });
     const pooled: PooledConnection = { connection, generation };
@@ -125,7 +128,7 @@ function createPool(urls: string, size: number, failover: boolean) {
       try {
         return takeIdle() ?? (await openPooled());
       } catch (error) {
-        // Another server may be the primary by now. If none was found, the search has waited for one already.
+        // Another server may be the primary by now. If the search found none, it has already waited for one.
         const isRetryable = primary && (generation !== before || isTooManyConnections(error));
         if (!isRetryable || performance.now() > endsAt) throw error;
         await sleep(RETRY_PAUSE_MS);
@@ -159,7 +162,7 @@ function createPool(urls: string, size: number, failover: boolean) {
 
   return {
     waitingCount: () => queue.length,
-    /** One on which anything fails may be stuck, and is closed. */
+    /** Runs `work` on one connection. After an error the connection may be stuck, so it is closed. */
     async withConnection<T>(work: (run: Connection["run"]) => Promise<T>): Promise<T> {
       await acquireSlot();
       try {
@@ -184,7 +187,7 @@ function createPool(urls: string, size: number, failover: boolean) {
   };
 }
 
-/** `urls`: of one database on all its servers, comma-separated. */
+/** Opens a PostgreSQL database. `urls`: the comma-separated URLs of the database on all its servers. */
 export async function openPostgres(urls: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
   const { connections = DEFAULT_CONNECTIONS, failover = false, mapError = (error) => error } = options;
   const pool = createPool(urls, connections, failover);
@@ -205,7 +208,7 @@ export async function openPostgres(urls: string, options: PostgresOptions = {}):
     }
   }
 
-  /** Nothing can have been done, and another try on the primary of now may succeed. */
+  /** True if nothing can have been executed, and a retry on the current primary may succeed. */
   const isRetryable = (error: unknown): boolean =>
     failover && isBroken(error) && !(error instanceof ResponseLost) && !(error instanceof NoPrimary);
 
@@ -218,7 +221,7 @@ export async function openPostgres(urls: string, options: PostgresOptions = {}):
     query,
     async withExclusiveTransaction(work, lock) {
       let hasBegun = false;
-      // What fails in between ends with the connection.
+      // After an error the connection is closed, which ends the transaction.
       const runTransaction = () =>
         pool.withConnection(async (run) => {
           await run("BEGIN");
@@ -232,7 +235,7 @@ export async function openPostgres(urls: string, options: PostgresOptions = {}):
         .catch((error: unknown) => (hasBegun || !isRetryable(error) ? Promise.reject(error) : runTransaction()))
         .catch((error: unknown) => (hasBegun ? Promise.reject(error) : throwMapped(error)));
     },
-    // Of one statement: a row's times are the same.
+    // This time is constant within a statement, so the times that it writes into a row are equal.
     clock: "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)",
     waitingCount: pool.waitingCount,
     close: async () => pool.close(),

@@ -1,34 +1,35 @@
-// Which of several PostgreSQL servers takes writes: the primary, and not one that was it before a failover and came back.
+// This module finds the primary of several PostgreSQL servers, which accepts writes, and rejects a former primary that returns
+// after a failover.
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode, errorMessage } from "../../core/failure.ts";
 import { type Connection, createConnection, NoPrimary } from "./connection.ts";
 
-/** How long to look for it: a failover takes some seconds. */
+/** Time limit of the search for the primary. A failover takes some seconds. */
 export const FIND_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 2_000;
-/** Time for the others to answer, once one of them may be it. */
+/** Time for the other servers to respond after the first one that may be the primary. */
 const GRACE_MS = 300;
 const PAUSE_MS = 100;
 
-/** A primary writes on a timeline of its own since it was promoted. (What pg_control_checkpoint says is as old as the last checkpoint.) */
+/** A promoted primary writes on a new timeline. (The timeline in pg_control_checkpoint is only as recent as the last checkpoint.) */
 const ROLE_SQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline`;
 
-/** Callers may read it, but not the addresses of a deployment's own network: a socket's error is named by its code. */
+/** Callers may see the reason, but not the addresses in a deployment's network, so a socket error is reduced to its code. */
 function reasonWithoutAddress(error: unknown): string {
   const code = errorCode(error);
   return code.startsWith("E") ? code : errorMessage(error) || "no answer";
 }
 
 export interface PrimaryFinder {
-  /** Its URL. Throws NoPrimary after FIND_MS. */
+  /** Returns the URL of the primary. Throws NoPrimary after FIND_TIMEOUT_MS. */
   find(): Promise<string>;
-  /** Throws NoPrimary if the server behind a connection is not it. */
+  /** Throws NoPrimary if the server behind a connection is not the primary. */
   check(connection: Connection): Promise<void>;
 }
 
 export function createPrimaryFinder(urls: readonly string[]): PrimaryFinder {
-  /** The youngest timeline that was seen: a server on an older one was left behind. */
+  /** The latest timeline so far. A server on an older one is a former primary. */
   let latestTimeline = 1;
 
   async function readTimeline(connection: Connection): Promise<number> {
@@ -44,7 +45,7 @@ export function createPrimaryFinder(urls: readonly string[]): PrimaryFinder {
     return await readTimeline(connection).finally(connection.close);
   }
 
-  /** Asks all of them at once; returns the best of those that answer in time. */
+  /** Queries all servers at once. Returns the one on the latest timeline of those that respond in time. */
   async function queryAllServers() {
     const found: { url: string; timeline: number }[] = [];
     const reasons: string[] = [];

@@ -1,4 +1,4 @@
-// The journal's tables: one baseline schema and the changes since, one SQL text for SQLite and PostgreSQL.
+// This module creates and migrates the journal's tables, with the same SQL for SQLite and PostgreSQL: a baseline schema and later changes.
 import * as z from "zod/v4";
 import { type Database, UnusableTables } from "./database.ts";
 
@@ -15,7 +15,7 @@ const BASELINE_STATEMENTS: readonly string[] = [
      outcome TEXT, resource_id TEXT,
      created_at BIGINT NOT NULL, first_sent_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, resolved_at BIGINT,
      PRIMARY KEY (service, key))`,
-  // Of identical calls without a key that two processes make at the same moment, one gets the slot.
+  // If two processes make identical calls without a key at the same moment, only one gets the slot.
   "CREATE UNIQUE INDEX actions_slot ON actions (service, tool, fingerprint) WHERE slot = 1",
   "CREATE INDEX actions_by_fingerprint ON actions (service, tool, fingerprint, created_at)",
   "CREATE INDEX actions_by_time ON actions (updated_at)",
@@ -24,7 +24,7 @@ const BASELINE_STATEMENTS: readonly string[] = [
   "CREATE INDEX actions_unresolved ON actions (updated_at) WHERE state IN ('in_progress', 'unknown')",
   "CREATE INDEX actions_about ON actions (service, about)",
   "CREATE INDEX actions_made ON actions (service, resource_id) WHERE resource_id IS NOT NULL",
-  // Who did what in a deployment for teams. It never contains an argument or a body.
+  // The audit of a deployment for teams: which caller did what. It never contains an argument or a body.
   `CREATE TABLE audit (
      id TEXT PRIMARY KEY, at BIGINT NOT NULL, event TEXT NOT NULL, caller TEXT NOT NULL, team TEXT NOT NULL, client TEXT NOT NULL,
      tool TEXT, key TEXT, resource_id TEXT, outcome TEXT NOT NULL, trace_id TEXT)`,
@@ -34,14 +34,14 @@ const BASELINE_STATEMENTS: readonly string[] = [
 /** Statements of each version after the baseline, in order. */
 const CHANGES: readonly (readonly string[])[] = [];
 
-/** For a version that only adds: the oldest version whose programs can still work with its tables. */
+/** For a version that only adds to the tables: the oldest version whose programs can still use them. */
 const COMPATIBLE_WITH: Readonly<Record<number, number>> = {};
 
 export const JOURNAL_VERSION = BASELINE + CHANGES.length;
 
 /**
- * SQL condition: a later mic-mcp has changed the tables in a way that this one does not know. `needs`: the oldest version that a
- * program must know to work with the tables; null: the version itself.
+ * SQL condition: a later mic-mcp has changed the tables in a way that this one does not support. `needs` is the oldest version that a
+ * program must support to use the tables; null stands for `version`.
  */
 export const IS_CHANGED_BY_LATER_VERSION = `EXISTS (SELECT 1 FROM journal_version WHERE COALESCE(needs, version) > ${JOURNAL_VERSION})`;
 
@@ -57,7 +57,7 @@ export class NewerJournal extends UnusableTables {
   }
 }
 
-/** A development version before the first release has written it. */
+/** A development version before the first release wrote the journal. */
 export class DevelopmentJournal extends UnusableTables {
   override readonly name = "DevelopmentJournal";
   constructor(version: number) {
@@ -79,13 +79,13 @@ export async function readJournalVersion(query: Database["query"]): Promise<numb
 }
 
 /**
- * Brings the tables up to JOURNAL_VERSION. Throws UnusableTables if a later mic-mcp or a development version has changed them, or if
+ * Migrates the tables to JOURNAL_VERSION. Throws UnusableTables if a later mic-mcp or a development version has changed them, or if
  * `migrates` is false and they are not up to date.
  */
 export async function migrateSchema(database: Database, migrates = true): Promise<void> {
   const found = await readJournalVersion(database.query).catch((error: unknown) => {
     if (error instanceof UnusableTables) throw error;
-    // The table does not exist yet. Any other error shows below.
+    // The table does not exist yet. Any other error occurs again below.
     return 0;
   });
   if (found >= JOURNAL_VERSION) return;
@@ -96,7 +96,7 @@ export async function migrateSchema(database: Database, migrates = true): Promis
     );
   await database.withExclusiveTransaction(async (query) => {
     await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL, needs INTEGER)");
-    // Another process may have been faster.
+    // Another process may have migrated the tables meanwhile.
     const current = await readJournalVersion(query);
     for (let version = Math.max(current + 1, BASELINE); version <= JOURNAL_VERSION; version++) {
       const statements = version === BASELINE ? BASELINE_STATEMENTS : (CHANGES[version - BASELINE - 1] ?? []);

@@ -1,4 +1,5 @@
-// The store on this machine: an SQLite file that any number of processes share. Statements wait for other processes with the event loop free.
+// This module opens the store for one machine: an SQLite file that any number of processes can share. Statements that wait for
+// other processes leave the event loop free.
 import { existsSync, statSync } from "node:fs";
 import { chmod, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +7,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorMessage } from "../../core/failure.ts";
 import type { Database, DatabaseRow, MapError, SqlValue } from "./database.ts";
 
-/** How long a statement waits for another process's write: at once without, then with the event loop free in between. */
+/**
+ * Total time that a statement waits for another process's write. Each try blocks for BLOCKING_BUSY_MS; the event loop is free in
+ * between.
+ */
 const BUSY_MS = 5_000;
 const BLOCKING_BUSY_MS = 50;
 const BUSY_RETRY_MS = 25;
@@ -24,7 +28,7 @@ type EngineClass = new (path: string, options: { timeout: number }) => Engine;
 const isEngineModule = (module: unknown): module is { DatabaseSync: EngineClass } =>
   typeof module === "object" && module !== null && "DatabaseSync" in module;
 
-/** Node's own SQLite if this Node has one (22.16 and later); else the same API from a package. */
+/** Loads Node's own SQLite (22.16 and later), or else a package with the same API. */
 async function loadEngine(): Promise<EngineClass> {
   const warn = process.emitWarning;
   // Node 22 warns that its SQLite is experimental; the tests run on it.
@@ -36,7 +40,7 @@ async function loadEngine(): Promise<EngineClass> {
   return isEngineModule(builtin) ? builtin.DatabaseSync : (await import("@photostructure/sqlite")).DatabaseSync;
 }
 
-// By its message: the package's statements give no code.
+// Compares the message, because errors of the package's statements have no code.
 const isBusy = (error: unknown): boolean => /database is locked/.test(errorMessage(error));
 
 async function retryWhileLocked<T>(work: () => T): Promise<T> {
@@ -56,7 +60,10 @@ const toNamedParameters = (values: readonly SqlValue[] = []): Record<string, Sql
 
 const isRow = (value: unknown): value is DatabaseRow => typeof value === "object" && value !== null;
 
-/** Only this user may read what agents did: the folder is made 0700, the file 0600 (SQLite gives its side files the same). */
+/**
+ * Creates the folder with mode 0700 and the file with 0600, so that only this user can read the actions. SQLite uses the same
+ * mode for its side files.
+ */
 async function prepareFile(folder: string, name: string): Promise<string> {
   if (!existsSync(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, name);
@@ -66,7 +73,7 @@ async function prepareFile(folder: string, name: string): Promise<string> {
   return path;
 }
 
-/** Which file a path leads to; undefined if there is none. */
+/** Returns an identifier of the file at a path; undefined if there is none. */
 function fileIdentity(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats && `${stats.dev}:${stats.ino}`;
@@ -77,7 +84,7 @@ async function openEngine(path: string): Promise<Engine> {
   try {
     await retryWhileLocked(() => engine.exec("PRAGMA journal_mode = WAL"));
     engine.exec("PRAGMA synchronous = FULL");
-    // The first reading opens the WAL.
+    // The first read opens the WAL.
     await retryWhileLocked(() => engine.exec("SELECT 1 FROM sqlite_master"));
     return engine;
   } catch (error) {
@@ -86,7 +93,10 @@ async function openEngine(path: string): Promise<Engine> {
   }
 }
 
-/** Opens a file of a folder, and creates both if needed. `explain`: what is thrown instead of an error of the file or of SQLite. */
+/**
+ * Opens a file in a folder, and creates both if needed. `mapError` converts errors of the file and of SQLite into those that are
+ * thrown.
+ */
 export async function openSqlite(
   folder: string,
   mapError: MapError = (error) => error,
@@ -96,17 +106,17 @@ export async function openSqlite(
     throw mapError(error);
   };
   const path = await prepareFile(folder, name).catch(throwMapped);
-  // Before it is opened: if another file takes its place in between, the first statement detects it.
+  // Determined before the file is opened: if another file replaces it in between, the first statement detects that.
   const identity = fileIdentity(path);
   const engine = await openEngine(path).catch(throwMapped);
-  // It stays as long as a connection is open. If only the file is put back, a new WAL may lie beside it.
+  // The WAL exists as long as a connection is open. If only the database file is put back, a new WAL may be next to it.
   const wal = `${path}-wal`;
   const walIdentity = fileIdentity(wal);
   const prepared = new Map<string, Statement>();
 
-  /** Throws if another file or none is in its place: an action that other servers do not see might run twice. */
+  /** Throws if the file was replaced or deleted: an action that other servers do not see might run twice. */
   function assertInPlace(): void {
-    // Windows does not move or delete an open file.
+    // On Windows, an open file cannot be moved or deleted.
     if (process.platform === "win32" || (fileIdentity(path) === identity && fileIdentity(wal) === walIdentity)) return;
     throw new Error(`${name} was moved, replaced or deleted while this server was running`);
   }
@@ -131,17 +141,17 @@ export async function openSqlite(
         try {
           engine.exec("ROLLBACK");
         } catch {
-          // A full disk has rolled it back already.
+          // On a full disk, SQLite has already rolled the transaction back.
         }
         throw error;
       }
     },
     async close() {
       try {
-        // The package's engine leaves this undone while a statement is not garbage-collected.
+        // The package's engine skips this on close while a statement is not garbage-collected.
         engine.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       } catch {
-        // A full disk, perhaps: what stays in the WAL is as durable there.
+        // The disk may be full. Data that stays in the WAL is equally durable.
       }
       prepared.clear();
       engine.close();

@@ -1,4 +1,4 @@
-// Request bodies of the POST endpoints, docs/contract.md, 4.2. No other fields are allowed in any body.
+// This module defines the request bodies of the POST endpoints (docs/contract.md, 4.2). A body allows no other fields.
 import * as z from "zod/v4";
 import { InputId, InputKind } from "../inputs.ts";
 import { utcInstant } from "../instants.ts";
@@ -30,7 +30,7 @@ export const CreateJob = z.strictObject({
   clientReference: plainText(160).nullable().optional(),
 });
 
-/** The rule between two fields, for the body and for arguments that repeat its shape. */
+/** Checks that two fields match, for the body and for arguments of the same shape. */
 export const matchesInputKind = ({ inputKind, referenceId }: { inputKind: string; referenceId: string }): boolean =>
   inputKind !== "M4_FILE" || /^dev(sign)?file_/.test(referenceId);
 export const referenceRule = {
@@ -57,7 +57,7 @@ export const CreateProcessingRequest = z.strictObject({
   expiresAt: utcInstant,
 });
 
-/** Reason of a cancellation or a retry. */
+/** The reason for a cancellation or a retry. */
 const reason = plainText(1000);
 
 export const CancelJob = z.strictObject({ reason });

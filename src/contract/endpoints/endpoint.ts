@@ -1,10 +1,10 @@
-// What an endpoint is: one row of docs/contract.md, 4, as data that the client, the tools and the emulator share.
+// This module defines an endpoint: one row of docs/contract.md, 4, as data that the client, the tools and the emulator share.
 import * as z from "zod/v4";
 import type { Contradictions } from "../contradictions.ts";
 
 type Fields = z.ZodObject<z.ZodRawShape, z.core.$strict>;
 
-/** Which Idempotency-Key grammar a POST endpoint has (section 4.2, "Request headers on POST endpoints"). */
+/** The Idempotency-Key grammar of a POST endpoint (section 4.2, "Request headers on POST endpoints"). */
 export type KeyGrammar = "text" | "input" | "processing";
 
 export interface Endpoint {
@@ -16,25 +16,25 @@ export interface Endpoint {
   readonly path: string;
   readonly pathParameters: Fields;
   readonly query: Fields;
-  /** On POST endpoints only. */
+  /** Only for POST endpoints. */
   readonly body?: Fields;
   readonly idempotencyKey?: KeyGrammar;
   /** The endpoint takes `If-Match` with the job's current ETag. */
   readonly ifMatch?: true;
   /** The operation's own scope; absent on the playground, which is anonymous. */
   readonly scope?: string;
-  /** What to request at the token endpoint (section 5): the "additional permissions" first, then the scope; empty without a scope. */
+  /** The scopes to request at the token endpoint (section 5): the "additional permissions", then `scope`; empty without `scope`. */
   readonly scopesToRequest: readonly string[];
   readonly success: {
     readonly status: 200 | 201 | 202;
     /** The JSON body's schema, or "binary": raw bytes. */
     readonly body: z.ZodType | "binary";
-    /** What in such a body contradicts the contract's words. */
+    /** Returns the contradictions of such a body to the contract's text. */
     contradictions?(body: unknown): Contradictions;
   };
 }
 
-/** An endpoint whose success carries a JSON body of schema S. */
+/** An endpoint whose success has a JSON body of schema S. */
 export interface JsonEndpoint<S extends z.ZodType = z.ZodType> extends Endpoint {
   readonly success: {
     readonly status: 200 | 201 | 202;
@@ -43,10 +43,10 @@ export interface JsonEndpoint<S extends z.ZodType = z.ZodType> extends Endpoint 
   };
 }
 
-/** No parameters: anything else is not allowed. */
+/** Accepts no parameters. */
 const noParameters = z.strictObject({});
 
-/** An endpoint as it is written down: without `pathParameters` or `query` it takes none. */
+/** The definition of an endpoint. Without `pathParameters` or `query`, the endpoint takes none. */
 type EndpointDefinition = Omit<Endpoint, "api" | "pathParameters" | "query" | "scopesToRequest"> &
   Partial<Pick<Endpoint, "pathParameters" | "query">> & { readonly additionalPermissions?: readonly string[] };
 
@@ -56,7 +56,7 @@ type DefinedEndpoint<R extends EndpointDefinition> = R &
     readonly query: R extends { query: infer Q } ? Q : typeof noParameters;
   };
 
-/** Makes the endpoints of one API from their rows. */
+/** Returns a function that creates the endpoints of one API from their definitions. */
 export function createEndpointDefiner(api: Endpoint["api"]) {
   function define<const R extends EndpointDefinition>(row: R): DefinedEndpoint<R>;
   function define(row: EndpointDefinition): Endpoint {
@@ -67,6 +67,6 @@ export function createEndpointDefiner(api: Endpoint["api"]) {
   return define;
 }
 
-/** Where each API lives below `{base_url}`. */
+/** The path prefix of each API below `{base_url}`. */
 export const API_PREFIX = { playground: "", "job-processing": "/sandbox" } as const;
 export const TOKEN_PATH = "/sandbox/oauth/token";

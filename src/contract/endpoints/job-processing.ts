@@ -1,4 +1,4 @@
-// The job-processing endpoints, docs/contract.md, 4.2, in the order of its table.
+// This module defines the job-processing endpoints, in the order of the table (docs/contract.md, 4.2).
 import * as z from "zod/v4";
 import {
   jobContradictions,
@@ -20,7 +20,7 @@ import { createEndpointDefiner, type Endpoint } from "./endpoint.ts";
 
 const define = createEndpointDefiner("job-processing");
 
-/** Path ids whose format the contract does not show: held to the 1-128 chars that every id field has. */
+/** Path ids whose format the contract does not show have 1-128 characters, like every id field (open question 6). */
 const opaqueId = chars(1, 128);
 const limit = integer(1, MAX_PAGE).optional();
 
@@ -176,7 +176,7 @@ export const getMicSharedFileProcessingRequest = define({
   success: { status: 200, body: micEnvelope(ProcessingRequest) },
 });
 
-/** The job-processing API, in the contract's order. */
+/** The endpoints of the job-processing API, in the contract's order. */
 export const jobProcessingEndpoints: readonly Endpoint[] = [
   getMicPublicCapabilities,
   createMicPublicInput,

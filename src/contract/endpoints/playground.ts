@@ -1,4 +1,4 @@
-// The playground's endpoints, docs/contract.md, 4.1: anonymous, read-only.
+// This module defines the playground's endpoints, which are anonymous and read-only (docs/contract.md, 4.1).
 import * as z from "zod/v4";
 import { documentContradictions } from "../contradictions.ts";
 import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../playground.ts";
@@ -36,7 +36,7 @@ export const getPlaygroundOpenApi = define({
   success: { status: 200, body: OpenApiDocument, contradictions: documentContradictions },
 });
 
-/** The playground, in the contract's order. */
+/** The endpoints of the playground, in the contract's order. */
 export const playgroundEndpoints: readonly Endpoint[] = [
   listPlaygroundStates,
   listPlaygroundDistricts,
