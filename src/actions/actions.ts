@@ -106,12 +106,12 @@ const MARGIN_MS = 500;
 const earlierAction = ({
   resolved_at,
   updated_at,
-  looked_at,
+  read_at,
   arguments: args,
   resource_id,
 }: StoredAction): EarlierAction => ({
   ranAt: resolved_at ?? updated_at,
-  ageMs: Math.max(0, looked_at - (resolved_at ?? updated_at)),
+  ageMs: Math.max(0, read_at - (resolved_at ?? updated_at)),
   arguments: parseCanonicalArguments(args),
   ...(resource_id !== null && { resourceId: resource_id }),
 });
@@ -216,7 +216,7 @@ export function createActions(options: ActionsOptions) {
   }
 
   const stillUnknownFailure = (failure: Failure, stored: StoredAction, { verificationAdvice }: ActionCall): Failure =>
-    isTooOldToResend(stored, stored.looked_at)
+    isTooOldToResend(stored, stored.read_at)
       ? tooOldToResendFailure(stored, verificationAdvice)
       : withResumeAdvice(failure, stored, verificationAdvice);
 
@@ -257,7 +257,7 @@ export function createActions(options: ActionsOptions) {
     if (state === "rejected") assertSameNotes(stored, identity);
     const isClaimable = state !== "in_progress" || isAbandoned(openedJournal, stored);
     if (isClaimable && !openedJournal.inFlight.has(stored)) {
-      if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))
+      if (state !== "rejected" && isTooOldToResend(stored, stored.read_at))
         throw tooOldToResendFailure(stored, call.verificationAdvice);
       return await claimAndSend(openedJournal, stored, call, () => openedJournal.claim(stored, isClaimable));
     }

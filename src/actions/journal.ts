@@ -59,8 +59,8 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
   /** Returns SQL for the current time: by the database's clock, or this process's time in `parameter`. */
   const timeSql = (parameter: string): string =>
     clock === undefined ? `CAST(${parameter} AS BIGINT)` : `COALESCE(${clock}, CAST(${parameter} AS BIGINT))`;
-  const columns = clock === undefined ? "*" : `*, ${clock} AS looked_at`;
-  const read = (row: DatabaseRow): StoredAction => ActionRow.parse({ looked_at: now(), ...row });
+  const columns = clock === undefined ? "*" : `*, ${clock} AS read_at`;
+  const read = (row: DatabaseRow): StoredAction => ActionRow.parse({ read_at: now(), ...row });
   const readFirst = ([row]: readonly DatabaseRow[]): StoredAction | undefined => row && read(row);
   const queryOne = async (sql: string, values: readonly SqlValue[]) => readFirst(await database.query(sql, values));
 

@@ -64,8 +64,8 @@ export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "
  * An action in progress whose owner is dead or whose lease has expired has an unknown outcome, even before another process takes
  * it over.
  */
-export const effectiveState = ({ state, owner, lease_until, looked_at }: StoredAction): ActionState =>
-  state === "in_progress" && (lease_until < looked_at || isOwnerDead(owner)) ? "unknown" : state;
+export const effectiveState = ({ state, owner, lease_until, read_at }: StoredAction): ActionState =>
+  state === "in_progress" && (lease_until < read_at || isOwnerDead(owner)) ? "unknown" : state;
 
 function rejectionCode({ state, outcome }: StoredAction): string | undefined {
   const read = state === "rejected" && outcome !== null ? parseOutcome(outcome) : undefined;
@@ -122,7 +122,7 @@ const NEXT_STEP_REASONS: Readonly<Partial<Record<ActionState, string>>> = {
 function toListedUnresolved({ action, supersededBy }: UnresolvedAction): ListedAction {
   const shown = toListedAction(action);
   if (supersededBy !== undefined) return { ...shown, supersededBy };
-  if (isTooOldToResend(action, action.looked_at) && !RESOLVED_BY_READING.has(action.tool))
+  if (isTooOldToResend(action, action.read_at) && !RESOLVED_BY_READING.has(action.tool))
     return { ...shown, resolvable: false };
   const why = NEXT_STEP_REASONS[shown.state];
   const call = { tool: "resolve_actions", arguments: { idempotencyKey: shown.idempotencyKey } } as const;
@@ -132,7 +132,7 @@ function toListedUnresolved({ action, supersededBy }: UnresolvedAction): ListedA
 const toActionStatus = (stored: StoredAction, shown: ListedAction): ActionStatus => ({
   ...shown,
   firstSentAt: stored.first_sent_at,
-  isTooOld: isTooOldToResend(stored, stored.looked_at),
+  isTooOld: isTooOldToResend(stored, stored.read_at),
 });
 
 /** Returns the unresolved actions of one service, oldest first. Throws Failure if the journal cannot be used. */

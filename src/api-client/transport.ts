@@ -40,7 +40,7 @@ export class TransportError extends Error {
 }
 
 export class ResponseTooLarge extends Error {
-  override readonly name = "AnswerTooLarge";
+  override readonly name = "ResponseTooLarge";
   readonly response: Omit<StreamedResponse, "body">;
 
   constructor(maxBytes: number, { status, headers }: Omit<StreamedResponse, "body">) {

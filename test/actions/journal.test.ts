@@ -132,7 +132,7 @@ describeEachDriver((driver) => {
         created_at: nowMs,
         first_sent_at: nowMs,
         updated_at: nowMs,
-        looked_at: nowMs,
+        read_at: nowMs,
       }),
     );
     expect(await journal.find("service", action.key)).toEqual(written);

@@ -73,6 +73,6 @@ export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction =>
   first_sent_at: 0,
   updated_at: 0,
   resolved_at: null,
-  looked_at: 0,
+  read_at: 0,
   ...facts,
 });

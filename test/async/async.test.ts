@@ -1,14 +1,14 @@
-// Waiting for a promise for a while, or with others.
+// Tests the waits for promises: a timeout with a fallback, and a shared result.
 import { expect, test } from "vitest";
 import { memoizeUntilFailure, withTimeoutFallback } from "../../src/core/async.ts";
 
-test("what is not there in time, or fails, is replaced", async () => {
+test("withTimeoutFallback returns the fallback if the promise is late or fails", async () => {
   expect(await withTimeoutFallback(Promise.resolve("there"), "otherwise", 60_000)).toBe("there");
   expect(await withTimeoutFallback(Promise.reject(new Error("no")), "otherwise", 60_000)).toBe("otherwise");
   expect(await withTimeoutFallback(new Promise(() => undefined), "otherwise", 1)).toBe("otherwise");
 });
 
-test("what is started once is started by the first who asks, for all", async () => {
+test("memoizeUntilFailure starts the work once, for all callers", async () => {
   let starts = 0;
   const once = memoizeUntilFailure(async () => ++starts);
   expect(once.ifStarted(), "nobody has asked").toBeUndefined();
@@ -17,7 +17,7 @@ test("what is started once is started by the first who asks, for all", async () 
   expect(await once.get()).toBe(1);
 });
 
-test("a failure is told to all who wait for it, and the next who asks starts anew", async () => {
+test("memoizeUntilFailure reports a failure to all callers, and the next call starts again", async () => {
   let starts = 0;
   const once = memoizeUntilFailure(async () => {
     if (++starts === 1) throw new Error("not yet");

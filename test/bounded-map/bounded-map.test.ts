@@ -1,4 +1,4 @@
-// A map that forgets its oldest entries.
+// Tests the map with a maximum size.
 import { expect, test } from "vitest";
 import { BoundedMap } from "../../src/core/bounded-map.ts";
 
@@ -8,7 +8,7 @@ function filled(max: number, keys: readonly string[]): BoundedMap<string, number
   return map;
 }
 
-test("it holds no more than it may, and forgets the oldest first", () => {
+test("a bounded map holds at most its maximum and deletes the oldest entries first", () => {
   expect([...filled(2, ["a", "b"])]).toEqual([
     ["a", 0],
     ["b", 1],
@@ -16,7 +16,7 @@ test("it holds no more than it may, and forgets the oldest first", () => {
   expect([...filled(2, ["a", "b", "c", "d"]).keys()]).toEqual(["c", "d"]);
 });
 
-test("a key that is set again is changed where it stands; one that was taken out before is the newest", () => {
+test("setting an existing key keeps its position; a key that was deleted before becomes the newest", () => {
   const map = filled(2, ["a", "b", "a"]);
   expect([...map]).toEqual([
     ["a", 2],
@@ -27,7 +27,7 @@ test("a key that is set again is changed where it stands; one that was taken out
   expect([...map.keys()]).toEqual(["a", "c"]);
 });
 
-test("it forgets from the oldest on, and stops at the first that is to stay", () => {
+test("deleteOldestWhile deletes from the oldest entry on and stops at the first entry that must stay", () => {
   const map = filled(9, ["a", "b", "c", "d"]);
   map.deleteOldestWhile((value) => value !== 2);
   expect([...map.keys()]).toEqual(["c", "d"]);

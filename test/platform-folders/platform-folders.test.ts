@@ -1,4 +1,4 @@
-// Each platform's own folders, with that platform's values: docs/operations.md names them.
+// Tests the state and cache folders of each platform, with that platform's variables; docs/operations.md lists them.
 import { expect, test } from "vitest";
 import { cacheFolder, stateFolder } from "../../src/core/platform-folders.ts";
 
@@ -19,7 +19,7 @@ test.each([
   ],
   [windows, { LOCALAPPDATA: "D:\\Local" }, "D:\\Local\\mic-mcp", "D:\\Local\\mic-mcp\\cache"],
   [windows, {}, "C:\\Users\\Asha\\AppData\\Local\\mic-mcp", "C:\\Users\\Asha\\AppData\\Local\\mic-mcp\\cache"],
-] as const)("on $name with %j", (platform, environment, state, cache) => {
+] as const)("state and cache folders on $name with %j", (platform, environment, state, cache) => {
   expect(stateFolder(environment, platform)).toBe(state);
   expect(cacheFolder(environment, platform)).toBe(cache);
 });

@@ -1,13 +1,13 @@
-// What no run has twice, made the same in every run: keys and cursors made at random, this machine's time, port and folder.
+// Normalizes everything that differs between runs: random keys and cursors, and this machine's time, port and folder.
 import { createHash } from "node:crypto";
 
 const HOUR_MS = 3_600_000;
-/** What "now" becomes. */
+/** Replacement for the current time. */
 const NOW_MS = Date.parse("2026-03-02T10:00:00.000Z");
-/** A scene is over sooner. */
+/** Upper limit for the duration of a scenario. */
 const MAX_SCENARIO_MS = 5 * 60_000;
 
-/** Each different text becomes one of the same length, made from its number in the order of appearance. */
+/** Replaces each distinct text with one of the same length, which depends only on the order of appearance. */
 function createReplacer(form: string, encoding: "hex" | "base64url"): (text: string) => string {
   const replacements = new Map<string, string>();
   return (text) => {
@@ -21,14 +21,14 @@ function createReplacer(form: string, encoding: "hex" | "base64url"): (text: str
   };
 }
 
-/** Whole hours from now stay what they are: until when a key is kept is a promise. */
+/** Keeps the number of whole hours from now, because the time until which a key is kept is a promise. */
 function normalizeInstant(text: string, startedAt: number): string {
   const sinceMs = Date.parse(text) - Math.floor(startedAt / 1000) * 1000;
   const hours = Math.floor(sinceMs / HOUR_MS);
   const isRecent = hours >= 0 && hours <= 24 && sinceMs - hours * HOUR_MS < MAX_SCENARIO_MS;
   if (!isRecent) return text;
   const normalized = new Date(NOW_MS + hours * HOUR_MS).toISOString();
-  // To the second where the text is.
+  // A text without milliseconds stays without them.
   return text.includes(".") ? normalized : normalized.replace(".000", "");
 }
 
@@ -37,7 +37,7 @@ export interface VariablePaths {
   readonly downloads: string;
 }
 
-/** Of one scene, which begins now. */
+/** Returns the normalizer of one scenario, which starts now. */
 export function normalizer({ baseUrl, downloads }: VariablePaths): (text: string) => string {
   const startedAt = Date.now();
   const keys = createReplacer("key", "hex");
@@ -51,9 +51,9 @@ export function normalizer({ baseUrl, downloads }: VariablePaths): (text: string
       .replace(/(?<=again-)[0-9a-f]{16}/g, derivedKeys)
       .replace(/(?<=ursor\\*":\\*")[\w-]{32,}/g, cursors)
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g, (instant) => normalizeInstant(instant, startedAt))
-      // Two instants that have become one.
+      // Merges two instants that have become equal.
       .replace(/(\d{4}-\d\d-\d\dT[\d:.]+Z) to \1/g, "$1")
       .replace(/(?<=identical call ran )\d+ s ago/g, "2 s ago")
-      // What is left of a minute that began when the scene did.
+      // Seconds left of a minute that began with the scenario.
       .replace(/(?<="retryAfterSeconds":|[Aa]sk again in |Call again in |Wait |after )[3-6]\d(?=[,}]| s\b)/g, "60");
 }

@@ -1,4 +1,4 @@
-// Writes one tool's page, for people who review what agents read.
+// Renders the page of one tool, for reviewers of the texts that agents read.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { formatWideJson } from "../support/wide-json.ts";
 
@@ -9,21 +9,21 @@ export interface RecordedResult {
   readonly isError: boolean;
   readonly text: string;
   readonly structured: unknown;
-  /** What its blocks behind the text link to. */
+  /** URIs (or types) of the content blocks after the text. */
   readonly links: readonly string[];
-  /** Without what every answer has. */
+  /** Metadata of the result, without the entries that every result has. */
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
 /** Objects in structuredContent that are nested deeper than this are on one line. */
 const MAX_DEPTH = 3;
-/** Items of a list and rows of a table that are shown, if there are more than one above it. */
+/** Number of list items or table rows that are shown if at least two more follow. */
 const MAX_SHOWN = 2;
 
 const truncateRows = (rows: readonly string[]): readonly string[] =>
   rows.length > MAX_SHOWN + 1 ? [...rows.slice(0, MAX_SHOWN), `… ${rows.length - MAX_SHOWN} more rows`] : rows;
 
-/** The value with the first items of each list. */
+/** The value with only the first items of each list. */
 function truncateLists(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (!Array.isArray(value))
@@ -33,7 +33,7 @@ function truncateLists(value: unknown): unknown {
   return isLong ? [...items, `… ${value.length - MAX_SHOWN} more`] : items;
 }
 
-/** The text with the first rows of each table. */
+/** The text with only the first rows of each table. */
 function truncateTables(text: string): string {
   const runs: string[][] = [];
   let columns = 0;
@@ -44,7 +44,7 @@ function truncateTables(text: string): string {
     else runs.push([line]);
     columns = tabs;
   }
-  // The first line of a run is the table's head.
+  // The first line of a run is the table's header.
   return runs.flatMap(([head = "", ...rows]) => [head, ...truncateRows(rows)]).join("\n");
 }
 
@@ -54,7 +54,7 @@ function codeBlock(language: string, content: string): string {
   return `${fence}${language}\n${content}\n${fence}`;
 }
 
-/** Without the spaces, as it is sent. */
+/** Number of tokens of the value as it is sent, without spaces. */
 const formatTokenCount = (value: unknown): string =>
   countTokens(typeof value === "string" ? value : JSON.stringify(value)).toLocaleString("en");
 
@@ -78,7 +78,7 @@ function renderSection({
   return `## ${state}\n${codeBlock("text", `> ${tool} ${JSON.stringify(args)}\n< ${facts.join(", ")}\n${truncateTables(text)}`)}`;
 }
 
-/** Each state's call, text and facts; the structuredContent of the first state that has one. */
+/** Renders the call, text and facts of each state, and the structuredContent of the first state that has one. */
 export function renderPage(tool: string, results: readonly RecordedResult[]): string {
   const example = results.find(({ structured }) => structured !== undefined);
   return `${[

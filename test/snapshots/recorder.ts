@@ -1,4 +1,4 @@
-// Where a tool is shown: an emulator of its own on a clock that stands still, and the real server behind a real client.
+// Records the results of one tool: with an emulator whose clock is stopped, and the real server with a real client.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,11 +20,11 @@ const Result = z.object({
   _meta: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** A scene: brings about the tool's states one by one, and shows each. */
+/** Creates the states of the tool one by one, and records the result in each. */
 export type Scenario = (recorder: Recorder) => Promise<void>;
 
 export class Recorder {
-  /** The same emulator by plain HTTP. */
+  /** Access to the emulator over plain HTTP. */
   readonly service: Service;
   readonly results: RecordedResult[] = [];
   readonly #tool: string;
@@ -44,24 +44,24 @@ export class Recorder {
     return this.service.emulator.workspaceId;
   }
 
-  /** The server's client. */
+  /** The client of the current server. */
   get connection(): TestClient {
     const connection = this.#connections.at(-1);
     if (connection === undefined) throw new Error("the stage is empty");
     return connection;
   }
 
-  /** A server that has read nothing yet and knows nothing, on from here. */
+  /** Starts another server, which has read nothing yet; later calls use it. */
   async restart(env: Readonly<Record<string, string>> = {}): Promise<void> {
     this.#connections.push(await connectInProcess("v1-client", { env: { ...this.#env, ...env } }));
   }
 
-  /** A call that no page shows. */
+  /** Makes a call that is not recorded. */
   call(tool: string, args: Args = {}): Promise<CallResult> {
     return this.connection.callTool(tool, args);
   }
 
-  /** Shows what the tool answers in this state of things. */
+  /** Records the result of the tool in this state. */
   async record(state: string, args: Args = {}): Promise<CallResult> {
     const result = await this.connection.callTool(this.#tool, args);
     const { content, structuredContent, isError, _meta } = Result.parse(JSON.parse(this.#normalize(result.raw)));
@@ -81,7 +81,7 @@ export class Recorder {
     return result;
   }
 
-  /** What a server without any configuration answers. */
+  /** Records the result of a server without any configuration. */
   async recordUnconfigured(args: Args): Promise<void> {
     this.#connections.push(await connectInProcess("v1-client"));
     await this.record("Not configured", args);
@@ -93,7 +93,7 @@ export class Recorder {
   }
 }
 
-/** Plays the scene from an empty stage. */
+/** Runs the scenario with a new emulator and a new server. */
 export async function recordScenario(tool: string, scenario: Scenario): Promise<readonly RecordedResult[]> {
   const clock = createManualClock();
   const emulator = await startEmulator({ clock, seed: "golden" });

@@ -1,6 +1,6 @@
-// Every text that an agent reads, tool by tool and state by state, as pages that are reviewed (`npm run fix` writes them), and the rules that all
-// of them follow: what was refused did not take effect, each nextStep is a valid call, and no state in which a skill says "stop" leads back to
-// polling.
+// Tests every text that an agent reads, by tool and state, against reviewed pages (`npm run fix` writes them). It also tests
+// rules for all of them: a refused call did not take effect, each nextStep is a valid call, and no state in which a skill says
+// "stop" leads back to polling.
 import { readdirSync, readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ import { jobScenarios } from "./scenarios/jobs.ts";
 import { viewScenarios } from "./scenarios/views.ts";
 import { workspaceScenarios } from "./scenarios/workspace.ts";
 
-/** A tool without states of its own in scenes/ is shown once, with its sample call (test/tools/catalogue.ts). */
+/** A tool without its own scenario in scenarios/ is recorded once, with its sample call (test/tools/catalogue.ts). */
 const sampleScenario =
   (tool: string): Scenario =>
   async (recorder) => {
@@ -37,7 +37,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
 
 const recordings = new Map<string, Promise<readonly RecordedResult[]>>();
 
-/** The states of a tool; its scene is played once for all tests. */
+/** The recorded states of a tool; its scenario runs once for all tests. */
 function recordedStates(tool: string, scenario: Scenario): Promise<readonly RecordedResult[]> {
   const states = recordings.get(tool) ?? recordScenario(tool, scenario);
   recordings.set(tool, states);
@@ -50,7 +50,7 @@ for (const [tool, scenario] of Object.entries(scenarios))
     await expect(page, "not as before: npm run fix writes it; review the change").toMatchFileSnapshot(`${tool}.md`);
   });
 
-test("each tool has a page, and each page a tool", () => {
+test("each tool has a page, and each page has a tool", () => {
   const names = tools.map(({ name }): string => name).sort();
   expect(Object.keys(scenarios).sort()).toEqual(names);
   const pages = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".md"));
@@ -60,7 +60,7 @@ test("each tool has a page, and each page a tool", () => {
 const WAIT_REASON =
   "advice.ts still offers to wait for a review or a pause; that wait is removed when such jobs return at once";
 
-/** Texts that a later change corrects: rule and place, with the reason. An entry that is no longer needed fails the test. */
+/** Texts that a later change corrects: rule and location, with the reason. */
 const KNOWN_VIOLATIONS: Readonly<Record<string, string>> = {
   "polling | run_job: A person has to review it": WAIT_REASON,
   "waiting | get_job: WAITING_REVIEW": WAIT_REASON,
@@ -74,28 +74,28 @@ interface Step {
 }
 const Step = z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
 
-/** Each nextStep, however deep. */
+/** Every nextStep in a value, at any depth. */
 function stepsIn(value: unknown): readonly Step[] {
   if (Array.isArray(value)) return value.flatMap(stepsIn);
   if (!isJsonObject(value)) return [];
   return Object.entries(value).flatMap(([name, part]) => (name === "nextStep" ? [Step.parse(part)] : stepsIn(part)));
 }
 
-/** The end of the JSON object that begins at `from`. */
+/** Position after the JSON object that starts at `from`. */
 function endOfObject(text: string, from: number): number {
   for (let end = text.indexOf("}", from); end >= 0; end = text.indexOf("}", end + 1))
     try {
       JSON.parse(text.slice(from, end + 1));
       return end + 1;
     } catch {
-      // A brace inside of it.
+      // This brace is inside the object.
     }
   throw new Error(`no JSON object: ${text.slice(from, from + 80)}`);
 }
 
 const CALL = new RegExp(`\\b(${tools.map(({ name }) => name).join("|")}) (?=\\{")`, "g");
 
-/** The complete calls in the text, such as those behind "Next:". */
+/** The complete calls in the text, such as those after "Next:". */
 const callsIn = (text: string): readonly Step[] =>
   [...text.matchAll(CALL)].map(({ 0: match, 1: tool = "", index }) => {
     const from = index + match.length;
@@ -113,17 +113,17 @@ const judges = new Map(
   }),
 );
 
-/** What is wrong with a call; undefined if it can be made as it is. */
+/** The problem of a call; undefined if the call is valid as it is. */
 function callProblem({ tool, arguments: args }: Step): string | undefined {
   const validate = judges.get(tool);
   if (!validate) return `there is no tool ${tool}`;
-  // An action's key alone stands for its other arguments.
+  // An action's key can replace all its other arguments.
   if (Object.keys(args).join() === "idempotencyKey") return undefined;
   return validate(args) ? undefined : `${tool}: ${ajv.errorsText(validate.errors)}`;
 }
 
 const skills = ["run-a-job", "retry-safely"].map((name) => readFileSync(`skills/${name}/SKILL.md`, "utf8"));
-/** The states in the rows of the skills' tables that say to stop. */
+/** The states for which a table in the skills says to stop. */
 const STOP_STATES = new Set(
   skills
     .flatMap((skill) => [...skill.matchAll(/^\s*\| ([A-Z_]+(?:, [A-Z_]+)*) \| (.*) \|$/gm)])
@@ -138,7 +138,7 @@ const Answer = z.looseObject({
   jobs: z.array(z.looseObject({ state: z.string().optional() })).optional(),
 });
 
-/** The polling call that an answer offers although all that it could wait for has ended or needs a person. */
+/** Returns the polling step of a result for which polling is useless: each resource has ended or is in a stop state. */
 function uselessPollingStep(structured: unknown): Step | undefined {
   const { nextStep, data, jobs } = Answer.safeParse(structured).data ?? {};
   if (nextStep === undefined) return undefined;
@@ -151,11 +151,11 @@ function uselessPollingStep(structured: unknown): Step | undefined {
   return nextStep.tool === "wait_for_jobs" && allStill ? nextStep : undefined;
 }
 
-/** Kinds of failure after which nothing can have taken effect. */
+/** Kinds of errors after which nothing can have taken effect. */
 const NO_EFFECT_KINDS = ["invalid_arguments", "not_configured", "unauthorized", "forbidden", "not_found", "rejected"];
 
 interface RuleInput {
-  /** Tool and state. */
+  /** Tool and state of the result. */
   readonly location: string;
   readonly text: string;
   readonly structured: unknown;
@@ -180,14 +180,14 @@ function isStopped(structured: unknown): boolean {
 interface Rule {
   readonly name: string;
   readonly title: string;
-  /** What breaks the rule in this result. */
+  /** The violations of the rule in this result. */
   readonly findViolations: (input: RuleInput) => unknown;
 }
 
 const RULES: readonly Rule[] = [
   {
     name: "took effect",
-    title: "a refused call never says that it took effect",
+    title: "a refused call never reports that it took effect",
     findViolations: ({ failure, text }) =>
       failure !== undefined &&
       NO_EFFECT_KINDS.includes(failure.kind) &&
@@ -213,7 +213,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: "restart",
-    title: "a text that advises RESTART says that the user is asked first",
+    title: "a text that advises RESTART states that the user is asked first",
     findViolations: ({ structured, text }) =>
       stepsIn(structured).some(({ arguments: args }) => args["retryMode"] === "RESTART") && !/ask/i.test(text)
         ? [text]
@@ -227,7 +227,7 @@ describe("all results", () => {
       .flat()
       .map(toRuleInput);
 
-  test("include texts, structured results, failures and next steps", async () => {
+  test("the recordings include texts, structured results, errors and next steps", async () => {
     const inputs = await collectResults();
     expect(inputs.length).toBeGreaterThan(150);
     expect(inputs.filter(({ structured }) => structured !== undefined).length).toBeGreaterThan(80);

@@ -24,7 +24,7 @@ const StoredId = z
  * - `slot`: 1 in the only row that reserves the fingerprint for calls without a key, else 0.
  * - `indeterminate`: 1 if an attempt of an earlier claim may have taken effect without an answer.
  * - `resolved_at`: time at which the success was recorded; null in other states.
- * - `looked_at`: time at which the row was read.
+ * - `read_at`: time at which the row was read.
  */
 export const ActionRow = z.object({
   service: z.string(),
@@ -48,7 +48,7 @@ export const ActionRow = z.object({
   first_sent_at: z.int(),
   updated_at: z.int(),
   resolved_at: z.int().nullable(),
-  looked_at: z.int(),
+  read_at: z.int(),
 });
 export type StoredAction = z.infer<typeof ActionRow>;
 

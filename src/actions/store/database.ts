@@ -23,11 +23,11 @@ export type MapError = (error: unknown) => unknown;
 
 /** The connection broke during a statement, which may have been executed or may still be executed. */
 export class ResponseLost extends Error {
-  override readonly name = "AnswerLost";
+  override readonly name = "ResponseLost";
 }
 
 // Compares names, because each engine is a separate file in dist/ with its own copy of the class.
-const isResponseLostInstance = (error: unknown): boolean => error instanceof Error && error.name === "AnswerLost";
+const isResponseLostInstance = (error: unknown): boolean => error instanceof Error && error.name === "ResponseLost";
 
 /** True for a ResponseLost, and for an error that has one as its cause. */
 export const isResponseLost = (error: unknown): boolean =>

@@ -234,14 +234,14 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an action is sent again however old its key",
-    code: 'if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))\n        throw',
+    code: 'if (state !== "rejected" && isTooOldToResend(stored, stored.read_at))\n        throw',
     replacement: 'if (state === "succeeded")\n        throw',
     killedBy: unknownOutcome("an action that was first sent more than 20 h ago is not sent again"),
   },
   {
     what: "an action that was rejected a day ago is too old",
-    code: 'if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))\n        throw',
-    replacement: "if (isTooOldToResend(stored, stored.looked_at))\n        throw",
+    code: 'if (state !== "rejected" && isTooOldToResend(stored, stored.read_at))\n        throw',
+    replacement: "if (isTooOldToResend(stored, stored.read_at))\n        throw",
     killedBy: machine("the same bytes are sent again under the same key after a rejection, even a day later"),
   },
   {

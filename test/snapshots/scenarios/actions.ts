@@ -1,4 +1,4 @@
-// The five tools that do something: done, done before, refused, not known.
+// Scenarios of the five tools with one action: succeeded, replayed, refused, unknown.
 import {
   createJobBody,
   createProcessingBody,

@@ -1,14 +1,14 @@
-// The failures that every tool over one operation has, and the states that every action has.
+// Records the errors that each reading tool has, and the states that each action has.
 import type { Args, Recorder } from "../recorder.ts";
 
-/** The operation's next answer is a success with this: for states that the emulator does not come to by itself. */
+/** Makes the operation's next answer a success with `data`, for states that the emulator does not reach on its own. */
 export const injectAnswer = (recorder: Recorder, operationId: string, data: unknown) =>
   recorder.service.injectFault(
     { kind: "body", status: 200, body: JSON.stringify({ data, meta: { requestId: `micreq_${"0".repeat(32)}` } }) },
     { operationId },
   );
 
-/** A wait that does not fit a call: the answer comes at once. */
+/** The delay is too long for a call, so the answer comes at once. */
 const FAULTS = {
   "Not allowed": { kind: "status", status: 403 },
   "Rate limited": { kind: "status", status: 429, retryAfterSeconds: 60 },
@@ -18,11 +18,11 @@ const FAULTS = {
 export interface ReadScenario {
   readonly operationId: string;
   readonly args: Args;
-  /** What no call may have. */
+  /** Arguments that are always invalid. */
   readonly invalid: Args;
 }
 
-/** `startAnew` comes before each where what was read is kept, or a wait is. */
+/** `restart` runs before the faults that a cache or a cooldown would hide. */
 export async function recordReadFailures(
   recorder: Recorder,
   { operationId, args, invalid }: ReadScenario,
@@ -47,14 +47,14 @@ export async function recordReadFailures(
 
 export interface ActionScenario {
   readonly operationId: string;
-  /** Arguments of an action that was not done yet, each time others. */
+  /** Creates different arguments each time, for an action that has not run yet. */
   readonly createArguments: () => Promise<Args>;
-  /** The same action with another note, where the tool has one. */
+  /** The same action with another note, if the tool has one. */
   readonly withOtherNote?: (args: Args) => Args;
   readonly invalid: Args;
 }
 
-/** It took effect, and the answer is a failure: nobody knows. */
+/** The action takes effect, but its answer is an error: the outcome is unknown. */
 export const injectLostOutcome = (recorder: Recorder, operationId: string) =>
   recorder.service.injectFault(
     { kind: "status", status: 503, retryAfterSeconds: 60, afterCommit: true },

@@ -1,10 +1,10 @@
-// The tools that do a day's work in few calls: what several actions came to, and where they stopped.
+// Scenarios of the tools that combine several actions: what the actions returned, and where they stopped.
 import { createValue } from "../../emulator/parameters.ts";
 import { createRetryableJob, FILE, fileId, findOneInputOffer, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import type { Args, Recorder, Scenario } from "../recorder.ts";
 import { injectLostOutcome } from "./failures.ts";
 
-/** The clock stands still: nothing that is waited for would come. */
+/** The clock is stopped, so a wait could not succeed. */
 const waitSeconds = 0;
 
 async function createRunArguments(recorder: Recorder, file: number): Promise<Args> {

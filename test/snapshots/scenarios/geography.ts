@@ -1,4 +1,4 @@
-// Geography: what was found, what is in doubt, and what could not be read.
+// Scenarios of the geography tools: what was found, what is ambiguous, and what is missing.
 import { PLAYGROUND_CONTRACT } from "../../../src/contract/playground.ts";
 import type { Args, Recorder, Scenario } from "../recorder.ts";
 import { recordReadFailures } from "./failures.ts";
@@ -33,7 +33,7 @@ const recordGetGeographyOpenapi: Scenario = async (recorder) => {
   await recordReadFailures(recorder, reading, () => recorder.restart());
 };
 
-/** States whose districts cannot be read. */
+/** Makes the districts of these states unreadable. */
 const injectDistrictErrors = (recorder: Recorder, ...codes: readonly string[]) =>
   recorder.service.admin("POST", "geography", {
     districts: Object.fromEntries(codes.map((code) => [code, { status: 502 }])),
@@ -105,7 +105,7 @@ const recordRankDivisions: Scenario = async (recorder) => {
   await recordFailures(recorder, top, { level: "village", by: "mandalCount" });
 };
 
-/** Of a tool that reads the whole country. */
+/** Records the errors of a tool that reads the whole country. */
 async function recordFailures(recorder: Recorder, args: Args, invalid: Args): Promise<void> {
   const operationId = "listPlaygroundStates";
   await recordReadFailures(recorder, { operationId, args, invalid }, () => recorder.restart());

@@ -1,4 +1,4 @@
-// One job, one operation, one input, one request: each state that can be read.
+// Scenarios of the tools that read one job, operation, input or request, in each of its states.
 import type { Job } from "../../../src/contract/jobs.ts";
 import type { Problem } from "../../../src/contract/problem.ts";
 import {
@@ -18,7 +18,7 @@ import { injectAnswer, injectLostOutcome, recordReadFailures } from "./failures.
 
 const isInState = (state: Job["state"]) => (job: Job) => job.state === state || isTerminal(job);
 
-/** The job of a file, let run until it is in this state. */
+/** Submits a job of this file and runs it until it is in this state. */
 async function runJobToState(recorder: Recorder, file: number, state: Job["state"]): Promise<Job> {
   const job = await submitJob(recorder.service, file);
   await watchJob(recorder.service, job.id, isInState(state));

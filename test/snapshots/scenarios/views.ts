@@ -1,4 +1,4 @@
-// What a view is given to live on, and what the agent is told beside it.
+// Scenarios of the tools with a view: the data for the view, and the text for the agent.
 import { createRetryableJob, submitJob } from "../../emulator/work.ts";
 import type { Scenario } from "../recorder.ts";
 

@@ -1,4 +1,4 @@
-// What the workspace has: lists, recipes, limits, usage, files, and what was done in it.
+// Scenarios of the workspace tools: lists, recipes, limits, usage, files and actions.
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { createRetryableJob, FILE, fileId } from "../../emulator/work.ts";
