@@ -1,4 +1,4 @@
-// What is measured against, made ready: installed, generated, bundled.
+// Prepares the alternatives that the benchmark compares with: installs, generates and bundles them.
 import { execFile } from "node:child_process";
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export const GENERATED = join(BENCH_FOLDER, ".generated");
 export const subjectFile = (name: string): string => join(BENCH_FOLDER, "subjects", name);
 export const ivotobyFile = join(BENCH_FOLDER, "node_modules", "@ivotoby", "openapi-mcp-server", "bin", "mcp-server.js");
 
-/** The OpenAPI document that the alternatives are made from. */
+/** Writes the OpenAPI document that the alternatives are generated from, and returns its path. */
 export async function writeOpenApiDocument(): Promise<string> {
   await mkdir(GENERATED, { recursive: true });
   const document = join(GENERATED, "openapi.json");
@@ -21,7 +21,10 @@ export async function writeOpenApiDocument(): Promise<string> {
   return document;
 }
 
-/** What the bench alone depends on is installed when it is first needed, and never by the project's own `npm ci`. */
+/**
+ * Installs the packages that only the benchmark needs, if the lock file has changed. The project's own `npm ci` never installs
+ * them.
+ */
 export async function installAlternatives(): Promise<void> {
   const stamp = join(BENCH_FOLDER, "node_modules", ".package-lock.json");
   const lock = await readFile(join(BENCH_FOLDER, "package-lock.json"), "utf8");
@@ -55,7 +58,7 @@ export async function bundleEcho(): Promise<string> {
   return outfile;
 }
 
-/** orval generates a project from the document; its base URL is a constant of the generated code. */
+/** orval generates a project from the document; the base URL is a constant in the generated code. */
 export async function generateOrval(document: string, baseUrl: string): Promise<string> {
   const config = join(GENERATED, "orval.config.cjs");
   const output = { target: "./orval/handlers.ts", schemas: "./orval/schemas", client: "mcp", mode: "single", baseUrl };

@@ -1,4 +1,4 @@
-// What is asked: the same questions, as the tools of each subject take them.
+// Defines the benchmark's tool calls: the same requests in the form that each subject accepts.
 import { API_PREFIX } from "../src/contract/endpoints/endpoint.ts";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
@@ -14,14 +14,14 @@ export interface Calls {
   readonly input: Call;
   readonly job: Call;
   jobs(limit: number): Call;
-  /** A POST: another one for each number. Absent where the subject has no tool for it. */
+  /** A POST, different for each number. Absent if the subject has no tool for it. */
   register?(number: number): Call;
 }
 
 const INPUT_ID = "micinput_1";
 const MIC_PATH = `${API_PREFIX["job-processing"]}/v1/mic`;
 
-/** Asks the stub directly, in the bench's own process: no MCP at all. */
+/** Paths for requests that the benchmark's own process sends directly to the stub, without MCP. */
 export const paths = {
   states: API_PREFIX.playground + listPlaygroundStates.path,
   input: `${MIC_PATH}/inputs/${INPUT_ID}`,
@@ -48,7 +48,10 @@ export const createRawCalls = (extraArguments: object = {}): Calls => ({
 
 export const createRegisterCall = (number: number): Call => toCall("register_input", createRegistration(number));
 
-/** Of the hand-written server with 18 tools, which has our names; and with a view of a page, of ours. */
+/**
+ * Calls for the hand-written server with 18 tools, which has the same tool names as mic-mcp, and for mic-mcp with a `view` of the
+ * page.
+ */
 export const createToolCalls = (pageArguments: object = {}): Calls => ({
   states: toCall("list_states", {}),
   input: toCall("get_input", { inputId: INPUT_ID }),
@@ -66,7 +69,7 @@ export const ivotobyCalls: Calls = {
     toCall("crt-mic-public-input", { ...createRegistration(number), "Idempotency-Key": `input-bench-${number}` }),
 };
 
-/** What orval generates has no headers, so no Idempotency-Key either. */
+/** The code that orval generates sends no headers, so it sends no Idempotency-Key either. */
 export const orvalCalls: Calls = {
   states: toCall("listPlaygroundStates", {}),
   input: toCall("getMicPublicInput", { pathParams: { inputId: INPUT_ID } }),

@@ -1,4 +1,4 @@
-// The leanest MCP client over stdio there can be, so that what is measured is the server.
+// A minimal MCP client over stdio, so that the benchmark measures the server and not the client.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -8,14 +8,14 @@ export interface Command {
 }
 
 export interface Reply {
-  /** The line as it came, without its end. */
+  /** The received line, without its line break. */
   readonly line: string;
 }
 
 export interface Client {
   readonly pid: number;
   request(method: string, params?: object): Promise<Reply>;
-  /** Ends stdin; resolves when the process is gone. */
+  /** Ends stdin; resolves when the process has exited. */
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ function createStdioClient(child: ChildProcess): Client {
   let partialLine: Buffer[] = [];
 
   function handleLine(line: string): void {
-    // The id stands last or near the front: parsing 150 KB only for it would be our cost, not the server's.
+    // The id is near the end or near the start: parsing 150 KB only for the id would add cost to the client, not to the server.
     const id = /"id":(\d+)[,}]/.exec(line.slice(0, 60)) ?? /"id":(\d+)\}$/.exec(line.slice(-40));
     if (!id) return;
     pendingRequests.get(Number(id[1]))?.resolve({ line });
@@ -71,7 +71,10 @@ function createStdioClient(child: ChildProcess): Client {
   };
 }
 
-/** Starts a server and shakes hands. Nothing of our own environment goes along, as with most MCP clients. */
+/**
+ * Starts a server and initializes the connection. As with most MCP clients, the server gets no environment except PATH, HOME and
+ * `env`.
+ */
 export async function connect({ args, env }: Command): Promise<Client> {
   const child = spawn(process.execPath, args, {
     stdio: ["pipe", "pipe", "ignore"],

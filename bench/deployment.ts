@@ -1,4 +1,5 @@
-// How much a deployment for teams carries: instances behind haproxy with one PostgreSQL, the emulator and the callers all on this machine.
+// Measures the capacity of a deployment for teams: instances behind haproxy with one PostgreSQL. The emulator and the callers run
+// on the same machine.
 import type { Deployment } from "../test/support/deployment.ts";
 import { startLoad } from "../test/support/load.ts";
 import { quantile } from "./measure.ts";
@@ -9,12 +10,12 @@ import { formatMarkdownTable } from "./table.ts";
 const INSTANCES = [1, 2, 4];
 const CALLERS = [1, 4, 16, 64];
 const TEAMS = 4;
-/** Shared by the callers, each of whom makes a few. */
+/** Total number of actions, divided among the callers; each caller makes at least MIN_ACTIONS_PER_CALLER. */
 const ACTIONS = 320;
 const MIN_ACTIONS_PER_CALLER = 3;
 const QUICK_ACTIONS = 32;
 const WARM_UP_ACTIONS = 2;
-/** Of what a caller does: as agents do it, who look more often than they act. */
+/** Fraction of a caller's calls that are reads: agents read more often than they act. */
 const READ_SHARE = 0.6;
 
 const COLUMNS = [
@@ -57,7 +58,8 @@ async function measureLoad(
 }
 
 export const measureDeployment: ScalingMetric = async (_, isQuick, logProgress) => {
-  // With an identity provider, which only this metric needs, and which says at once what it thinks of older Nodes.
+  // Loaded here because only this metric needs the identity provider, which prints a warning about older Node versions when it is
+  // loaded.
   const { deploymentMissing, startDeployment } = await import("../test/support/deployment.ts");
   if (deploymentMissing !== undefined) return `A deployment for teams was not measured: ${deploymentMissing}.`;
   const rows = [];

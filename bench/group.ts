@@ -1,23 +1,23 @@
-// A group of metrics: measured together, in interleaved rounds, and shown as one table.
+// Defines a group of metrics: it is measured in interleaved rounds and shown as one table.
 import type { Figures, RunSize } from "./measure.ts";
 import type { Subject } from "./subjects.ts";
 import type { Column, Results } from "./table.ts";
 
 export interface BenchContext {
   readonly subjects: readonly Subject[];
-  /** Of the stub service. */
+  /** URL of the stub service. */
   readonly baseUrl: string;
   readonly size: RunSize;
 }
 
 export interface MetricGroup {
   readonly title: string;
-  /** The subject that ratios are taken to. */
+  /** Name of the subject that ratios are relative to. */
   readonly reference: string;
   readonly columns: readonly Column[];
-  /** Figures that are the same each time are taken once. */
+  /** Set if the figures are the same in each round, so that one round is enough. */
   readonly once?: true;
-  /** One round; each subject in a fresh process. */
+  /** Measures one round, with a fresh process for each subject. */
   round(bench: BenchContext): AsyncIterable<readonly [name: string, figures: Figures]>;
 }
 
@@ -31,7 +31,7 @@ export async function measureGroup(
   const rounds = group.once ? 1 : size.rounds;
   for (let round = 0; round < rounds; round++) {
     logProgress(`${group.title}: round ${round + 1} of ${rounds}`);
-    // Not always in the same order: whoever comes first finds the machine cooler.
+    // The order rotates, because the first subject runs on a cooler machine.
     const rotated = subjects.map((_, index) => subjects[(index + round) % subjects.length] ?? subjects[0]);
     const order = rotated.filter((subject) => subject !== undefined);
     for await (const [name, figures] of group.round({ ...bench, subjects: order }))

@@ -1,4 +1,4 @@
-// The leanest MCP client over Streamable HTTP: kept connections, and no more of an answer read than its text.
+// A minimal MCP client over Streamable HTTP: it reuses connections and reads only the text of an answer.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -7,19 +7,22 @@ import { Pool } from "undici";
 import type { Client, Command } from "./client.ts";
 import { openStream } from "./session-stream.ts";
 
-/** "session": 2025-06-18. "modern": 2026-07-28, in which each request stands by itself. */
+/** "session": 2025-06-18. "modern": 2026-07-28, which has no sessions. */
 export type ProtocolRevision = "session" | "modern";
 
-/** A server on a port of this machine. */
+/** A server that listens on a port of this machine. */
 export interface HttpSubject {
   readonly command: (port: number) => Command;
-  /** In a session it answers some POSTs with 202, and what they ask for on the session's stream. */
+  /** Whether the server, in a session, answers some POSTs with 202 and sends the response on the session's stream. */
   readonly answersOnStream?: boolean;
 }
 
 export interface HttpServer {
   readonly pid: number;
-  /** A client with connections of its own, shaken hands with. Its `close` leaves the server alone. */
+  /**
+   * Connects a client with its own connections and initializes its session, if it has one. The client's `close` does not stop the
+   * server.
+   */
   connect(revision: ProtocolRevision, connections: number): Promise<Client>;
   stop(): Promise<void>;
 }
@@ -35,7 +38,7 @@ const MODERN_META = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** The message of an answer that may be a stream: the last event's data. */
+/** Returns the message of an answer that may be a stream: the data of its last event. */
 const extractMessage = (text: string): string => {
   if (text.startsWith("{")) return text;
   const at = text.lastIndexOf("\ndata: ");
@@ -128,7 +131,7 @@ async function freePort(): Promise<number> {
 const START_LIMIT_MS = 10_000;
 const POLL_INTERVAL_MS = 20;
 
-/** Resolves once something answers there, whatever it says. */
+/** Resolves when the origin answers, with any status. */
 async function waitUntilReady(origin: string): Promise<void> {
   const pool = new Pool(origin);
   const until = performance.now() + START_LIMIT_MS;

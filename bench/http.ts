@@ -1,4 +1,4 @@
-// Streamable HTTP beside stdio: the states and one job, and what sessions cost that do nothing.
+// Measures Streamable HTTP and stdio: the states, one job, and the memory of idle sessions.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
@@ -18,7 +18,7 @@ import { CALL_V1, isPagesOnly, OURS, type Subject } from "./subjects.ts";
 
 const IN_FLIGHT = 16;
 const SESSIONS = 200;
-/** How long a server is left alone before its memory is looked at. */
+/** How long a server is idle before its memory is read. */
 const IDLE_MS = 500;
 
 async function measureCall(client: Client, call: Call, { warmUpCalls, sequentialCalls, concurrentCalls }: RunSize) {
@@ -51,7 +51,7 @@ async function measureSubject(
   };
 }
 
-/** The same server, which collects its garbage on SIGUSR2. */
+/** Returns the same server with a SIGUSR2 handler that collects garbage. */
 const withGarbageCollection = ({ command, ...http }: NonNullable<Subject["http"]>): NonNullable<Subject["http"]> => ({
   ...http,
   command(port) {
@@ -70,12 +70,15 @@ async function withServer<T>(http: NonNullable<Subject["http"]>, work: (server: 
   }
 }
 
-/** Each has listed the tools, and then asks for nothing. What the first ones made the server compile is not counted. */
+/**
+ * Opens sessions that list the tools and then stay idle. The memory per session excludes the first batch, for which the server
+ * compiles its code.
+ */
 async function measureIdleSessions(server: HttpServer): Promise<Figures> {
   const openSession = async () => {
     const client = await server.connect("session", 1);
     await client.request("tools/list");
-    // The session stays; its connection need not.
+    // The session stays open without its connection.
     await client.close();
   };
   const measureMemory = async () => {

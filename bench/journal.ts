@@ -1,4 +1,5 @@
-// How the cost of an action grows with the journal: to 1,000,000 actions, with the synced writes of each.
+// Measures how the cost of an action grows with the journal, up to 1,000,000 actions, and counts the synced writes of each
+// action.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
@@ -13,7 +14,7 @@ import type { ScalingMetric } from "./scaling.ts";
 import { CLI, createEnvironment } from "./subjects.ts";
 import { formatMarkdownTable } from "./table.ts";
 
-/** A journal of so many settled actions of the past week. */
+/** Fills a new journal with the given number of succeeded actions of the past week. */
 async function fillJournal(stateDir: string, actions: number): Promise<void> {
   const database = await openSqlite(stateDir);
   const journal = await openJournal(database, { owner: "bench", now: Date.now });
@@ -31,7 +32,7 @@ async function fillJournal(stateDir: string, actions: number): Promise<void> {
   await journal.close();
 }
 
-/** Synced writes for one action, as strace sees them; undefined where there is no strace. */
+/** Number of synced writes for one action, counted with strace; undefined if strace is not installed. */
 async function countSyncsPerAction(client: Client, count: number): Promise<number | undefined> {
   const args = ["-f", "-e", "trace=fsync,fdatasync,msync", "-p", String(client.pid)];
   const tracer = spawn("strace", args, { stdio: ["ignore", "ignore", "pipe"] });

@@ -1,4 +1,4 @@
-// What is measured of a client's calls: how long one takes, how many a second, and the CPU time of the server's process.
+// Measures a client's calls: the duration of one call, the calls per second, and the CPU time of the server's process.
 import type { Call } from "./calls.ts";
 import type { Client } from "./client.ts";
 import { readCpuMs } from "./process-stats.ts";
@@ -7,21 +7,21 @@ export type Figures = Readonly<Record<string, number | undefined>>;
 
 export interface RunSize {
   readonly rounds: number;
-  /** Starts in each round. */
+  /** Number of starts in each round. */
   readonly starts: number;
-  /** Calls before anything is counted: a server lives longer than its first thousand, and so does its compiled code. */
+  /** Number of calls before the measurement starts, because a server in use has long compiled its code. */
   readonly warmUpCalls: number;
-  /** Calls one after the other. */
+  /** Number of sequential calls. */
   readonly sequentialCalls: number;
-  /** Pages of 100 jobs, one after the other. */
+  /** Number of sequential reads of a page of 100 jobs. */
   readonly pages: number;
-  /** Calls with many in flight. */
+  /** Number of calls with many in flight. */
   readonly concurrentCalls: number;
-  /** POSTs, one after the other. */
+  /** Number of sequential POSTs. */
   readonly posts: number;
 }
 
-/** The value that this part of all values is not above. */
+/** The quantile of the values at `fraction` (0 to 1), or NaN without values. */
 export const quantile = (values: readonly number[], fraction: number): number => {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(fraction * sorted.length))] ?? Number.NaN;
@@ -32,14 +32,14 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 export interface SequentialRun {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of one call. */
+  /** CPU time of one call. */
   readonly cpuMs: number | undefined;
 }
 
 export const callTool = (client: Client, { name, arguments: args }: Call) =>
   client.request("tools/call", { name, arguments: args });
 
-/** A failure must not be measured as if it were an answer. */
+/** Throws if the call fails, so that a failure is not measured as an answer. */
 export async function assertAnswered(client: Client, call: Call): Promise<void> {
   const { line } = await callTool(client, call);
   if (line === "") throw new Error(`${call.name}: no answer`);
@@ -47,7 +47,7 @@ export async function assertAnswered(client: Client, call: Call): Promise<void> 
     throw new Error(`${call.name}: ${line.slice(0, 300)}`);
 }
 
-/** The server's CPU time while `work` is done, for one of so many calls. */
+/** The server's CPU time during `work`, divided by `count`, in milliseconds; undefined outside Linux. */
 export async function measureCpu(
   client: Client,
   count: number,
@@ -59,7 +59,7 @@ export async function measureCpu(
   return before === undefined || after === undefined ? undefined : (after - before) / count;
 }
 
-/** So many times, one after the other. */
+/** Runs `work` `count` times sequentially and returns each duration in milliseconds. */
 export async function timeCalls(count: number, work: (number: number) => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let n = 0; n < count; n++) {
@@ -70,7 +70,7 @@ export async function timeCalls(count: number, work: (number: number) => Promise
   return times;
 }
 
-/** One call after the other, after some that do not count. */
+/** Measures sequential calls after a warm-up of at least 10 calls. */
 export async function runSequentially(client: Client, call: Call, count: number): Promise<SequentialRun> {
   for (let n = 0; n < Math.max(10, count / 5); n++) await callTool(client, call);
   let times: readonly number[] = [];
@@ -85,7 +85,7 @@ export interface ConcurrentRun {
   readonly p99Ms: number;
 }
 
-/** With so many under way at once. */
+/** Runs `work` `count` times with `inFlight` runs in flight. */
 export async function runConcurrently(
   work: () => Promise<unknown>,
   inFlight: number,

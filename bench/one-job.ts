@@ -1,4 +1,5 @@
-// One job, the read that agents make most: in a young process, much of whose time goes into compiling, and in a warm one.
+// Measures reads of one job, the most frequent read of agents: in a young process, which still compiles much of its code, and in
+// a warm one.
 import { connect } from "./client.ts";
 import type { MetricGroup } from "./group.ts";
 import {
@@ -28,7 +29,7 @@ async function measureSubject(
   await assertAnswered(client, calls.job);
   const call = () => callTool(client, calls.job);
 
-  /** So many one after the other, then so many at once; the CPU time is of both. */
+  /** Measures sequential calls, then concurrent ones; the CPU time includes both. */
   async function measureProcess(sequentialCount: number, concurrentCount: number) {
     let times: readonly number[] = [];
     let perSecond = Number.NaN;

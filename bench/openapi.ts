@@ -1,4 +1,4 @@
-// The 18 operations as one OpenAPI document: what the alternatives are made from. From the contract, like everything else.
+// Creates one OpenAPI document for the 18 operations from the contract's schemas. The alternatives are generated from it.
 import { API_PREFIX, type Endpoint } from "../src/contract/endpoints/endpoint.ts";
 import { endpoints } from "../src/contract/endpoints/index.ts";
 import { isJsonObject } from "../src/contract/json.ts";

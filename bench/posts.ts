@@ -1,4 +1,4 @@
-// A POST: ours is written into a journal and synced to disk before it is sent and once more after; nobody else remembers his.
+// Measures a POST: mic-mcp syncs its journal to disk before and after it sends the request; the other subjects keep no journal.
 import { access, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Pool } from "undici";
@@ -47,10 +47,10 @@ async function measureRaw({ baseUrl, size: { posts } }: BenchContext): Promise<F
   return { postMs: median(times), postP99Ms: quantile(times, 0.99) };
 }
 
-/** Of memory, on Linux: a sync there costs nothing. */
+/** A file system in memory on Linux, on which a sync costs nothing. */
 const MEMORY_FOLDER = "/dev/shm";
 
-/** A server of ours, whose journal lies in a folder of `parent` while it works. */
+/** Runs `work` with a mic-mcp server whose journal is in a new folder of `parent`, and deletes the folder. */
 async function withJournal<T>(parent: string, baseUrl: string, work: (command: Command) => Promise<T>): Promise<T> {
   await mkdir(parent, { recursive: true });
   const env = await createEnvironment(baseUrl, parent);
@@ -80,7 +80,7 @@ export const posts: MetricGroup = {
         if (figures) yield [name, figures];
         continue;
       }
-      // Where this repository lies there is a disk; a folder for temporary files may be of memory.
+      // The repository is on a disk; a folder for temporary files may be in memory.
       const journalFolders = [
         [OURS, GENERATED],
         [`${OURS}, journal in memory`, MEMORY_FOLDER],

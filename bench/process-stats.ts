@@ -1,7 +1,7 @@
-// What the kernel says of a process: CPU time and memory. Linux only; elsewhere these cells stay empty.
+// Reads a process's CPU time and memory from the kernel. Linux only; on other systems these cells stay empty.
 import { readFileSync } from "node:fs";
 
-/** Clock ticks of /proc are 10 ms on every Linux that Node runs on. */
+/** A clock tick in /proc is 10 ms on every Linux that Node supports. */
 const TICK_MS = 10;
 
 function readProcFile(pid: number, file: string): string | undefined {
@@ -12,9 +12,9 @@ function readProcFile(pid: number, file: string): string | undefined {
   }
 }
 
-/** User and system time so far, in milliseconds. */
+/** User and system time since the process started, in milliseconds. */
 export function readCpuMs(pid: number): number | undefined {
-  // The command name in parentheses may hold spaces.
+  // The command name in parentheses may contain spaces.
   const fields = readProcFile(pid, "stat")?.split(") ")[1]?.split(" ");
   if (!fields) return undefined;
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;

@@ -1,5 +1,6 @@
-// `npm run bench`: floors, the best alternatives and the built server against one stub service.
-// --quick: one small round. --metrics NAME[,NAME]: only those. --write: the figures go into docs/speed.md and bench/README.md.
+// `npm run bench`: compares the built server with floors and the best alternatives, against one stub service.
+// --quick: one small round. --metrics NAME[,NAME]: only those metrics. --write: write the figures to docs/speed.md and
+// bench/README.md.
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { version } from "../src/cli/version.ts";

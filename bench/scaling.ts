@@ -1,4 +1,4 @@
-// How cost grows: with the size of a page, with calls in flight, with the way to the service, with the size of a file.
+// Measures how cost grows with page size, calls in flight, latency of the API, and file size.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { startStub } from "./start-stub.ts";
 import { CALL_V1, CALL_V1_18, CLI, createEnvironment, createSubjects, OURS, type Subject } from "./subjects.ts";
 import { formatMarkdownTable } from "./table.ts";
 
-/** A table, as Markdown. */
+/** Measures one aspect of scaling and returns a Markdown table. */
 export type ScalingMetric = (
   bench: Pick<BenchContext, "subjects" | "baseUrl" | "size">,
   isQuick: boolean,
@@ -20,7 +20,7 @@ export type ScalingMetric = (
 
 type CellMeasurement = (client: Client, calls: Calls) => Promise<string>;
 
-/** A row for each subject, which is one process, with a cell for each piece of work. */
+/** Returns one row per subject, measured in one process, with one cell for each measurement. */
 async function measureRows(
   subjects: readonly Subject[],
   cells: readonly CellMeasurement[],

@@ -1,13 +1,13 @@
-// The stream of a session, for a server that sends its answers there: its POSTs say 202 and no more, and what it has to say before there
-// is a stream is lost.
+// Reads the stream of a session, for a server that sends its responses there: it answers POSTs with 202, and responses sent
+// before the stream is open are lost.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "undici";
 
-/** Such a server does not say that it has the stream before there is something on it. */
+/** Such a server sends no response headers for the stream before its first event, so the client waits this long. */
 const STREAM_OPEN_DELAY_MS = 50;
 
 export interface SessionStream {
-  /** The message that answers this request. */
+  /** Resolves to the message that answers the request with this id. */
   waitForResponse(id: number): Promise<string>;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export async function openStream(url: URL, headers: Readonly<Record<string, stri
       for (const line of lines) if (line.startsWith("data: ")) handleMessage(line.slice("data: ".length).trimEnd());
     }
   }
-  // It ends when it is closed.
+  // Reading ends with an error when the stream is closed.
   readEvents().catch(() => undefined);
   await sleep(STREAM_OPEN_DELAY_MS);
 

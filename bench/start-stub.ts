@@ -1,4 +1,4 @@
-// Starts the stub service in a process of its own.
+// Starts the stub service in a separate process.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -8,7 +8,7 @@ export interface Stub {
   stop(): Promise<void>;
 }
 
-/** `awayMs`: how much later its answers begin. */
+/** `latencyMs`: delay before each response, in milliseconds (default 0). */
 export async function startStub(latencyMs = 0): Promise<Stub> {
   const stub = spawn(
     process.execPath,

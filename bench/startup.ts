@@ -1,4 +1,4 @@
-// How long a start takes, and what a server holds that nobody calls.
+// Measures how long a start takes and how much memory an idle server uses.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,10 +8,10 @@ import { callTool, type Figures, median } from "./measure.ts";
 import { readMemoryMiB } from "./process-stats.ts";
 import { CALL_V1, isPagesOnly, type Subject } from "./subjects.ts";
 
-/** How long a server is left alone before its idle memory is looked at. */
+/** How long a server is idle before its memory is read. */
 const IDLE_MS = 500;
 
-/** A process that does nothing at all. */
+/** Measures a Node process that does nothing, in milliseconds. */
 async function measureEmptyStart(): Promise<number> {
   const startedAt = performance.now();
   await once(spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }), "exit");

@@ -1,4 +1,4 @@
-// What the stub service answers: fixed, the same for every subject and every round.
+// The responses of the stub service: fixed, and the same for each subject and each round.
 import { STAGES } from "../src/contract/jobs.ts";
 import type { Json, JsonObject } from "../src/contract/json.ts";
 import { createCatalogue } from "../src/emulator/geography/catalogue.ts";
@@ -6,7 +6,7 @@ import { createCatalogue } from "../src/emulator/geography/catalogue.ts";
 const EPOCH_AT = Date.UTC(2026, 0, 5, 8);
 export const WORKSPACE_ID = "micws_bench";
 
-/** `number` as 32 hex digits that look like an id's: tokens are counted. */
+/** `number` as 32 hex digits that look random, because tokens are counted. */
 function toHex32(number: number): string {
   let state = (number + 1) * 0x9e3779b1;
   const next = () => {
@@ -35,7 +35,7 @@ function stageState(number: number, stage: number): string {
   return number % 7 === 0 ? "FAILED" : "RUNNING";
 }
 
-/** Jobs of every age: about one in seven has failed, one in ten is done. */
+/** Jobs in different stages: about one in seven has failed, and one in ten has succeeded. */
 function createJob(number: number): JsonObject {
   const stages = STAGES.map((stage, index) => {
     const state = stageState(number, index);

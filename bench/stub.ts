@@ -1,12 +1,12 @@
-// The stub service as a process of its own: every answer is made before the first request, and nothing is checked. An argument
-// says how many milliseconds away it is: each answer begins so much later.
+// The stub service as a separate process. It creates all responses before the first request and checks nothing. Its argument is
+// the latency in milliseconds: the delay before each response (default 0).
 import { createServer, type ServerResponse } from "node:http";
 import { createJobPage, input, job, states, toEnvelope } from "./stub-responses.ts";
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, "mic-mcp bench\n");
 const toJsonBuffer = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-// Of every length: who gives whole items asks for as many as fit.
+// Pages of each length: a server that returns only whole items requests as many items as fit.
 const pages = new Map(Array.from({ length: 100 }, (_, at) => [String(at + 1), toJsonBuffer(createJobPage(at + 1))]));
 const responses = {
   states: toJsonBuffer(states),
@@ -46,7 +46,7 @@ const server = createServer((request, response) => {
   else if (pathname.includes("/mic/inputs/")) send(response, 200, responses.input);
   else send(response, 404, toJsonBuffer({}));
 });
-// No reply waits for the garbage of another: the peers under measurement keep their connections.
+// Connections stay open while they are idle, so that no measured server has to reconnect.
 server.keepAliveTimeout = 600_000;
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();

@@ -1,4 +1,4 @@
-// Who is measured: floors, the two best alternatives from npm, and the built server.
+// Defines the subjects of the benchmark: floors, the two best alternatives from npm, and the built server.
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,23 +11,23 @@ import { WORKSPACE_ID } from "./stub-responses.ts";
 export interface Subject {
   readonly name: string;
   readonly command: Command;
-  /** The same server on a port of this machine; absent where it speaks stdio alone. */
+  /** The same server on a port of this machine; absent if it supports only stdio. */
   readonly http?: HttpSubject;
-  /** Absent where there is only a start to measure. */
+  /** Absent if only the start can be measured. */
   readonly calls?: Calls;
 }
 
-/** One hand-written tool. */
+/** The subject with one hand-written tool. */
 export const CALL_V1 = "call-v1";
-/** 18 hand-written tools. */
+/** The subject with 18 hand-written tools. */
 export const CALL_V1_18 = "call-v1-18";
 export const OURS = "mic-mcp";
 const OURS_FULL = "mic-mcp, view full";
 
-/** With its own account of a page: measured by pages alone. */
+/** Whether the subject builds its own view of a page; such subjects are measured only with pages. */
 export const isPagesOnly = ({ name }: Subject): boolean => name.startsWith("read-v1") || name === OURS_FULL;
 
-/** Where a server of ours keeps its journal and its files while it is measured: in a new folder of `parent`. */
+/** Environment of a mic-mcp server whose journal and files are in a new folder of `parent`. */
 export async function createEnvironment(baseUrl: string, parent = tmpdir()): Promise<Readonly<Record<string, string>>> {
   const folder = await mkdtemp(join(parent, "mic-mcp-bench-"));
   return {

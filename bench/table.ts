@@ -1,4 +1,4 @@
-// Figures as Markdown: medians over the rounds, and in brackets the median of each round's ratio to the reference.
+// Formats figures as Markdown: medians over the rounds, and in brackets the median of each round's ratio to the reference.
 import { type Figures, median } from "./measure.ts";
 
 export interface Column {
@@ -40,7 +40,7 @@ export const formatMarkdownTable = (head: readonly string[], rows: readonly (rea
     .map((cells) => `| ${cells.join(" | ")} |`)
     .join("\n");
 
-/** One row for each metric, one column for each subject. */
+/** Formats one row for each metric and one column for each subject. */
 export function formatResults(results: Results, reference: string, columns: readonly Column[]): string {
   const subjects = [...results.keys()];
   const rows = columns.map((column) => [

@@ -1,4 +1,5 @@
-// What telemetry costs: one job, off and on in turn, with a collector that takes everything and with none there.
+// Measures the cost of telemetry: one job, with telemetry off and on in turn, with a collector that accepts all exports and
+// without a collector.
 import { createServer } from "node:http";
 import { type Client, connect } from "./client.ts";
 import { assertAnswered, callTool, measureCpu, median, runConcurrently } from "./measure.ts";
@@ -14,7 +15,7 @@ interface Collector {
   close(): Promise<void>;
 }
 
-/** Reads what comes and says nothing of it. */
+/** Starts a collector that reads each export and returns an empty response. */
 async function startCollector(): Promise<Collector> {
   const server = createServer((request, response) => {
     request.resume().once("end", () => response.end());
@@ -65,7 +66,7 @@ export const measureTelemetry: ScalingMetric = async ({ subjects, baseUrl, size 
       OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
       OTEL_TRACES_SAMPLER_ARG: "0.1",
     },
-    // Discard: nobody listens there.
+    // The discard port, on which no process listens.
     "on, no collector there": { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" },
   };
   const env = await createEnvironment(baseUrl);

@@ -1,4 +1,4 @@
-// What a model has to read, in o200k tokens, and what crosses the wire.
+// Measures the number of o200k tokens that a model reads and the bytes that are sent to the client.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import * as z from "zod/v4";
 import { connect } from "./client.ts";

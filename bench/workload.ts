@@ -1,4 +1,4 @@
-// A server at work over stdio: the states, one input, pages of 100 jobs, and what it then holds at most.
+// Measures a server under load over stdio: the states, one input, pages of 100 jobs, and peak memory.
 import { Pool } from "undici";
 import { paths } from "./calls.ts";
 import { connect } from "./client.ts";
@@ -51,7 +51,7 @@ async function measureSubject({ command, calls }: Subject, size: RunSize): Promi
   };
 }
 
-/** The same questions without any MCP between: the bound that no server can pass. */
+/** Sends the same requests without MCP: a bound that no server can exceed. */
 async function measureRaw({
   baseUrl,
   size: { sequentialCalls, pages, concurrentCalls },

@@ -1,15 +1,15 @@
-// The figures of a whole run, written where people read them: all of them into bench/README.md, the main ones into docs/speed.md.
+// Writes the figures of a full run: all of them into bench/README.md, the main ones into docs/speed.md.
 import { readFile, writeFile } from "node:fs/promises";
 import { CALL_V1_18, OURS } from "./subjects.ts";
 import { type Column, formatResults, type Results } from "./table.ts";
 
-/** Who stands in docs/speed.md; the first is what ratios are taken to. */
+/** The subjects shown in docs/speed.md; ratios are relative to the first. */
 const SHOWN_SUBJECTS = [CALL_V1_18, "@ivotoby/openapi-mcp-server", "orval", OURS] as const;
 
 interface Row extends Column {
-  /** The group it is measured in. */
+  /** Key of the group that measures the metric. */
   readonly group: string;
-  /** What is added to a subject's name there. */
+  /** Suffix of the subject's name in that group. */
   readonly subjectSuffix?: string;
 }
 
@@ -44,7 +44,7 @@ const ROWS: readonly Row[] = [
   { group: "tokens", name: "textTokens", title: "100 jobs as text, tokens", digits: 0 },
 ];
 
-/** The main table: a row's figures are its group's. */
+/** The main table: each row shows the figures of its own group. */
 function formatMainTable(groups: ReadonlyMap<string, Results>): string {
   const shown: Results = new Map(
     SHOWN_SUBJECTS.map((subject) => {
@@ -76,7 +76,7 @@ async function replaceSection(file: URL, name: string, content: string): Promise
   await writeFile(file, `${before}${startMarker}${content}\n${endMarker}${after}`);
 }
 
-/** `figures`: of which machine and day they are, and every table. */
+/** `figures`: a line with the machine and date, then each table. */
 export async function writeFigures(groups: ReadonlyMap<string, Results>, figures: readonly string[]): Promise<void> {
   await replaceSection(new URL("../docs/speed.md", import.meta.url), "bench", formatMainTable(groups));
   await replaceSection(new URL("README.md", import.meta.url), "figures", figures.join("\n\n"));

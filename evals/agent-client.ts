@@ -1,5 +1,5 @@
-// A desk: the real server, composed as the command does it or started as its user does, behind the older SDK's client,
-// which calls itself Claude Code. It counts what its agent reads.
+// Connects an agent to the real server, which runs in this process as the CLI composes it, or as a separate process. The client
+// is that of the older SDK, reports its name as claude-code, and counts the tokens that the agent reads.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough, Transform } from "node:stream";
@@ -18,14 +18,14 @@ import { countModelTokens } from "./count-tokens.ts";
 
 export interface AgentClientOptions {
   readonly emulator: Emulator;
-  /** Where its server keeps its files. */
+  /** Folder for the server's files. */
   readonly folder: string;
   readonly geographyRate: number;
-  /** A process of its own, which can be killed. */
+  /** Whether the server runs in a separate process, which can be killed. */
   readonly isProcess: boolean;
 }
 
-/** What an agent was given. */
+/** Number of calls, and of tokens that the agent received. */
 export interface Usage {
   readonly calls: number;
   readonly tokens: number;
@@ -33,9 +33,9 @@ export interface Usage {
 
 export interface ManagedAgentClient extends AgentClient {
   readonly usage: Usage;
-  /** The tools whole, output schemas too: what a client gets. */
+  /** The complete tools with output schemas, as the client receives them. */
   readonly toolList: readonly ToolArguments[];
-  /** Ends the server's process as a crash does. */
+  /** Kills the server's process, to simulate a crash. */
   kill(): void;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ interface Connection {
   close(): Promise<void>;
 }
 
-// Each composition's log listens to it.
+// The log of each composed server adds a listener to stderr.
 process.stderr.setMaxListeners(0);
 
 const Json = z.record(z.string(), z.unknown());
@@ -76,7 +76,7 @@ const createEnvironment = ({ emulator, folder, geographyRate }: AgentClientOptio
   MIC_LOG_LEVEL: "silent",
 });
 
-/** As from a pipe, the reader gets a thing after its writer knows that it has left. */
+/** Like a pipe: the reader gets a chunk after the writer's callback has run. */
 class Pipe extends Transform {
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     done();
@@ -84,7 +84,7 @@ class Pipe extends Transform {
   }
 }
 
-/** Inside this process, and with the words that `serve --emulator` has. */
+/** Composes the server in this process, with the same notes as `serve --emulator`. */
 async function connectInProcess(options: AgentClientOptions): Promise<Connection> {
   const config = { ...readConfig(createEnvironment(options)), loginFolder: options.folder };
   const { runtime, close } = compose(config, {
@@ -96,7 +96,7 @@ async function connectInProcess(options: AgentClientOptions): Promise<Connection
   const [stdin, stdout] = [new PassThrough(), new Pipe()];
   const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
   const client = newClient();
-  // To this class a stream to read comes first, whoever is at its other end.
+  // The first argument of this transport is the stream to read, also for a client.
   await client.connect(new StdioServerTransport(stdout, stdin));
   return {
     client,
@@ -105,7 +105,7 @@ async function connectInProcess(options: AgentClientOptions): Promise<Connection
     },
     async close() {
       await client.close();
-      // A client that lives after an answer has read it: nobody has to look for its death.
+      // Sends a message after the last answer, as a client does that is still alive, before the server closes.
       stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/roots/list_changed" })}\n`);
       await new Promise((resolve) => setImmediate(resolve));
       await closeProtocol();
@@ -145,7 +145,7 @@ export async function openAgentClient(options: AgentClientOptions): Promise<Mana
   };
   watchClose();
 
-  /** As a host does: a server that has gone is started again. */
+  /** Like an MCP host, this starts a server again after it has died. */
   async function getClient(): Promise<Client> {
     if (hasDied) {
       hasDied = false;
@@ -189,7 +189,7 @@ export async function openAgentClient(options: AgentClientOptions): Promise<Mana
       const client = await getClient();
       const ref = { type: "ref/prompt", name: prompt } as const;
       const { completion } = await client.complete({ ref, argument: { name: argument, value: typed } });
-      // A person picks from them: the model never reads them.
+      // The user picks from the completions; the model never reads them.
       return recordUsage(completion.values, 0);
     },
     async prompt(name, args) {

@@ -1,8 +1,9 @@
-// Who is measured: an agent that is given a request and a desk, and knows nothing else. Put a model in its place here.
+// Defines the measured agent: it gets a request and an MCP client, and has no other information. To measure a model, implement
+// Agent with it.
 
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-/** A result as Claude Code shows it to its model: structuredContent alone where the call succeeded, the text alone where it failed. */
+/** A result as Claude Code shows it to its model: only structuredContent if the call succeeded, only the text if it failed. */
 export type VisibleResult =
   | { readonly isError: false; readonly data: ToolArguments }
   | { readonly isError: true; readonly text: string };
@@ -13,28 +14,31 @@ export interface ListedTool {
   readonly inputSchema: ToolArguments;
 }
 
-/** What stands before the agent: the server's words, and what its client lets it and its person do. */
+/**
+ * The MCP client of an agent: the server's instructions and tools, and the actions that the client offers to the agent and its
+ * user.
+ */
 export interface AgentClient {
   readonly instructions: string;
   readonly tools: readonly ListedTool[];
-  /** Never rejects: what a client cannot do, it says in a text. A server that died is started again for the next call. */
+  /** Never rejects: an error of the client is returned as a text. If the server has died, the next call starts it again. */
   call(tool: string, args?: ToolArguments): Promise<VisibleResult>;
-  /** What the person may pick from, for an argument of a prompt. */
+  /** The values that the user may pick for an argument of a prompt. */
   complete(prompt: string, argument: string, value: string): Promise<readonly string[]>;
-  /** The text of a prompt that the person picked. */
+  /** The text of a prompt that the user picked. */
   prompt(name: string, args: Readonly<Record<string, string>>): Promise<string>;
   read(uri: string): Promise<string>;
 }
 
 export interface Assignment {
-  /** Its number in docs/evals.md. */
+  /** The task's number in docs/evals.md. */
   readonly task: string;
-  /** The person's words. */
+  /** The user's request. */
   readonly request: string;
 }
 
 export interface Agent {
   readonly name: string;
-  /** Does what it is asked, and says what became of it. */
+  /** Does the work and returns the agent's answer to the user. */
   work(assignment: Assignment, client: AgentClient): Promise<string>;
 }

@@ -1,4 +1,4 @@
-// What single answers and the list of tools weigh, each in a state that is brought about on a clock that stands still.
+// Measures the tokens of single answers and of the list of tools, in worlds whose clock is stopped.
 import * as z from "zod/v4";
 import type { ToolArguments } from "./agent.ts";
 import { countModelTokens } from "./count-tokens.ts";
@@ -9,7 +9,7 @@ export interface Measurement {
   readonly label: string;
   readonly tokens: number;
   readonly budget: number;
-  /** Where the budget is not reached yet: what must not be exceeded until it is. */
+  /** Limit that applies as long as the budget is exceeded. */
   readonly currentLimit?: number;
 }
 
@@ -17,7 +17,7 @@ const STOPPED_CLOCK: WorldOptions = { clockRate: 0 };
 const PAGE = 100;
 const Page = z.looseObject({ data: z.array(z.looseObject({ createdAt: z.string() })) });
 
-/** What the agent is shown of a call that succeeds. */
+/** Returns the result that the agent is shown; throws if the call fails. */
 async function callTool(world: World, tool: string, args: ToolArguments = {}): Promise<ToolArguments> {
   const result = await world.client.call(tool, args);
   if (result.isError) throw new Error(`${tool}: ${result.text}`);
@@ -36,7 +36,7 @@ async function callForId(
   return [id, countModelTokens(data)];
 }
 
-/** One agent registers, submits and follows jobs. */
+/** Measures the results for an agent that registers inputs, submits jobs and follows them. */
 async function measureJobs(world: World): Promise<readonly Measurement[]> {
   const recipeVersionId = await findRecipeId(world, NORMALIZE);
   const submit = async (fileName: string): Promise<{ job: string; registered: number; submitted: number }> => {
@@ -99,7 +99,7 @@ const measureMissingLists = async (world: World): Promise<readonly Measurement[]
   return [{ label: "find_district, lists missing", tokens: countModelTokens(answer), budget: 180 }];
 };
 
-/** The rate that a server allows itself unless told otherwise: it cannot read all lists at once. */
+/** The server's default rate, which is too low to read all lists at once. */
 const DEFAULT_RATE: WorldOptions = { clockRate: 0, geographyRate: 28 };
 
 export async function measureAnswers(): Promise<readonly Measurement[]> {

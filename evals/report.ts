@@ -1,4 +1,4 @@
-// The tables of docs/evals.md, from what was measured.
+// Formats the tables of docs/evals.md from the measurements.
 import type { Measurement } from "./answer-measurements.ts";
 import type { Outcome } from "./run-task.ts";
 

@@ -1,4 +1,4 @@
-// An agent at work: each task in a world of its own, and what came of it.
+// Runs one task with an agent in a new world, and returns the outcome.
 import type { Agent } from "./agent.ts";
 import type { Usage } from "./agent-client.ts";
 import type { Task } from "./tasks/task.ts";
@@ -6,7 +6,7 @@ import { World } from "./world.ts";
 
 export interface Outcome extends Usage {
   readonly task: Task;
-  /** What is wrong with how it ended; nothing: it was done. */
+  /** Reasons why the task failed; empty if the task succeeded. */
   readonly problems: readonly string[];
 }
 

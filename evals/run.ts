@@ -1,5 +1,6 @@
-// npm run evals: an agent does each kind of work; the figures are printed, and of a whole run of the scripted agent kept in
-// docs/evals.md. `-- 3 15d`: these tasks only. `-- --agent FILE`: another agent, the FILE's export `agent`.
+// npm run evals: an agent does each task, and the figures are printed. A full run of the scripted agent writes them to
+// docs/evals.md.
+// `-- 3 15d`: only these tasks. `-- --agent FILE`: another agent, the export `agent` of FILE.
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -22,7 +23,7 @@ async function loadAgent(file: string): Promise<Agent> {
   return z.looseObject({ agent: z.custom<Agent>(isAgent, "must be an Agent") }).parse(loaded).agent;
 }
 
-/** Puts a table between the marks that the page has for it. */
+/** Replaces the table between the page's markers of this section. */
 const replaceSection = (page: string, section: string, table: string): string => {
   const sectionPattern = new RegExp(`(<!-- ${section} -->)[^]*?(<!-- end of ${section} -->)`);
   if (!sectionPattern.test(page)) throw new Error(`docs/evals.md has no place for ${section}`);

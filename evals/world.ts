@@ -1,4 +1,4 @@
-// The world of one task: an emulator with a seed, on a clock of its own, with faults at hand, and a second server to set it up by.
+// The world of one task: an emulator with a seed, its own clock and faults, and a second server that sets it up.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,18 +7,18 @@ import { type Emulator, startEmulator } from "../src/emulator/index.ts";
 import type { ToolArguments } from "./agent.ts";
 import { type ManagedAgentClient, openAgentClient } from "./agent-client.ts";
 
-/** That of the golden pages: what ids weigh is no matter of luck. */
+/** A fixed seed, so that ids have the same number of tokens in each run. */
 const SEED = "golden";
 
-/** Later than any run, so that what is in the future here is so for a server on the machine's clock, too. */
+/** Later than any run, so that a future time in the world is also in the future for a server on the machine's clock. */
 const START_MS = Date.parse("2100-01-15T10:00:00.000Z");
 
 export interface WorldOptions {
-  /** How many of its seconds pass in one of ours; 0: it stands still but for `pass`. */
+  /** Seconds that pass in the world per real second; at 0, only `advanceClock` changes the time. */
   readonly clockRate: number;
-  /** Playground requests a minute that the server allows itself. */
+  /** Maximum playground requests per minute of the server (default 600). */
   readonly geographyRate?: number;
-  /** The agent's server is a process of its own, which can be killed. */
+  /** Whether the agent's server runs in a separate process, which can be killed (default false). */
   readonly isProcess?: boolean;
 }
 
@@ -26,7 +26,7 @@ const Executions = z.array(z.looseObject({ operationId: z.string(), executions: 
 
 export class World {
   readonly emulator: Emulator;
-  /** The agent's. */
+  /** The client of the agent. */
   readonly client: ManagedAgentClient;
   readonly #advanceClock: (ms: number) => void;
   readonly #setupClient: ManagedAgentClient;
@@ -65,19 +65,19 @@ export class World {
     });
   }
 
-  /** Lets so many of the world's milliseconds pass at once. */
+  /** Advances the world's clock by `ms` milliseconds. */
   advanceClock(ms: number): void {
     this.#advanceClock(ms);
   }
 
-  /** The id of a file, by its name. */
+  /** The id of the file with this name. */
   fileId(name: string): string {
     const found = this.emulator.files.find((file) => file.name === name);
     if (found === undefined) throw new Error(`the emulator has no file ${name}`);
     return found.id;
   }
 
-  /** What a tool answers when somebody else calls it. */
+  /** The result of a tool that the setup client calls; throws if the call fails. */
   async callTool(tool: string, args: ToolArguments): Promise<ToolArguments> {
     const result = await this.#setupClient.call(tool, args);
     if (result.isError) throw new Error(`${tool}: ${result.text}`);
@@ -88,7 +88,7 @@ export class World {
     await this.#callAdmin("faults", { operationId, times, fault });
   }
 
-  /** How many commands of an operation have taken effect. */
+  /** Number of requests of an operation that took effect. */
   async countExecutions(operationId: string): Promise<number> {
     return Executions.parse(await this.#callAdmin("executions"))
       .filter((each) => each.operationId === operationId)

@@ -1,5 +1,6 @@
-// What a developer writes in a day: the v1 SDK with a tool for each of the 18 operations, arguments in zod, one undici call
-// each, the answer passed on unread. A POST carries an Idempotency-Key, and nothing remembers it.
+// A server that a developer could write in a day: the v1 SDK with one tool for each of the 18 operations, arguments in zod and
+// one undici call each. It returns each response without parsing it. A POST has an Idempotency-Key, but the server does not store
+// it.
 import { randomUUID } from "node:crypto";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { Pool } from "undici";
@@ -33,7 +34,7 @@ const page = { limit: z.number().int().min(1).max(100).optional(), cursor: z.str
 const key = { idempotencyKey: z.string().optional().describe("Names the action; repeat it to try again") };
 const reason = { reason: z.string().min(1).max(1000) };
 
-/** Name, description, arguments, and what is done with them. */
+/** Name, description, arguments and handler of each tool. */
 const TOOLS = [
   ["list_states", "All states and union territories.", {}, () => get(`${PLAYGROUND}/geo/states`)],
   [

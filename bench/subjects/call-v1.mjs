@@ -1,4 +1,4 @@
-// The floor that every ratio is taken to: the bare v1 SDK with one hand-written tool, upstream text passed through unread.
+// The reference for ratios: the bare v1 SDK with one hand-written tool that returns the upstream text without parsing it.
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { Pool } from "undici";
 import * as z from "zod/v4";

@@ -1,4 +1,4 @@
-// A floor for starting: the bare v1 SDK with a tool that does nothing, bundled into one file.
+// The floor for starts: the bare v1 SDK with a tool that does nothing, bundled into one file.
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 

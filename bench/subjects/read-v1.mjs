@@ -1,5 +1,6 @@
-// A bound, not a peer: call-v1 that reads what it passes on, and checks nothing. `view` summary: id and state of each item
-// as text and as structuredContent; full: the text as it came, and all of it as structuredContent.
+// A bound rather than an alternative: call-v1 with JSON parsing and without any checks. The view "summary" returns the id and
+// state of each item as text and as structuredContent. The view "full" returns the original text, and the parsed JSON as
+// structuredContent.
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { Pool } from "undici";

@@ -1,4 +1,5 @@
-// A hand-written v1 server on Streamable HTTP: a server for each session, and plain JSON as the answer. No bounds, no gate.
+// Serves a hand-written v1 server over Streamable HTTP: one server for each session, and plain JSON responses. It has no limits
+// and no access checks.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";

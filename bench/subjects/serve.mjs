@@ -1,4 +1,4 @@
-// How a hand-written v1 server is served: on stdio, or on HTTP where PORT is given.
+// Serves a hand-written v1 server on stdio, or on HTTP if PORT is set.
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 
 export async function serve(makeServer) {

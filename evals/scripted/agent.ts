@@ -1,4 +1,4 @@
-// The agent that is always there: a script for each kind of work.
+// The built-in agent: a script for each task.
 import type { Agent } from "../agent.ts";
 import { faults } from "./faults.ts";
 import { geography } from "./geography.ts";

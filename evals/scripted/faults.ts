@@ -1,4 +1,4 @@
-// An agent whose calls go wrong: it does what the failure says, and after a crash what the instructions say.
+// Scripts for tasks with faults: they follow the next step of an error, and after a crash the server's instructions.
 import * as z from "zod/v4";
 import type { AgentClient, ToolArguments, VisibleResult } from "../agent.ts";
 import { WAIT_TOOLS } from "./one-job.ts";
@@ -26,7 +26,7 @@ async function readRequestedJob(request: string, client: AgentClient): Promise<T
 const followAdvice: Script = async (request, client) =>
   await followAndSummarize(client, await client.call("run_job", await readRequestedJob(request, client)), WAIT_TOOLS);
 
-/** A model words a note anew each time, and does not always repeat the call that it is told to repeat. */
+/** A model phrases a note differently each time, and does not always repeat the call that an error names. */
 const repeatWithOtherNote: Script = async (request, client) => {
   const job = await readRequestedJob(request, client);
   await client.call("run_job", { ...job, clientReference: "Normalize the districts" });
@@ -37,7 +37,7 @@ const repeatWithOtherNote: Script = async (request, client) => {
   );
 };
 
-/** Nobody said what to do next: the server is gone. */
+/** The error names no next step, so the server has died. */
 const hasCrashed = (result: VisibleResult): boolean => result.isError && getNextStep(result) === undefined;
 
 const recoverAfterCrash: Script = async (request, client) => {

@@ -1,4 +1,4 @@
-// An agent that is asked about districts: which call answers which kind of question.
+// Scripts for questions about districts: select the tool call for each form of question.
 import * as z from "zod/v4";
 import type { AgentClient, ToolArguments, VisibleResult } from "../agent.ts";
 import { getData, getNextStep } from "./results.ts";
@@ -10,7 +10,7 @@ const FindDistrictResult = z.looseObject({
 });
 const MAX_NAMES = 50;
 
-/** The call that a question of this form asks for. */
+/** The tool call that answers a question of this form. */
 interface QuestionForm {
   readonly question: RegExp;
   readonly tool: string;
@@ -82,7 +82,7 @@ const questionForms: readonly QuestionForm[] = [
 
 const CoverageResult = z.looseObject({ coverage: z.looseObject({ complete: z.boolean() }) });
 
-/** Asks again where that is the advice: the same tool, since lists were not read yet. */
+/** Repeats the call if the result is incomplete and its next step is the same tool, because lists are missing. */
 async function callUntilComplete(client: AgentClient, tool: string, args: ToolArguments): Promise<VisibleResult> {
   const result = await client.call(tool, args);
   const step = getNextStep(result);
@@ -93,7 +93,7 @@ async function callUntilComplete(client: AgentClient, tool: string, args: ToolAr
 async function answerQuestion(client: AgentClient, question: string): Promise<string> {
   for (const { question: form, tool, args } of questionForms) {
     const captures = form.exec(question);
-    // What it was given, whole: the answer stands in it.
+    // Returns the complete result, which contains the answer.
     if (captures) return JSON.stringify(getData(await callUntilComplete(client, tool, args(...captures.slice(1)))));
   }
   return "I do not know.";

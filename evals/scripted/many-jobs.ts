@@ -1,4 +1,4 @@
-// An agent at work on many jobs.
+// Scripts for tasks with many jobs.
 import * as z from "zod/v4";
 import { followAndSummarize, followSteps, getData, summarize } from "./results.ts";
 import type { Script } from "./script.ts";

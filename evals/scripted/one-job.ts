@@ -1,10 +1,10 @@
-// An agent at work on one job.
+// Scripts for tasks with one job.
 
 import { findRecipe, readRecipe, toRunJobArguments } from "./recipes.ts";
 import { findFile, findId, findIds, followAndSummarize, followSteps, getData, summarize } from "./results.ts";
 import type { Script } from "./script.ts";
 
-/** What waits or goes on, and changes nothing that it was not asked to. */
+/** Tools that a script may follow as a next step, because they only read, wait or continue the requested job. */
 export const WAIT_TOOLS = [
   "get_job",
   "run_job",
@@ -37,7 +37,7 @@ const profileTable: Script = async (request, client) => {
 const ensureSuccess: Script = async (request, client) =>
   await followAndSummarize(client, await client.call("get_job", { jobId: findId(request, "micjob") }));
 
-/** Hands on all that it is told. */
+/** Returns the complete result. */
 const readJob: Script = async (request, client) =>
   JSON.stringify(getData(await client.call("get_job", { jobId: findId(request, "micjob") })));
 
@@ -87,7 +87,7 @@ const runTwice: Script = async (request, client) => {
   const recipe = await readRecipe(client, findId(request, "micrecipev"));
   const job = toRunJobArguments(request, recipe, findId(request, "devfile"));
   const first = await followAndSummarize(client, await client.call("run_job", job), WAIT_TOOLS);
-  // As the instructions say: to do the same once more on purpose, pass a new idempotencyKey.
+  // The instructions say: to repeat a call on purpose, pass a new idempotencyKey.
   const secondCall = { ...job, idempotencyKey: "the-second-of-two" };
   return `${first}\n${await followAndSummarize(client, await client.call("run_job", secondCall), WAIT_TOOLS)}`;
 };

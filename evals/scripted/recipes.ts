@@ -1,4 +1,4 @@
-// From the words about a recipe to a run_job call: ports and parameters as the recipe's own schema names them.
+// Creates a run_job call from a request in prose; the ports and parameters come from the recipe's own schema.
 import * as z from "zod/v4";
 import type { AgentClient, ToolArguments } from "../agent.ts";
 import { getData } from "./results.ts";
@@ -23,7 +23,7 @@ const GetRecipeResult = z.looseObject({
 });
 export type Recipe = z.infer<typeof GetRecipeResult>["data"]["recipe"];
 
-/** The recipe whose name begins with this word. */
+/** The recipe whose name starts with this word. */
 export async function findRecipe(client: AgentClient, word: string): Promise<Recipe> {
   const { data } = ListRecipesResult.parse(getData(await client.call("list_recipes")));
   const found = data.find(({ name }) => name.toLowerCase().startsWith(word.toLowerCase()));
@@ -35,7 +35,7 @@ export async function readRecipe(client: AgentClient, versionId: string): Promis
   return GetRecipeResult.parse(getData(await client.call("get_recipe", { versionId }))).data.recipe;
 }
 
-/** Each parameter that must be there, from the request: the choice that it names, or the words of the right form. */
+/** Finds each required parameter in the request: a value of its enum, or a word that matches its pattern. */
 function selectParameters(request: string, { parameters }: Recipe): ToolArguments {
   const { properties, required } = parameters.definition;
   const selectValue = ({ enum: enumValues, pattern }: z.infer<typeof Property>): string | undefined =>
@@ -44,7 +44,7 @@ function selectParameters(request: string, { parameters }: Recipe): ToolArgument
   return Object.fromEntries(required.map((name) => [name, selectValue(properties[name] ?? {})]));
 }
 
-/** What run_job takes for a recipe with one port. */
+/** Arguments of run_job for a recipe with one port. */
 export const toRunJobArguments = (request: string, recipe: Recipe, referenceId: string): ToolArguments => ({
   recipeVersionId: recipe.versionId,
   inputs: [{ port: recipe.inputs[0]?.name, referenceId }],

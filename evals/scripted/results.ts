@@ -1,5 +1,4 @@
-// How a scripted agent reads: what a result says, which call it names, which words stand where. It knows no id and no tool
-// that it was not shown.
+// Parses tool results for the scripted agent: summaries, next steps and ids. The agent uses only ids and tools that it was shown.
 import * as z from "zod/v4";
 import type { AgentClient, ToolArguments, VisibleResult } from "../agent.ts";
 
@@ -12,10 +11,10 @@ const AdvisedResult = z.looseObject({
   data: z.union([z.looseObject({ id: z.string().optional() }), z.array(z.unknown())]).optional(),
 });
 
-/** More steps than this, and nothing has come of it. */
+/** Maximum number of steps, after which the agent gives up. */
 const MAX_STEPS = 12;
 
-/** What a result says, for handing on: its sentence and of what it speaks, or all of it. */
+/** The text to report for a result: its summary with the resource's id, or the complete result if it has no summary. */
 export function summarize(result: VisibleResult): string {
   if (result.isError) return result.text;
   const { summary, data } = AdvisedResult.parse(result.data);
@@ -23,13 +22,13 @@ export function summarize(result: VisibleResult): string {
   return data === undefined || Array.isArray(data) || data.id === undefined ? summary : `${data.id}: ${summary}`;
 }
 
-/** The data of a success. */
+/** The data of a successful result; throws if the call failed. */
 export function getData(result: VisibleResult): ToolArguments {
   if (result.isError) throw new Error(result.text);
   return result.data;
 }
 
-/** The call that a failure names: a tool and its arguments, on one line. */
+/** The next call that an error contains: a tool and its arguments, on one line. */
 function parseNextCall(text: string): Step | undefined {
   const [, tool, args] = /^Next: .*?\b([a-z_]+) (\{.*\})/m.exec(text) ?? [];
   return args === undefined ? undefined : NextStep.parse({ tool, arguments: JSON.parse(args) });
@@ -38,7 +37,7 @@ function parseNextCall(text: string): Step | undefined {
 export const getNextStep = (result: VisibleResult): Step | undefined =>
   result.isError ? parseNextCall(result.text) : AdvisedResult.parse(result.data).nextStep;
 
-/** Makes the call that each result names, gives all results. Of the steps that a success offers only these tools'. */
+/** Makes the next call of each result and returns all results. After a success it follows only the steps of `tools`, if given. */
 export async function followSteps(
   client: AgentClient,
   first: VisibleResult,
@@ -55,14 +54,14 @@ export async function followSteps(
   return results;
 }
 
-/** The same, and what the last one says. */
+/** Follows the steps and returns the summary of the last result. */
 export const followAndSummarize = async (
   client: AgentClient,
   first: VisibleResult,
   tools?: readonly string[],
 ): Promise<string> => summarize((await followSteps(client, first, tools)).at(-1) ?? first);
 
-/** The first id of a kind in a text. */
+/** The first id with this prefix in a text; throws if there is none. */
 export function findId(text: string, prefix: string): string {
   const [id] = new RegExp(`${prefix}_[0-9a-f]+`).exec(text) ?? [];
   if (id === undefined) throw new Error(`no ${prefix} is named: ${text}`);
@@ -72,7 +71,7 @@ export function findId(text: string, prefix: string): string {
 export const findIds = (text: string, prefix: string): readonly string[] =>
   text.match(new RegExp(`${prefix}_[0-9a-f]+`, "g")) ?? [];
 
-/** The file that the instructions list with this word in its name or behind it. */
+/** The id of the file in the instructions whose entry contains this word. */
 export function findFile(instructions: string, word: string): string {
   const fileList = /files \(M4_FILE\): (.*)\.$/m.exec(instructions)?.[1] ?? "";
   return findId(fileList.split(", ").find((entry) => entry.includes(word)) ?? "", "dev(?:sign)?file");

@@ -1,4 +1,4 @@
-// What a scripted agent does with a request: a plan for this kind of work, and else what it is told.
+// Type of a scripted task: from a request to the agent's final answer.
 import type { AgentClient } from "../agent.ts";
 
 export type Script = (request: string, client: AgentClient) => Promise<string>;

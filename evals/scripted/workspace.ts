@@ -1,4 +1,4 @@
-// An agent that is asked about the workspace, or whose person picks from what the server offers.
+// Scripts for tasks about the workspace, and for a user who picks prompts and completions.
 import * as z from "zod/v4";
 import { readRecipe, toRunJobArguments } from "./recipes.ts";
 import { findFile, findId, followAndSummarize, getData, summarize } from "./results.ts";

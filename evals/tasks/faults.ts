@@ -1,4 +1,4 @@
-// Work that faults disturb. Whatever an agent does that obeys the words: one job, once.
+// Tasks with injected faults. An agent that follows the texts submits one job, once.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolArguments } from "../agent.ts";
 import type { World } from "../world.ts";
@@ -43,7 +43,7 @@ const createFaultTask = ({ id, title, before, isProcess = false, injectFaults }:
   },
 });
 
-/** Kills the agent's server when its job has been submitted and nobody has heard of it. */
+/** Kills the agent's server after its job is submitted and before an answer arrives. */
 async function killOnceSubmitted(world: World): Promise<void> {
   while ((await world.countExecutions("createMicJob")) === 0) await sleep(POLL_INTERVAL_MS);
   world.client.kill();

@@ -1,4 +1,4 @@
-// Questions about India's districts, and what the tables say to them.
+// Tasks with questions about India's districts; the expected answers come from the emulator's tables.
 import { type DistrictFacts, readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
 import type { Task } from "./task.ts";
 
@@ -23,7 +23,7 @@ function median(rows: readonly DistrictFacts[]): number {
 const mostDistricts =
   [...states].sort(([a], [b]) => districtsInState(b).length - districtsInState(a).length)[0]?.[1] ?? "";
 
-/** Each with what an answer to it names. */
+/** Each question with the values that its answer must contain. */
 const questions: readonly (readonly [question: string, ...answer: (string | number)[]])[] = [
   ["How many mandals has the district Nizamabad?", sumMandals(findByName("Nizamabad"))],
   ["In which state is the district Bastar?", "Chhattisgarh"],
@@ -74,7 +74,7 @@ const geographyQuestions: Task = {
   }),
 };
 
-/** Names that one district alone has. */
+/** Districts whose name is unique. */
 const uniquelyNamed = districts.filter(({ name }) => findByName(name).length === 1);
 const requestedDistricts = uniquelyNamed
   .filter((_row, at) => at % Math.floor(uniquelyNamed.length / 75) === 0)

@@ -1,4 +1,4 @@
-// All kinds of work, in their order.
+// All tasks, sorted by number.
 import { faults } from "./faults.ts";
 import { geography } from "./geography.ts";
 import { manyJobs } from "./many-jobs.ts";

@@ -1,4 +1,4 @@
-// Work on many jobs at once.
+// Tasks with many jobs at once.
 import * as z from "zod/v4";
 import type { World } from "../world.ts";
 import type { Task } from "./task.ts";
@@ -19,7 +19,7 @@ async function listAllJobs(world: World, cursor?: string): Promise<readonly z.in
   return page.nextCursor ? [...data, ...(await listAllJobs(world, page.nextCursor))] : data;
 }
 
-/** Since when so many retryable jobs have failed. */
+/** Start of the day on which the retryable failed job at position `count`, newest first, was created. */
 async function findStartDate(world: World, count: number): Promise<string> {
   const failed = (await listAllJobs(world)).filter(({ state, retryable }) => state === "FAILED" && retryable === true);
   const oldest = failed[count - 1];

@@ -1,10 +1,10 @@
-// Work on one job: from a file to its result, and what comes in between.
+// Tasks with one job, from its file to its result.
 
 import type { World } from "../world.ts";
 import { findIds, findRecipeId, NORMALIZE, PROFILE, readJobState, registerInput, submitJob, VINTAGE } from "./setup.ts";
 import type { Task } from "./task.ts";
 
-/** What is wrong unless the last words name a job, and that has succeeded. */
+/** Problems unless the answer contains the id of a succeeded job and exactly one job was submitted. */
 async function checkSuccess(world: World, answer: string): Promise<readonly (string | false)[]> {
   const jobs = findIds(answer, "micjob");
   const states = await Promise.all(jobs.map((job) => readJobState(world, job)));
@@ -147,7 +147,7 @@ const canceling: Task = {
   id: "8",
   title: "cancel running, cancel ended",
   before: { calls: 4, tokens: 1248 },
-  // Slower than real time: on a busy machine, too, the job is still there to be cancelled.
+  // Slower than real time, so that the job is still running when a busy machine cancels it.
   world: { clockRate: 0.2 },
   async prepare(world) {
     const ended = await submitJob(world, "lgd-states.csv", 60_000);

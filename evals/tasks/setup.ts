@@ -1,4 +1,4 @@
-// How a task's world is brought about and looked at: by somebody else's calls.
+// Sets up and inspects a task's world with the setup client's calls.
 import * as z from "zod/v4";
 import type { World } from "../world.ts";
 
@@ -9,7 +9,7 @@ const JobResult = z.looseObject({ data: z.looseObject({ state: z.string() }) });
 export const NORMALIZE = "Normalize administrative divisions";
 export const PROFILE = "Profile a sample of a table";
 
-/** The day of the facts in the emulator's tables. */
+/** The vintage of the emulator's tables. */
 export const VINTAGE = "2026-05-25";
 
 export async function findRecipeId(world: World, name: string): Promise<string> {
@@ -24,7 +24,7 @@ export async function registerInput(world: World, fileName: string): Promise<str
   return CreateResult.parse(await world.callTool("register_input", args)).data.id;
 }
 
-/** A job that somebody submitted, so many milliseconds ago. */
+/** Submits a job as another client and advances the clock by `agoMs`. */
 export async function submitJob(world: World, fileName: string, agoMs: number): Promise<string> {
   const args = {
     recipeVersionId: await findRecipeId(world, NORMALIZE),
@@ -40,7 +40,7 @@ export async function readJobState(world: World, jobId: string): Promise<string>
   return JobResult.parse(await world.callTool("get_job", { jobId })).data.state;
 }
 
-/** The ids with this prefix that a text names, each once. */
+/** The distinct ids with this prefix in a text. */
 export const findIds = (text: string, prefix: string): readonly string[] => [
   ...new Set(text.match(new RegExp(`${prefix}_[0-9a-f]+`, "g"))),
 ];

@@ -1,19 +1,19 @@
-// What a piece of work is: how its world begins, what is asked, and how its end is judged.
+// Defines a task: its world, its request and the check of its outcome.
 import type { World, WorldOptions } from "../world.ts";
 
 export interface PreparedTask {
-  /** The person's words. */
+  /** The user's request. */
   readonly request: string;
-  /** What is wrong with how it ended, from the world itself and from the agent's last words; nothing: it was done. */
+  /** Problems found in the world and in the agent's answer; empty or only `false` if the task succeeded. */
   verdict(answer: string): Promise<readonly (string | false)[]>;
 }
 
 export interface Task {
   readonly id: string;
   readonly title: string;
-  /** Calls and tokens of an agent that a person played, before results were lean and calls took several jobs. */
+  /** Calls and tokens of an agent played by a human, before summary views and tools for several jobs existed. */
   readonly before?: { readonly calls: number; readonly tokens: number };
-  /** What its agent may need at most. Where the tokens are not reached yet, `reached` must not be exceeded until they are. */
+  /** Limits for the agent. As long as the tokens exceed the budget, `currentLimit` is the limit instead. */
   readonly budget?: { readonly calls: number; readonly tokens: number; readonly currentLimit?: number };
   readonly world: WorldOptions;
   prepare(world: World): Promise<PreparedTask>;

@@ -1,4 +1,4 @@
-// What a workspace has and may: its files, its quota, its capabilities; and what a person can pick in a client.
+// Tasks about a workspace: its files, quota and capabilities, and the prompts and resources that a user picks in a client.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import * as z from "zod/v4";

@@ -371,8 +371,8 @@ export const processingKey: FieldRule = {
 export const textKey: FieldRule = writtenText(8, 160);
 
 /**
- * The Idempotency-Key as an argument: it becomes a header, so only printable ASCII is allowed (docs/interface.md, "Settled
- * readings").
+ * The Idempotency-Key as an argument: it becomes a header, so only printable ASCII is allowed (docs/interface.md,
+ * "Interpretations of the contract").
  */
 export const textKeyArgument: FieldRule = {
   accepts: ["k".repeat(8), "k".repeat(160), 'a b"c,d;e'],

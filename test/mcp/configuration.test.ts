@@ -1,4 +1,4 @@
-// What a configuration offers: the default workspace, read-only mode, toolsets, and a server without a service.
+// Tests the effects of the configuration: the default workspace, read-only mode, toolsets, and missing settings.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";
@@ -23,7 +23,7 @@ const serve = (revision: ClientRevision, env: Readonly<Record<string, string>> =
 const namesOf = async (connection: TestClient): Promise<readonly string[]> =>
   (await connection.listTools()).map(({ name }) => name);
 
-/** A protocol error, not a result: what a client tells when a tool does not exist. */
+/** Calls a tool that is not offered and returns the message of the protocol error; asserts that the API receives no request. */
 async function callError(connection: TestClient, name: string): Promise<string> {
   const before = z.array(z.unknown()).parse(await service().admin("GET", "requests")).length;
   const error: unknown = await connection.callTool(name, {}).then(
@@ -37,7 +37,7 @@ async function callError(connection: TestClient, name: string): Promise<string> 
 describe.each(testedRevisions)("%s", (revision) => {
   covers(
     ["4.2/query-workspace-id", "1/workspace-id-prefix"],
-    "a default workspace is used where none is given",
+    "tools use the default workspace if no workspaceId is given",
     async () => {
       const { workspaceId } = service().emulator;
       const connection = await serve(revision, { MIC_WORKSPACE_ID: workspaceId });
@@ -76,13 +76,13 @@ describe.each(testedRevisions)("%s", (revision) => {
     },
   );
 
-  test("without a default workspace it is asked for", async () => {
+  test("tools require a workspaceId if there is no default workspace", async () => {
     const connection = await serve(revision);
     const { error } = await connection.callTool("list_jobs", {});
     expect(error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });
   });
 
-  test("read-only mode offers what changes nothing at the service, downloads included", async () => {
+  test("read-only mode offers only tools that change nothing in the API, downloads included", async () => {
     const readTools = TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name));
     const args = ["serve", "--read-only"];
     const connection = await connectionForTest(revision, { env: emulatorEnv(service().emulator), args });
@@ -90,13 +90,13 @@ describe.each(testedRevisions)("%s", (revision) => {
     for (const name of POST_TOOLS) expect(await callError(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
     const assetId = service().emulator.assetIds[0];
     const { structured } = await connection.callTool("download_asset", { assetId });
-    // Without MIC_DOWNLOAD_DIR the platform's downloads folder is used.
+    // Without MIC_DOWNLOAD_DIR, files go to the platform's downloads folder.
     expect(structured).toMatchObject({ path: expect.stringContaining(`${connection.home}/Downloads/`) });
     expect(await namesOf(await serve(revision, { MIC_READ_ONLY: "1" }))).toEqual(readTools);
     expect(await namesOf(await serve(revision, { MIC_READ_ONLY: "0" }))).toEqual(TOOL_NAMES);
   });
 
-  test("toolsets choose, and say so when asked for more", async () => {
+  test("MIC_TOOLSETS limits the offered tools, and the error for other tools names the setting", async () => {
     const jobs = await serve(revision, { MIC_TOOLSETS: "jobs" });
     expect(await namesOf(jobs)).toEqual(TOOL_NAMES.filter((name) => !GEOGRAPHY.includes(name)));
     expect(await callError(jobs, "list_states")).toMatch(/geography.*MIC_TOOLSETS/);
@@ -108,7 +108,7 @@ describe.each(testedRevisions)("%s", (revision) => {
     expect(await namesOf(await serve(revision, { MIC_TOOLSETS: " jobs , geography,jobs" }))).toEqual(TOOL_NAMES);
   });
 
-  test("an unknown tool is named together with those that there are", async () => {
+  test("the error for an unknown tool contains its name and the available tools", async () => {
     const connection = await serve(revision);
     for (const unknown of ["nope", "listStates", "constructor", "__proto__", ""]) {
       const message = await callError(connection, unknown);
@@ -116,29 +116,33 @@ describe.each(testedRevisions)("%s", (revision) => {
     }
   });
 
-  covers("5/playground-anonymous", "without a service or without credentials the tools say what to set", async () => {
-    const unconfigured = await inProcessClientForTest(revision, {});
-    expect(await namesOf(unconfigured)).toEqual(TOOL_NAMES);
-    for (const name of ["list_states", "get_job"]) {
-      const { error } = await unconfigured.callTool(name, name === "get_job" ? { jobId: "j" } : {});
-      expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
-      expect(error?.next).toMatch(/MIC_BASE_URL.*--emulator/);
-    }
-    const anonymous = await inProcessClientForTest(revision, { MIC_BASE_URL: `${service().emulator.baseUrl}/` });
-    expect((await anonymous.callTool("list_states")).isError).toBe(false);
-    const { error } = await anonymous.callTool("get_job", { jobId: "j" });
-    expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
-    expect(error?.next).toMatch(/MIC_CLIENT_ID.*MIC_CLIENT_SECRET/);
-    const denied = await serve(revision, { MIC_CLIENT_SECRET: "not-the-secret" });
-    const failed = await denied.callTool("get_job", { jobId: "j" });
-    expect(failed.error).toMatchObject({
-      kind: "unauthorized",
-      status: 401,
-      code: "invalid_client",
-      sideEffect: "none",
-    });
-    expect(failed.error?.next).toContain("MIC_CLIENT_SECRET");
-  });
+  covers(
+    "5/playground-anonymous",
+    "tools report the settings to set if the base URL or the credentials are missing",
+    async () => {
+      const unconfigured = await inProcessClientForTest(revision, {});
+      expect(await namesOf(unconfigured)).toEqual(TOOL_NAMES);
+      for (const name of ["list_states", "get_job"]) {
+        const { error } = await unconfigured.callTool(name, name === "get_job" ? { jobId: "j" } : {});
+        expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
+        expect(error?.next).toMatch(/MIC_BASE_URL.*--emulator/);
+      }
+      const anonymous = await inProcessClientForTest(revision, { MIC_BASE_URL: `${service().emulator.baseUrl}/` });
+      expect((await anonymous.callTool("list_states")).isError).toBe(false);
+      const { error } = await anonymous.callTool("get_job", { jobId: "j" });
+      expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
+      expect(error?.next).toMatch(/MIC_CLIENT_ID.*MIC_CLIENT_SECRET/);
+      const denied = await serve(revision, { MIC_CLIENT_SECRET: "not-the-secret" });
+      const failed = await denied.callTool("get_job", { jobId: "j" });
+      expect(failed.error).toMatchObject({
+        kind: "unauthorized",
+        status: 401,
+        code: "invalid_client",
+        sideEffect: "none",
+      });
+      expect(failed.error?.next).toContain("MIC_CLIENT_SECRET");
+    },
+  );
 
   test("every tool reports a missing configuration before it checks arguments", async () => {
     const unconfigured = await inProcessClientForTest(revision, { MIC_KEYCHAIN: "off" });
@@ -146,7 +150,7 @@ describe.each(testedRevisions)("%s", (revision) => {
       MIC_KEYCHAIN: "off",
       MIC_BASE_URL: service().emulator.baseUrl,
     });
-    // It reads only the journal.
+    // list_actions reads only the journal.
     const apiTools = TOOL_NAMES.filter((name) => name !== "list_actions");
     for (const args of [{}, { no: "such argument" }])
       for (const name of apiTools) {
@@ -163,7 +167,7 @@ describe.each(testedRevisions)("%s", (revision) => {
     });
   });
 
-  test("serve --emulator serves itself, and says what its data is", async () => {
+  test("serve --emulator connects to its own emulator and describes its data in the instructions", async () => {
     const connection = await connectionForTest(revision, { args: ["serve", "--emulator"] });
     const instructions = connection.instructions() ?? "";
     expect(instructions).toMatch(/emulator/);
@@ -173,7 +177,7 @@ describe.each(testedRevisions)("%s", (revision) => {
     expect((await connection.callTool("list_states")).structured).toMatchObject(
       await service().ok(operations.listPlaygroundStates),
     );
-    // It has no other client: the whole country is there at once.
+    // The emulator has no other client, so the server reads the lists of all states at once.
     const found = await connection.callTool("find_district", { name: "Nowhereville" });
     expect(found.structured, found.text).toMatchObject({ coverage: { statesRead: 36, complete: true } });
   });

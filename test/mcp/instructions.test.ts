@@ -1,4 +1,4 @@
-// The server's instructions in every setting.
+// Tests the server's instructions in each combination of settings.
 import { expect, test } from "vitest";
 import { expectConsistentInstructions } from "../support/instructions.ts";
 import { connectionForTest } from "../support/mcp.ts";
@@ -16,7 +16,7 @@ const settings = EMULATOR.flatMap((emulator) =>
 );
 
 for (const args of settings)
-  test(`serve ${args.join(" ")}: instructions name only what is listed, in less than 2,000 bytes`, async () => {
+  test(`serve ${args.join(" ")}: instructions name only listed tools, in less than 2,000 bytes`, async () => {
     for (const env of [{}, { MIC_WORKSPACE_ID: "micws_0123456789abcdef0123456789abcdef" }]) {
       const connection = await connectionForTest("v2-modern", { args: ["serve", ...args], env });
       await expectConsistentInstructions(connection, args.join(" "));

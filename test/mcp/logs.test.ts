@@ -1,5 +1,5 @@
-// What an operator reads of a call: one line for each attempt that failed and was made again, and one for the answer, tied together, to the journal and
-// to the service (docs/operations.md, "Logs").
+// Tests the log lines of a call: one line for each failed attempt and one for the answer. Their ids link them to each other, the
+// journal and the API (docs/operations.md, "Logs").
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { Emulator } from "../../src/emulator/index.ts";
@@ -49,8 +49,8 @@ const register = (file: number) => ({
   clientReference: NOTE,
 });
 
-describe.each(clientRevisions)("of a %s client", (revision: ClientRevision) => {
-  test("attempts, answer, journal and service are tied by what each line has", async () => {
+describe.each(clientRevisions)("logs of a %s client", (revision: ClientRevision) => {
+  test("the lines of a call link its attempts, its answer, the journal and the API", async () => {
     const env = { ...emulatorEnv(emulator()), MIC_LOG_LEVEL: "info" };
     const connection: Connection = await connectionForTest(revision, { env });
     await failTwice();
@@ -77,17 +77,17 @@ describe.each(clientRevisions)("of a %s client", (revision: ClientRevision) => {
     expect(failed).toMatchObject({ msg: "tool call failed", tool: "get_job", kind: "not_found", status: 404 });
     expect(failed?.requestId).toMatch(/^micreq_/);
     expect(failed?.call).not.toBe(done?.call);
-    // Neither arguments nor results nor secrets.
+    // The log contains no arguments, results or secrets.
     for (const hidden of [NOTE, "no-such-job", emulator().clientSecret])
       expect(connection.stderr()).not.toContain(hidden);
   });
 });
 
-test("over HTTP a line names the session, too", async () => {
+test("log lines over HTTP contain the session", async () => {
   const program = start(["serve", "--http"], { env: { ...emulatorEnv(emulator()), MIC_LOG_LEVEL: "info" } });
   const { url } = z.object({ url: z.string() }).parse(await program.next());
   const connection = await connectHttp("v2-legacy", url);
-  // The second one passes the SDK by.
+  // The second call bypasses the SDK.
   await connection.callTool("get_job", { jobId: "no-such-job" });
   await connection.callTool("get_job", { jobId: "no-such-job" });
   const session = connection.sessionId();

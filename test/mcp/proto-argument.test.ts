@@ -1,4 +1,4 @@
-// An argument named __proto__, which JavaScript would rather not see: unknown like any other, on every way in.
+// Tests an argument named __proto__, which is special in JavaScript: each transport handles it like any other unknown argument.
 import { expect, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, job, micEnveloped } from "../contract/samples.ts";
@@ -27,10 +27,10 @@ const transports: readonly (readonly [string, (stub: Stub) => Promise<Call>])[] 
   ["HTTP of 2026-07-28", overHttp("modern")],
 ];
 
-/** As it comes from a client: a key like any other. */
+/** Parsed from JSON, as a client sends it: an ordinary key. */
 const polluting: object = JSON.parse('{"__proto__":{"jobId":"job-2"}}');
 
-test.each(transports)("over %s it is refused by name, and nothing is sent", async (_, connect) => {
+test.each(transports)("over %s an argument __proto__ is refused by name, and nothing is sent", async (_, connect) => {
   const stub = await stubForTest();
   const call = await connect(stub);
   const calls = [
@@ -63,7 +63,7 @@ test.each(transports)("over %s it is refused by name, and nothing is sent", asyn
   expect(stub.requests).toHaveLength(0);
 });
 
-test.each(transports)("over %s it is data in free-form values, and travels as it is", async (_, connect) => {
+test.each(transports)("over %s a key __proto__ in free-form values is sent unchanged", async (_, connect) => {
   const stub = await stubForTest();
   const call = await connect(stub);
   stub.expect(answer(202, micEnveloped(job)));

@@ -1,4 +1,4 @@
-// The protocol by hand, line by line: older revisions, 2026-07-28, and messages that no SDK client would send.
+// Tests the protocol with handwritten lines: older revisions, 2026-07-28, and messages that no SDK client sends.
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -17,7 +17,7 @@ function serverForTest() {
   const program = start(["serve"]);
   const waiting = new Map<number, (message: Message) => void>();
   let lastId = 0;
-  // A line that is no message fails the test: parse throws into it.
+  // A line that is not a message fails the test, because parse throws.
   createInterface(program.process.stdout).on("line", (line) => {
     const message = Message.parse(JSON.parse(line));
     if (typeof message.id === "number") waiting.get(message.id)?.(message);
@@ -34,7 +34,7 @@ function serverForTest() {
       send({ id, method, params });
       return answered;
     },
-    /** Ends stdin; gives the exit code. */
+    /** Ends stdin; resolves to the exit code. */
     async end(): Promise<number | null> {
       program.process.stdin.end();
       return (await program.exit).code;
@@ -50,7 +50,7 @@ const initialize = (server: RawServer, protocolVersion: string): Promise<Message
 const Tools = z.object({ tools: z.array(z.looseObject({ name: z.string() })) });
 
 test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
-  "revision %s is served as asked",
+  "revision %s is served as requested",
   async (version) => {
     const server = serverForTest();
     const { result } = await initialize(server, version);
@@ -74,12 +74,12 @@ test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
   },
 );
 
-test("a revision that nobody knows is answered with the newest of the handshake's", async () => {
+test("an unknown revision is answered with the newest one that has a handshake", async () => {
   const server = serverForTest();
   expect((await initialize(server, "1999-01-01")).result).toMatchObject({ protocolVersion: "2025-11-25" });
 });
 
-test("2026-07-28 needs no handshake: discover, list with cache hints, call", async () => {
+test("2026-07-28 works without a handshake: discover, list with cache hints, call", async () => {
   const server = serverForTest();
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -101,7 +101,7 @@ test("2026-07-28 needs no handshake: discover, list with cache hints, call", asy
   expect(await server.end()).toBe(0);
 });
 
-test("arguments that are no object, and lines that are no message, end nothing", async () => {
+test("arguments that are not objects and lines that are not messages do not end the server", async () => {
   const server = serverForTest();
   await initialize(server, "2025-06-18");
   server.send({ method: "notifications/initialized" });

@@ -1,4 +1,4 @@
-// The one exit: secrets leave no message, and what is no secret leaves as it was.
+// Tests the redaction of outgoing messages: secrets are removed from each message, and everything else is unchanged.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRedactor } from "../../src/credentials/redaction.ts";
@@ -13,7 +13,7 @@ const redactorFor = (...secrets: readonly string[]) => {
 const secret = fc.string({ minLength: 6, maxLength: 20, unit: "grapheme" }).filter((text) => text.trim().length >= 6);
 
 describe("a message", () => {
-  test("without a secret leaves byte for byte", () => {
+  test("a message without a secret is unchanged", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         expect(redactorFor("s3cr3t-0123456789")(json)).toBe(json);
@@ -21,7 +21,7 @@ describe("a message", () => {
     );
   });
 
-  test("has a secret taken out of names and values, at any depth, quoted or not", () => {
+  test("a secret is redacted in names and values, at any depth, quoted or not", () => {
     fc.assert(
       fc.property(secret, fc.nat(3), (text, nesting) => {
         let quoted = `<${text}>`;
@@ -30,7 +30,7 @@ describe("a message", () => {
         const redactedJson = redactorFor(text)(JSON.stringify(message));
         expect(redactedJson).toContain("[redacted]");
         expect(JSON.parse(redactedJson)).toMatchObject({ jsonrpc: "2.0", id: 7 });
-        // What is left, read as deep as it was quoted, does not hold it.
+        // The result does not contain the secret, even if it is unescaped as often as it was quoted.
         let strings = JSON.stringify(JSON.parse(redactedJson));
         for (let n = 0; n <= nesting; n++) {
           expect(strings.includes(`<${text}>`)).toBe(false);
@@ -40,7 +40,7 @@ describe("a message", () => {
     );
   });
 
-  test("keeps its numbers where a secret has digits only", () => {
+  test("numbers are kept if a secret has only digits", () => {
     const redactedJson = redactorFor("123456")(
       '{"jsonrpc":"2.0","id":1234567,"result":{"bytes":91234569,"text":"at 123456."}}',
     );
@@ -51,7 +51,7 @@ describe("a message", () => {
     });
   });
 
-  test("keeps the id that its client gave it, in a batch too", () => {
+  test("the id of the client's request is kept, in a batch too", () => {
     const exit = redactorFor("s3cr3t");
     const one = { jsonrpc: "2.0", id: "my-s3cr3t-id", error: { code: -32_000, message: "s3cr3t" } };
     const cleaned = { ...one, error: { code: -32_000, message: "[redacted]" } };
@@ -60,7 +60,7 @@ describe("a message", () => {
   });
 });
 
-test("a secret that is a word of the protocol leaves the protocol whole", () => {
+test("a secret that is a word of the protocol leaves the protocol fields unchanged", () => {
   for (const word of ["jsonrpc", "result", "notifications", "method"]) {
     const exit = redactorFor(word);
     const answer = exit(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { text: `a ${word} b` } }));
@@ -73,7 +73,7 @@ test("a secret that is a word of the protocol leaves the protocol whole", () => 
   }
 });
 
-test("each event of a piece of an event stream is cleaned, and stays an event", () => {
+test("each event in a chunk of an event stream is redacted and stays an event", () => {
   const event = (text: string) => `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", params: { text } })}\n\n`;
   const exit = redactorFor('odd"s3cr3t\\');
   expect(redactEvents(`${event('a odd"s3cr3t\\ b')}${event("plain")}: ping\n\n`, exit)).toBe(

@@ -1,17 +1,17 @@
-// No secret leaves the server: a service that echoes all it was sent, in every place it can, teaches an agent nothing.
+// Tests that no secret leaves the server: the API of these tests echoes everything it receives, in each possible place.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { type ClientRevision, type Connection, connectionForTest } from "../support/mcp.ts";
 import { answer, type RecordedRequest, type Step, stubForTest } from "../support/stub.ts";
 
 const CLIENT_ID = "micclient_echo";
-// Characters that JSON, URLs and forms each write in another way.
+// Contains characters that JSON, URLs and forms encode differently.
 const SECRET = 's3cret/"quoted"\\+&=% ~end';
 const TOKEN = "tok-3n_of.the~echo+service/==";
 
 const testedRevisions: readonly ClientRevision[] = ["v1-client", "v2-modern"];
 
-/** The secrets as they stand and as other writings carry them. */
+/** The secret and its encodings. */
 function encodingsOf(secret: string): readonly string[] {
   const quoted = JSON.stringify(secret).slice(1, -1);
   const form = new URLSearchParams({ a: secret }).toString().slice(2);
@@ -31,7 +31,7 @@ function expectNoSecrets(what: string, text: string): void {
     expect(text.includes(secret), `${what} gives ${secret} away in ${text}`).toBe(false);
 }
 
-/** All that a request brought, and the secrets themselves. */
+/** The contents of a request, and the secrets themselves. */
 const secretsOf = (request: RecordedRequest): string =>
   [request.headers.authorization, request.body.toString(), SECRET, encodeURIComponent(SECRET), TOKEN].join(" ");
 
@@ -70,7 +70,7 @@ async function serve(revision: ClientRevision, baseUrl: string): Promise<Connect
   });
 }
 
-/** How the service says what it was told: a job's id has the number of the way. */
+/** The ways in which the API echoes its request; a digit in the job's id selects one. */
 const echoingSteps: readonly ((echo: string, status: number) => Step)[] = [
   (echo, status) => answer(status, { data: job(echo), meta: { requestId: TOKEN } }),
   (echo) => answer(422, problem(echo), { "content-type": "application/problem+json" }),
@@ -81,7 +81,7 @@ const echoingSteps: readonly ((echo: string, status: number) => Step)[] = [
   (echo) => answer(302, "", { location: `https://example.invalid/?${encodeURIComponent(echo)}` }),
 ];
 
-covers("5/secret-stays-in-server", "whatever the service says of a secret is taken out", async () => {
+covers("5/secret-stays-in-server", "secrets in any answer of the API are redacted", async () => {
   const stub = await stubForTest();
   stub.respondToToken(() => answer(200, { access_token: TOKEN, token_type: "Bearer" }));
   stub.respond((request) => {
@@ -90,13 +90,13 @@ covers("5/secret-stays-in-server", "whatever the service says of a secret is tak
     return respond(secretsOf(request), request.method === "POST" ? 202 : 200);
   });
   const connections = await Promise.all(testedRevisions.map((revision) => serve(revision, stub.baseUrl)));
-  // All at once: what proves nothing of an action is asked for again and again.
+  // All calls run concurrently, because an answer that does not prove the outcome of an action is retried repeatedly.
   const reads = connections.flatMap(({ callTool }) =>
     echoingSteps.map(async (_, number) => {
       const jobId = `j${number}`;
       const read = await callTool("get_job", { jobId });
       expectNoSecrets("get_job", read.raw);
-      // The agent gets the rest of what was said.
+      // The agent still gets the rest of the text.
       expect(read.text.length).toBeGreaterThan(20);
       expectNoSecrets("retry_job", (await callTool("retry_job", { jobId, retryMode: "RESTART", reason: "again" })).raw);
     }),
@@ -106,8 +106,8 @@ covers("5/secret-stays-in-server", "whatever the service says of a secret is tak
   for (const { stderr } of connections) expectNoSecrets("stderr", stderr());
 });
 
-// What leaves, leaves by one door in every era.
-covers("5/secret-stays-in-server", "a token endpoint that echoes its request gives nothing away", async () => {
+// One revision is enough, because all revisions share one redaction of output.
+covers("5/secret-stays-in-server", "a token endpoint that echoes its request reveals no secret", async () => {
   const stub = await stubForTest();
   stub.respondToToken((request) =>
     answer(401, { error: "invalid_client", error_description: secretsOf(request), extra: SECRET }),
@@ -125,7 +125,7 @@ covers("5/secret-stays-in-server", "a token endpoint that echoes its request giv
   expectNoSecrets("stderr", connection.stderr());
 });
 
-test("an agent that passes a secret itself does not get it into the log", async () => {
+test("a secret that the agent passes is not written to the log", async () => {
   const stub = await stubForTest();
   const connection = await serve("v1-client", stub.baseUrl);
   await connection.callTool("get_job", { jobId: "j", [SECRET]: SECRET });

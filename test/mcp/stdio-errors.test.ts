@@ -1,4 +1,4 @@
-// A fault of our own met while a message is taken in: that message is refused, and the next one is heard.
+// Tests internal errors while a message is received: that message is refused, and the next one is processed.
 import { PassThrough } from "node:stream";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
@@ -36,7 +36,7 @@ async function startTransport() {
   return { stdin, received, errors, answers };
 }
 
-test("a request is refused under its id, which is then free again", async () => {
+test("a request that causes an internal error is refused under its id, which is then free again", async () => {
   const { stdin, received, errors, answers } = await startTransport();
   stdin.write(toLine({ id: 1, method: "tools/call", params: { bad: true } }));
   stdin.write(toLine({ id: 1, method: "tools/call", params: {} }));
@@ -45,7 +45,7 @@ test("a request is refused under its id, which is then free again", async () => 
   expect(errors).toHaveLength(1);
 });
 
-test("a notification is dropped, and a batch loses only what was at fault", async () => {
+test("a notification that causes an internal error is dropped, and a batch loses only the failing message", async () => {
   const { stdin, received, answers } = await startTransport();
   stdin.write(toLine({ method: "notifications/message", params: { bad: true } }));
   const batch = [

@@ -1,4 +1,4 @@
-// Reading for a filter ends after 20 s, by a clock of the test's own, and the cursor goes on.
+// Tests that a filtered read ends after 20 s, on the test's own clock, and returns a cursor to continue with.
 import { expect, test } from "vitest";
 import { createRetryCache } from "../../src/toolkit/caches.ts";
 import { findJobs } from "../../src/toolkit/jobs/find-jobs.ts";
@@ -8,7 +8,7 @@ import { stubForTest } from "../support/stub.ts";
 
 const SECONDS_A_PAGE = 9;
 
-test("a call reads for 20 s at most", async () => {
+test("a filtered read takes at most 20 s", async () => {
   const stub = await stubForTest();
   let passedMs = 0;
   const requestedPages = serveJobs(

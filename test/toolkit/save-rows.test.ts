@@ -1,4 +1,4 @@
-// Rows as CSV: what a strict reader of RFC 4180 gets back, and that no cell is a formula.
+// Tests rows as CSV: a strict parser of RFC 4180 reads them back, and no cell is a formula.
 import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { saveRows, toCsv } from "../../src/toolkit/save-rows.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
-/** Cell by cell, as the grammar of RFC 4180 has it. */
+/** Parses cell by cell, with the grammar of RFC 4180. */
 function parse(text: string): string[][] {
   const rows: string[][] = [];
   let at = 0;
@@ -32,7 +32,7 @@ function parse(text: string): string[][] {
   return rows;
 }
 
-test("whatever the cells hold, they come back; text that would be a formula has an apostrophe before it", () => {
+test("any cells are read back; text that would be a formula starts with an apostrophe", () => {
   const cell = fc.oneof(
     fc.string({ unit: fc.constantFrom("a", ",", '"', "\r", "\n", "\t", "=", "+", "-", "@", "é", " ") }),
     fc.integer({ min: -9, max: 9 }),
@@ -53,7 +53,7 @@ test("whatever the cells hold, they come back; text that would be a formula has 
   );
 });
 
-test("a number is a number, below zero too", () => {
+test("a number stays a number, even below zero", () => {
   expect(toCsv(["n"], [[-1], ["-1"]])).toBe("n\r\n-1\r\n'-1\r\n");
 });
 
@@ -61,7 +61,7 @@ const table = { columns: ["a"], rows: [[1], [2]] };
 const madeBy = { tool: "list_jobs", arguments: {} };
 const into = (folder: string) => ({ files: { kind: "folder", folder } }) as const;
 
-test("a name that leads elsewhere is taken, and what it leads to stays as it is", async () => {
+test("the name of a symbolic link counts as taken, and its target is unchanged", async () => {
   const [downloadDir, elsewhere] = [await folderForTest(), await folderForTest()];
   await writeFile(join(elsewhere, "kept"), "kept");
   await symlink(join(elsewhere, "kept"), join(downloadDir, "link.csv"));
@@ -74,7 +74,7 @@ test("a name that leads elsewhere is taken, and what it leads to stays as it is"
   expect(await readFile(join(elsewhere, "kept"), "utf8")).toBe("kept");
 });
 
-test("of many that save under one name at once, one does", async () => {
+test("only one of several concurrent saves under one name succeeds", async () => {
   const downloadDir = join(await folderForTest(), "made", "when missing");
   const outcomes = await Promise.allSettled(
     Array.from({ length: 8 }, (_, index) =>
@@ -85,7 +85,7 @@ test("of many that save under one name at once, one does", async () => {
   expect(await readdir(downloadDir)).toEqual(["rows.csv"]);
 });
 
-test("a folder that is none is told as the disk's fault", async () => {
+test("a download folder that is a file is reported as an internal error", async () => {
   const downloadDir = join(await folderForTest(), "file");
   await writeFile(downloadDir, "");
   await expect(saveRows(into(downloadDir), "rows.csv", table, madeBy)).rejects.toMatchObject({

@@ -1,5 +1,5 @@
-// The arguments of every tool, docs/contract.md, 4: every value of every field, and what is missing or unknown. What is wrong is
-// refused here, before anything is sent.
+// Tests the arguments of every tool (docs/contract.md, section 4): each value of each field, missing arguments and unknown ones.
+// Invalid arguments are refused before anything is sent.
 import { expect, test } from "vitest";
 import { changeAt } from "../contract/object-rules.ts";
 import { covers } from "../covers.ts";
@@ -23,7 +23,7 @@ const withValue = (args: Args, { name }: Argument, value: unknown): Args => ({
   ...(name.includes(".") ? Object(changeAt(args, name.split("."), () => value)) : { [name]: value }),
 });
 
-/** Whether the service could get it: a URL has no half of a character, and its length has an end. */
+/** Whether the API could receive the value: a URL has no lone surrogates, and its length is limited. */
 const canBeSent = ({ location }: Argument, value: unknown): boolean =>
   typeof value !== "string" ||
   (location !== "path" && location !== "query") ||
@@ -31,16 +31,16 @@ const canBeSent = ({ location }: Argument, value: unknown): boolean =>
     encodeURIComponent(value).length <= 8000 &&
     !(location === "path" && /^\.\.?$/.test(value)));
 
-/** The service got it and does not call it malformed; what it thinks of it otherwise does not matter here. */
+/** Asserts that the API receives the call and does not refuse it as malformed; other errors do not matter here. */
 async function expectSent(bench: Bench, tool: string, args: Args, { isIndependent }: Argument): Promise<void> {
   const { error, text } = await bench.call(tool, args);
   const what = `${tool} ${JSON.stringify(args).slice(0, 300)}: ${text}`;
   if (isIndependent) expect(error, what).toBeUndefined();
-  // A key that is as it has to be, and belongs to an action of another tool's test.
+  // The key is valid, but belongs to an action of another tool's test.
   if (error === undefined || (error.kind === "conflict" && text.includes("The key "))) return;
-  // What the server knows besides the grammar: an offer that another test read, and the time.
+  // Checks of the server that go beyond the grammar: a recipe offer that another test read, and the time.
   if (/does not fit the recipe offer|\[IN_THE_PAST\]/.test(text)) return;
-  // Only the service's answers have a status.
+  // Only answers of the API have a status.
   expect(error.status, what).toBeDefined();
   if (error.code !== "INVALID_CURSOR") expect(error.status, what).not.toBe(400);
 }
@@ -49,7 +49,7 @@ const port = "p";
 const referenceId = "devfile_1";
 const many = (count: number) => Array.from({ length: count }, (_, at) => at);
 
-/** Of tools over several operations: what is wrong in a call that is valid otherwise, and which places are named. */
+/** For tools over several operations: invalid changes to a valid call, and the pointers that the error must contain. */
 const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly string[])])[]>> = {
   run_job: [
     [{ workspaceId: "a b" }, "/workspaceId"],
@@ -110,19 +110,16 @@ const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly stri
 };
 
 describeLatestRevision((bench) => {
-  test.each(Object.keys(OWN_TOOLS))(
-    "%s names each argument that is wrong or missing, and sends nothing",
-    async (tool) => {
-      const args = await validCall(tool, await bench().world());
-      await bench().expectNothingSent(async () => {
-        for (const [change, ...pointers] of WRONG[tool] ?? [])
-          await bench().refuses(tool, { ...args, ...change }, ...pointers);
-        const required = OWN_TOOLS[tool]?.required ?? [];
-        for (const name of required) await bench().refuses(tool, { ...args, [name]: undefined }, `/${name}`);
-        await bench().refuses(tool, { ...args, bogus: 1 }, "/bogus");
-      });
-    },
-  );
+  test.each(Object.keys(OWN_TOOLS))("%s names each invalid or missing argument, and sends nothing", async (tool) => {
+    const args = await validCall(tool, await bench().world());
+    await bench().expectNothingSent(async () => {
+      for (const [change, ...pointers] of WRONG[tool] ?? [])
+        await bench().refuses(tool, { ...args, ...change }, ...pointers);
+      const required = OWN_TOOLS[tool]?.required ?? [];
+      for (const name of required) await bench().refuses(tool, { ...args, [name]: undefined }, `/${name}`);
+      await bench().refuses(tool, { ...args, bogus: 1 }, "/bogus");
+    });
+  });
 
   for (const row of rows)
     for (const argument of argumentsOf(row)) {
@@ -131,7 +128,7 @@ describeLatestRevision((bench) => {
       const tries = async () => {
         const args = await bench().argumentsFor(row.id);
         const pointer = `/${argument.name.replaceAll(".", "/")}`;
-        // In a path, `.` and `..` would be another path.
+        // In a path, `.` and `..` would lead to another path.
         const wrong = [...badValues(argument.values), ...(argument.location === "path" ? [".", ".."] : [])];
         await bench().expectNothingSent(async () => {
           for (const value of wrong) {
@@ -181,7 +178,7 @@ describeLatestRevision((bench) => {
     },
   );
 
-  test("each required argument that is missing is named", async () => {
+  test("each missing required argument is named", async () => {
     for (const row of rows) {
       const args = await bench().argumentsFor(row.id);
       const required = fieldsOf(row).filter(({ isOptional }) => !isOptional);
@@ -200,7 +197,7 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("every wrong argument is named at once", async () => {
+  test("all invalid arguments are named in one error", async () => {
     const args = await bench().argumentsFor("retryMicJob");
     const wrong = { ...args, retryMode: "AGAIN", reason: "", bogus: 1, idempotencyKey: "short" };
     await bench().expectNothingSent(() =>
@@ -208,7 +205,7 @@ describeLatestRevision((bench) => {
     );
   });
 
-  test("an integer that JSON has rounded on its way here is not sent on", async () => {
+  test("an integer that JSON may have rounded is refused", async () => {
     const args = await bench().argumentsFor("createMicJob");
     const parameterValues = { deep: [{ size: 2 ** 53 }] };
     await bench().expectNothingSent(() =>
@@ -216,7 +213,7 @@ describeLatestRevision((bench) => {
     );
   });
 
-  test("parameterValues as deep as a message can be harm nothing", async () => {
+  test("deeply nested parameterValues are refused without a crash", async () => {
     const args = await bench().argumentsFor("createMicJob");
     let parameterValues: unknown = {};
     for (let depth = 0; depth < 2000; depth += 1) parameterValues = { a: parameterValues };
@@ -225,7 +222,7 @@ describeLatestRevision((bench) => {
     await bench().ok("get_job", await bench().argumentsFor("getMicJob"));
   });
 
-  covers("4.2/input-reference-file", "what is no file may be named in any way", async () => {
+  covers("4.2/input-reference-file", "a reference that is not a file may have any form", async () => {
     for (const inputKind of ["ACQUISITION", "DATASET_VERSION"])
       for (const referenceId of ["a", "a".repeat(128), "\u{1F600}".repeat(128), "a b/c?d#e%2f"]) {
         const args = { workspaceId: bench().workspaceId, inputKind, referenceId };

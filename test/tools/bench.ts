@@ -1,4 +1,5 @@
-// A tool's workbench: an emulator with its oracle, and the real server behind a real client, for all tests of a block.
+// The bench for tool tests: an emulator with direct access to it, and the real server with a real client, for all tests of a
+// block.
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import * as z from "zod/v4";
@@ -12,16 +13,16 @@ import { validCall } from "./catalogue.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
 
-/** A tool's result when all went well. */
+/** Result of a tool call that succeeded. */
 export interface ToolSuccess {
   readonly structured: Readonly<Record<string, unknown>>;
   readonly text: string;
-  /** The resource that it speaks of. */
+  /** URI of the resource that the result describes. */
   readonly link: string | undefined;
   readonly drift: unknown;
 }
 
-/** A tool's result when it failed. */
+/** Result of a tool call that failed. */
 export interface ToolFailure extends Facts {
   readonly text: string;
 }
@@ -39,7 +40,7 @@ const SentRequests = z.array(
 );
 export type SentRequest = z.infer<typeof SentRequests>[number];
 
-/** What holds a value to a tool's schema. */
+/** Validators for the schemas of a tool. */
 export interface Schemas {
   input(tool: string): ValidateFunction | undefined;
   output(tool: string): ValidateFunction | undefined;
@@ -52,7 +53,7 @@ function expectValid(validate: ValidateFunction | undefined, value: unknown, wha
   expect(validate?.(value), `${what}: ${JSON.stringify(validate?.errors)} in ${JSON.stringify(value)}`).toBe(true);
 }
 
-/** Every fact in a JSON value: its numbers and its strings, as JSON writes them. */
+/** The facts in a JSON value: all its numbers and strings, as texts. */
 export function factsIn(value: unknown): readonly string[] {
   if (typeof value === "number") return [String(value)];
   if (typeof value === "string") return [value];
@@ -74,12 +75,12 @@ export class Bench {
     this.#schemas = schemas;
   }
 
-  /** The same bench behind another connection. */
+  /** The same bench with another connection. */
   withConnection(connection: TestClient): Bench {
     return new Bench(this.#service, connection, this.downloadDir, this.#schemas);
   }
 
-  /** The same emulator by plain HTTP: makes what a test starts from, and asks the oracle. */
+  /** The same emulator over plain HTTP, to prepare data and to check effects. */
   get service(): Service {
     return this.#service;
   }
@@ -92,7 +93,7 @@ export class Bench {
     return this.#service.emulator.workspaceId;
   }
 
-  /** Resources for example arguments; made once, when first asked for. */
+  /** Resources for example arguments; created at the first use. */
   world(): Promise<ExampleData> {
     this.#world ??= createExampleData(this.#service);
     return this.#world;
@@ -103,7 +104,7 @@ export class Bench {
     return await validCall(operations[id].tool, await this.world());
   }
 
-  /** Arguments of an action that this bench has not performed before: the example's, under a key of its own. */
+  /** Arguments of an action that this bench has not performed before: those of the example, with a new key. */
   async newAction(id: PostId): Promise<Args> {
     this.#newActions += 1;
     return { ...(await this.argumentsFor(id)), idempotencyKey: `new-action-${this.#newActions}` };
@@ -113,7 +114,10 @@ export class Bench {
     return this.connection.callTool(tool, args, options);
   }
 
-  /** Options that let a minute of the emulator's time pass with each progress, so no test waits longer than it must. */
+  /**
+   * Options that advance the emulator's clock by a minute at each progress notification, so that no test waits longer than
+   * necessary.
+   */
   withAdvancingClock(ticks: Progress[] = []): CallOptions {
     return {
       onprogress: (tick) => {
@@ -123,13 +127,13 @@ export class Bench {
     };
   }
 
-  /** A call that succeeds, held to all that holds for every success. */
+  /** Makes a call that must succeed, and checks the rules for every success. */
   async ok(tool: string, args?: Args, options?: CallOptions): Promise<ToolSuccess> {
     const result = await this.call(tool, args, options);
     expect(result.isError, result.text).toBe(false);
     expect(result.error).toBeUndefined();
     const { structured, text, links } = result;
-    // The text stands first; one link at most, to the resource that the result speaks of.
+    // The text is first. At most one link follows, to the resource that the result describes.
     expect(links.length).toBeLessThanOrEqual(1);
     for (const link of links) expect(link).toMatch(/^mic:\/\/[a-z]/);
     if (structured === undefined) throw new Error(`${tool} gave no structuredContent: ${result.raw}`);
@@ -140,25 +144,25 @@ export class Bench {
     return { structured, text, link: links[0], drift: result.meta["mic-mcp/drift"] };
   }
 
-  /** The text is complete by itself, and not twice as long as it need be. */
+  /** Checks that the text contains all facts and is not much longer than the JSON. */
   #expectCompleteText(tool: string, structured: Readonly<Record<string, unknown>>, text: string): void {
     const json = JSON.stringify(structured);
-    // Of a few bytes of JSON a sentence is many times as long, and still short.
+    // A sentence about a few bytes of JSON is many times longer, but still short.
     expect(text.length, `${tool}'s text beside its JSON`).toBeLessThanOrEqual(Math.max(200, 1.2 * json.length));
-    // The request id is for support, the contract's constant for programs: neither is a fact of the answer.
+    // The request id is for support, and the contract's constant is for programs: neither is a fact of the answer.
     const { meta: _meta, contract: _contract, page, ...facts } = structured;
     const expectedFacts = {
       ...facts,
       nextCursor: z.object({ nextCursor: z.string() }).safeParse(page).data?.nextCursor,
     };
-    // A table for people separates thousands.
+    // A table for humans separates thousands.
     const plain = text.replace(/(?<=\d),(?=\d{3})/g, "");
     const isMentioned = (fact: string) => plain.includes(fact) || text.includes(JSON.stringify(fact).slice(1, -1));
     const missing = factsIn(expectedFacts).filter((fact) => !isMentioned(fact));
     expect(missing, `facts of ${tool} that its text leaves out`).toEqual([]);
   }
 
-  /** A call that fails with this kind, held to all that holds for every failure. */
+  /** Makes a call that must fail with this kind of error, and checks the rules for every failure. */
   async fails(tool: string, args: Args, kind: Facts["kind"]): Promise<ToolFailure> {
     return this.expectFailure(await this.call(tool, args), kind);
   }
@@ -180,7 +184,7 @@ export class Bench {
       String(error.retryAfterSeconds ?? ""),
       ...(error.fieldErrors ?? []).slice(0, 20).flatMap(({ pointer, message }) => [pointer, message]),
     ];
-    // The service's own words stand within quotes.
+    // Texts of the API are quoted.
     const missing = requiredTexts.filter(
       (fact) => !text.includes(fact) && !text.includes(JSON.stringify(fact).slice(1, -1)),
     );
@@ -188,18 +192,18 @@ export class Bench {
     return { ...error, text };
   }
 
-  /** Refused as arguments, every pointer named. That nothing was sent is for `sendsNothing` to see. */
+  /** Makes a call whose arguments must be refused, with all these pointers. `expectNothingSent` checks that nothing was sent. */
   async refuses(tool: string, args: Args, ...pointers: readonly string[]): Promise<ToolFailure> {
     const failed = await this.fails(tool, args, "invalid_arguments");
     expect(failed).toMatchObject({ sideEffect: "none", retryable: false });
-    // A status would be the service's.
+    // Only errors of the API have a status.
     expect(failed.status, failed.text).toBeUndefined();
     const named = (failed.fieldErrors ?? []).map(({ pointer }) => pointer);
     for (const pointer of pointers) expect(named, failed.text).toContain(pointer);
     return failed;
   }
 
-  /** Not one request reaches the service, not even for a token. */
+  /** Asserts that `run` sends no request to the API, not even for a token. */
   async expectNothingSent<T>(run: () => Promise<T>): Promise<T> {
     const before = (await this.#readLog()).length;
     const result = await run();
@@ -207,12 +211,12 @@ export class Bench {
     return result;
   }
 
-  /** What the service received of one operation so far, oldest first. */
+  /** The requests of one operation that the API has received, oldest first. */
   async requests(operationId: string): Promise<readonly SentRequest[]> {
     return SentRequests.parse((await this.#readLog()).filter((entry) => Object(entry).operationId === operationId));
   }
 
-  /** What `work` made the server send, token requests left out. */
+  /** The requests that the server sends during `run`, without token requests. */
   async captureRequests(run: () => Promise<unknown>): Promise<readonly SentRequest[]> {
     const before = (await this.#readLog()).length;
     await run();
@@ -220,7 +224,7 @@ export class Bench {
     return sent.filter(({ operationId }) => operationId !== "token");
   }
 
-  /** The emulator's log; it keeps the last 1000 requests, and a full one would show no difference. */
+  /** The emulator's log. It keeps the last 1,000 requests, so a full log would show no difference. */
   async #readLog(): Promise<readonly unknown[]> {
     const response = await fetch(`${this.#service.emulator.baseUrl}/__emulator/requests`);
     const entries: unknown = await response.json();

@@ -1,4 +1,4 @@
-// cancel_job and retry_job: versions, conflicts, and jobs that cannot be cancelled or retried.
+// Tests cancel_job and retry_job: versions, conflicts, and jobs that cannot be canceled or retried.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { FILE, readJob, runJobToEnd, submitJob, watchJob } from "../emulator/work.ts";
@@ -13,7 +13,7 @@ const ifMatches = async (bench: Bench): Promise<readonly (string | undefined)[]>
 describeLatestRevision((bench) => {
   covers(
     ["4.2/if-match-required", "4.2/if-match-form", "9/if-match-current", "4.2/cancel-job"],
-    "cancel_job reads the version when none is given",
+    "cancel_job reads the version if none is given",
     async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
       bench().clock.advance(1300);
@@ -32,7 +32,7 @@ describeLatestRevision((bench) => {
 
   covers(
     ["4.2/if-match-form", "9/if-match-current"],
-    "cancel_job uses a given version as it is, and reads nothing before",
+    "cancel_job uses a given version unchanged, and reads nothing before",
     async () => {
       const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
       const sent = await bench().captureRequests(() =>
@@ -45,7 +45,7 @@ describeLatestRevision((bench) => {
 
   covers(
     "9/if-match-current",
-    "a given version that is no longer current is explained, and nothing is cancelled",
+    "an outdated version given to cancel_job is explained, and nothing is canceled",
     async () => {
       const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
       bench().clock.advance(1300);
@@ -62,7 +62,7 @@ describeLatestRevision((bench) => {
 
   covers(
     ["9/if-match-current", "4.2/key-names-one-command"],
-    "a job that moves between reading and cancelling is cancelled as it is then",
+    "a job that changes between the read and the cancellation is canceled in its new version",
     async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
       const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
@@ -74,13 +74,13 @@ describeLatestRevision((bench) => {
         "getMicJob",
         "cancelMicJob",
       ]);
-      // Another version is another command: it gets a key of its own.
+      // Another version is another action, so it gets another key.
       const keys = sent.flatMap(({ idempotencyKey = [] }) => idempotencyKey);
       expect(new Set(keys).size).toBe(2);
     },
   );
 
-  test("with a key of its own, a conflict is told instead: a key stands for one exact command", async () => {
+  test("with an explicit key a version conflict is reported, because a key stands for one exact action", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
     await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
@@ -94,7 +94,7 @@ describeLatestRevision((bench) => {
     expect(await ifMatches(bench())).toHaveLength(before + 1);
   });
 
-  test("a job that never stands still is given up after a few rounds", async () => {
+  test("cancel_job gives up after a few rounds if the job keeps changing", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
     await bench().service.injectFault(stale, { operationId: "cancelMicJob", times: 20 });
@@ -103,7 +103,7 @@ describeLatestRevision((bench) => {
     expect((await ifMatches(bench())).length - before).toBeLessThanOrEqual(5);
   });
 
-  test("a job that has ended is not cancelled, and told so", async () => {
+  test("cancel_job reports that a job has ended, and does not cancel it", async () => {
     for (const file of [FILE.succeeds, FILE.failsForGood]) {
       const { id, state, resourceVersion } = await runJobToEnd(bench().service, file);
       const sent = await bench().captureRequests(async () => {
@@ -112,13 +112,13 @@ describeLatestRevision((bench) => {
         expect(failed.text).toContain(state);
         expect(failed.next).toMatch(/nothing left to cancel/);
       });
-      // Seen by the reading that the version takes anyway.
+      // The read that the version needs shows that the job has ended.
       expect(sent.map(({ operationId }) => operationId)).toEqual(["getMicJob"]);
       const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion }, "conflict");
       expect(failed).toMatchObject({ status: 409, code: "JOB_TERMINAL", sideEffect: "none", retryable: false });
       expect(failed.next).toBe("get_job shows how the job stands.");
     }
-    // It ended just now: the version that the agent knew is stale as well.
+    // The job ended just now, so the version that the agent has is also outdated.
     const { id } = await runJobToEnd(bench().service, FILE.succeeds);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
     await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
@@ -126,7 +126,7 @@ describeLatestRevision((bench) => {
     expect(failed.next).toMatch(/ended/);
   });
 
-  test("a job that does not exist, and one that is being cancelled already", async () => {
+  test("cancel_job refuses a job that does not exist, and one whose cancellation is in progress", async () => {
     await bench().fails("cancel_job", { jobId: "micjob_none", reason }, "not_found");
     await bench().fails("cancel_job", { jobId: "micjob_none", reason, resourceVersion: 1 }, "not_found");
     const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -156,7 +156,7 @@ describeLatestRevision((bench) => {
     },
   );
 
-  test("what cannot be retried is told as such", async () => {
+  test("retry_job refuses jobs that cannot be retried", async () => {
     const succeeded = await runJobToEnd(bench().service, FILE.succeeds);
     const args = { jobId: succeeded.id, retryMode: "RESTART", reason };
     expect(await bench().fails("retry_job", args, "conflict")).toMatchObject({

@@ -1,5 +1,6 @@
-// The tools that docs/interface.md lists ("Tools"): one for each operation (operations.ts), then those over several of them, written out
-// by hand. The one list for every test of all tools; success.test.ts proves that each call succeeds against the emulator.
+// The catalog of tools in docs/interface.md ("Tools"): one for each operation (operations.ts), then those over several
+// operations, written by hand. Tests of all tools use this list; success.test.ts proves that each example call succeeds against
+// the emulator.
 import { createRequest, type ExampleData } from "../emulator/example.ts";
 import { type ListedOperation, rows } from "../operations.ts";
 
@@ -8,15 +9,15 @@ type Args = Readonly<Record<string, unknown>>;
 interface OwnTool {
   readonly required: readonly string[];
   readonly optional: readonly string[];
-  /** Whether it may change something at the API. */
+  /** Whether the tool may change something in the API. */
   readonly isWrite?: true;
-  /** Arguments with which it succeeds. */
+  /** Returns arguments with which the tool succeeds. */
   readonly call: (world: ExampleData) => Args | Promise<Args>;
 }
 
 const state = "TG";
 
-/** Tools that are no single operation, in the catalogue's order, with their arguments. */
+/** Tools over several operations, in the order of the catalog, with their arguments. */
 export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   find_district: {
     required: [],
@@ -53,7 +54,7 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   },
 };
 
-/** Those that show a view, with their arguments: listed for clients that show views. */
+/** Tools that show a view, with their arguments. They are listed only for clients that can show views. */
 export const VIEW_TOOLS: Readonly<Record<string, OwnTool>> = {
   show_job: { required: ["jobId"], optional: [], call: ({ failedJobId }) => ({ jobId: failedJobId }) },
   show_divisions: {
@@ -69,15 +70,15 @@ export const VIEW_TOOLS: Readonly<Record<string, OwnTool>> = {
   show_actions: { required: [], optional: ["state"], call: () => ({}) },
 };
 
-/** All others, as every client has them listed. */
+/** All other tools, which are listed for every client. */
 export const TOOL_NAMES: readonly string[] = [...rows.map(({ tool }) => tool), ...Object.keys(OWN_TOOLS)];
 
 const isAction = ({ method }: ListedOperation): boolean => method === "POST";
 const ownWrites = Object.entries(OWN_TOOLS).flatMap(([name, { isWrite }]) => (isWrite ? [name] : []));
-/** Those that may change something at the API. */
+/** Tools that may change something in the API. */
 export const POST_TOOLS: readonly string[] = [...rows.filter(isAction).map(({ tool }) => tool), ...ownWrites];
 
-/** Arguments with which the tool of this name succeeds. */
+/** Arguments with which the tool of this name succeeds; throws if the tool does not exist. */
 export async function validCall(tool: string, world: ExampleData): Promise<Args> {
   const own = new Map(Object.entries({ ...OWN_TOOLS, ...VIEW_TOOLS })).get(tool);
   if (own) return await own.call(world);

@@ -1,4 +1,4 @@
-// download_asset: the original bytes in a new file of the download folder, and never a trace of a download that failed.
+// Tests download_asset: the original bytes are in a new file of the download folder, and a failed download leaves no trace.
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ describeLatestRevision((bench) => {
     expect((await files(bench())).filter((name) => name.startsWith(".mic-mcp"))).toEqual([]);
   });
 
-  covers("4.2/get-asset-content", "every asset arrives byte for byte, under its own name", async () => {
+  covers("4.2/get-asset-content", "every asset is saved byte for byte, under its own name", async () => {
     for (const assetId of assetIds(bench())) {
       const { structured } = await bench().ok(TOOL, { assetId });
       const bytes = await fetchOriginal(bench(), assetId);
@@ -48,7 +48,7 @@ describeLatestRevision((bench) => {
     expect(await files(bench())).toContain("जिले-for-review.csv");
   });
 
-  test("a preview is a text's first 20 lines, beside the file", async () => {
+  test("a preview has the first 20 lines of a text, in addition to the file", async () => {
     const assetId = firstAsset(bench());
     const { structured, text } = await bench().ok(TOOL, { assetId, preview: true });
     const content = Buffer.from(await fetchOriginal(bench(), assetId)).toString("utf8");
@@ -56,7 +56,7 @@ describeLatestRevision((bench) => {
     expect(lines.length).toBeGreaterThan(20);
     expect(structured["preview"]).toBe(lines.slice(0, 20).join(""));
     expect(structured["sha256"]).toBe(sha256(await readFile(String(structured["path"]))));
-    // On one line, within quotes: data.
+    // The preview is quoted on one line, as data.
     expect(text.split("\n")).toHaveLength(3);
     const binary = assetIds(bench()).at(-1) ?? "";
     expect((await bench().ok(TOOL, { assetId: binary, preview: true })).structured["preview"]).toBe(
@@ -66,7 +66,7 @@ describeLatestRevision((bench) => {
       expect((await bench().ok(TOOL, { assetId, preview })).structured).not.toHaveProperty("preview");
   });
 
-  test("an input's id is told from an asset's where there is no such asset", async () => {
+  test("the error for an unknown asset id points to get_input if it is the id of an input", async () => {
     const [inputId = ""] = bench().service.emulator.inputIds;
     const failed = await bench().fails(TOOL, { assetId: inputId }, "not_found");
     expect(failed.next).toMatch(/referenceId is the asset.*get_input/);
@@ -81,12 +81,12 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("a download that fails leaves nothing behind", async () => {
+  test("a failed download leaves no files", async () => {
     const before = await files(bench());
     const { fileIds } = bench().service.emulator;
-    const undownloadableId = fileIds.find((id) => !assetIds(bench()).includes(id)) ?? "";
+    const idWithoutAsset = fileIds.find((id) => !assetIds(bench()).includes(id)) ?? "";
     await bench().fails(TOOL, { assetId: "devfile_none", fileName: "none.csv" }, "not_found");
-    expect(await bench().fails(TOOL, { assetId: undownloadableId }, "conflict")).toMatchObject({
+    expect(await bench().fails(TOOL, { assetId: idWithoutAsset }, "conflict")).toMatchObject({
       code: "CONTENT_WITHHELD",
       sideEffect: "none",
     });
@@ -98,7 +98,7 @@ describeLatestRevision((bench) => {
     expect(await files(bench())).toEqual(before);
   });
 
-  test("giving up a download ends it and leaves nothing behind", async () => {
+  test("canceling a download ends it and leaves no files", async () => {
     const before = await files(bench());
     await bench().service.injectFault({ kind: "hang" }, { operationId: "getMicPublicAssetContent" });
     const countRequests = async () => (await bench().requests("getMicPublicAssetContent")).length;
@@ -117,7 +117,7 @@ describeLatestRevision((bench) => {
 
 covers(
   "4.2/assumes-no-asset-headers",
-  "whether an asset is text is told by its bytes, unless its type says otherwise",
+  "the bytes of an asset decide whether it is text, unless its type excludes that",
   async () => {
     const { stub, connection } = await sessionForTest();
     const long = `head,er\r\n${"x".repeat(3_000)}`;
@@ -146,7 +146,7 @@ covers(
     stub.expect(answer(200, minified, { "content-type": "application/json" }));
     const { structured } = await connection.callTool(TOOL, { assetId: "minified", preview: true });
     const preview = String(structured?.["preview"]);
-    // Cut behind a whole value, not within a character.
+    // The preview ends after a complete value, not within a character.
     expect(minified.startsWith(preview)).toBe(true);
     expect(preview).toMatch(/[,:{}]$/);
     expect(Buffer.byteLength(preview)).toBeLessThanOrEqual(2_048);
@@ -154,7 +154,7 @@ covers(
   },
 );
 
-test("no secret lies half in a preview", async () => {
+test("a preview contains no part of a secret", async () => {
   const { stub, connection } = await sessionForTest();
   const { clientSecret } = credentials;
   for (const [index, before] of [2_048 - clientSecret.length, 2_040, 2_047].entries()) {

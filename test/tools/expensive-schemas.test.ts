@@ -1,5 +1,5 @@
-// A recipe's parameter schema comes from the API and the values from an agent: whatever both cost to validate, the server goes on
-// answering, and its memory stays bounded. What it cannot validate in time, the API validates.
+// Tests expensive schemas: a recipe's parameter schema comes from the API and the values from an agent. Whatever their validation
+// costs, the server keeps answering, and its memory stays bounded. The API validates what the server cannot validate in time.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -28,7 +28,7 @@ const titled = (schema: Json): Json => ({ properties: { title: schema } });
 const many = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, i) => make(i));
 
-/** 28 levels of two references each: 2^28 ways to the last one. */
+/** 28 levels of two references each: 2^28 paths to the last level. */
 const levels = Object.fromEntries(
   many(28, (level) => {
     const next = { $ref: `#/$defs/level${level + 1}` };
@@ -82,10 +82,10 @@ const expensive: readonly (readonly [what: string, definition: Json, parameterVa
   ],
 ];
 
-/** Of a recipe beside the first one, with a schema of its own. */
+/** Another recipe, with its own schema. */
 const OTHER = { versionId: `micrecipev_${"b".repeat(32)}`, contentHash: "b".repeat(64) };
 
-/** An API that offers a recipe with this schema, another with an ordinary one, and takes everything. */
+/** Makes the API offer one recipe with this schema and another with an ordinary one, and accept all requests. */
 function respondWithOffers(stub: Stub, definition: Json): void {
   const createOffer = (recipe: Json, parameters: Json) =>
     micEnveloped({
@@ -103,7 +103,7 @@ function respondWithOffers(stub: Stub, definition: Json): void {
   });
 }
 
-/** Without the one by `started`. */
+/** Submissions without the first one, which startWithRecipe makes. */
 const submissions = (requests: readonly RecordedRequest[]) =>
   requests
     .filter(({ method, target }) => method === "POST" && target.includes("/jobs"))
@@ -112,14 +112,14 @@ const submissions = (requests: readonly RecordedRequest[]) =>
 
 const startWithRecipe = async (stub: Stub, parameterValues: Json = {}): Promise<Server> => {
   const server = await startServer({ env: stubEnv(stub) });
-  // A job whose recipe is not known takes what this one does, except for the check of its values.
+  // The first submission without a known recipe takes the same path, except for the validation of its values.
   expect((await server.call("submit_job", { ...createJob, parameterValues })).isError).toBe(false);
   const read = await server.call("get_recipe", { versionId });
   expect(read.isError, read.text).toBe(false);
   return server;
 };
 
-/** What the call gives, and the longest time that a ping waited for its answer meanwhile. */
+/** The result of the call, and the longest time that a ping took meanwhile, in milliseconds. */
 async function pingDuring<T>(server: Server, call: Promise<T>): Promise<{ result: T; slowestMs: number }> {
   let isOver = false;
   const finished = call.finally(() => {
@@ -135,7 +135,7 @@ async function pingDuring<T>(server: Server, call: Promise<T>): Promise<{ result
   return { result: await finished, slowestMs };
 }
 
-/** The bound is 250 ms on an idle machine; a ping beside an ordinary call took 560 ms where 23 processes shared two cores. */
+/** The bound is 250 ms on an idle machine; a ping during an ordinary call took 560 ms when 23 processes shared two cores. */
 const PROMPTLY_MS = 3_000;
 const MAX_BYTES = 64_000_000;
 
@@ -210,7 +210,7 @@ test("values of another recipe are validated before anything is sent, also after
   );
 });
 
-test("ajv's own keyword $async ends no process", async () => {
+test("ajv's keyword $async does not end the process", async () => {
   const stub = await stubForTest();
   respondWithOffers(stub, { $async: true, required: ["absent"] });
   const server = await startWithRecipe(stub);

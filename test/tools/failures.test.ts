@@ -1,11 +1,11 @@
-// How a failure comes through each era: one of every sort. What fails in which way, the tools' other tests show in one era.
+// Tests one error of each kind in each revision. The other tests of the tools cover all errors in one revision.
 import { expect, test } from "vitest";
 import { FILE, submitJob } from "../emulator/work.ts";
 import type { Facts } from "../support/results.ts";
 import { describeEachRevision } from "./revisions.ts";
 
 describeEachRevision((bench) => {
-  test("wrong arguments, named before anything is sent", async () => {
+  test("invalid arguments are named before anything is sent", async () => {
     const args = await bench().argumentsFor("retryMicJob");
     const wrong = { ...args, retryMode: "AGAIN", bogus: 1, idempotencyKey: "\n" };
     const { fieldErrors, next } = await bench().expectNothingSent(() =>
@@ -15,7 +15,7 @@ describeEachRevision((bench) => {
     expect(next).toMatch(/^Correct the arguments/);
   });
 
-  test("what the service answers instead of doing it", async () => {
+  test("an error of the API is reported with its kind and facts", async () => {
     const args = await bench().argumentsFor("createMicJob");
     for (const [fault, kind, facts] of [
       [{ status: 403, code: "NO" }, "forbidden", { sideEffect: "none", code: "NO" }],
@@ -35,7 +35,7 @@ describeEachRevision((bench) => {
     await bench().fails("get_job", await bench().argumentsFor("getMicJob"), "contract_violation");
   });
 
-  test("a call that the client gives up does not act a second time", async () => {
+  test("a call that the client cancels takes effect only once", async () => {
     const args = await bench().argumentsFor("createMicJob");
     const idempotencyKey = "given-up-by-the-client";
     await bench().service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
@@ -50,7 +50,7 @@ describeEachRevision((bench) => {
     expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
   });
 
-  test("a wait that the client gives up ends at once, and its progress was told", async () => {
+  test("a wait that the client cancels ends at once, after its progress was reported", async () => {
     const { id: jobId } = await submitJob(bench().service, FILE.succeeds);
     const abort = new AbortController();
     const options = { signal: abort.signal, onprogress: () => abort.abort() };

@@ -1,4 +1,4 @@
-// What goes wrong while a tool acts: the action takes effect once at most, and the agent learns what is known of it.
+// Tests faults while a tool acts: the action takes effect at most once, and the agent gets the known facts.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { operations, type PostId, postIds } from "../operations.ts";
@@ -18,7 +18,7 @@ async function callWithFaults(bench: Bench, id: PostId, args: Args, ...faults: r
   return { result, requests: sent.filter(({ operationId }) => operationId === id) };
 }
 
-/** All attempts carried the same key and the very same bytes, and a cancellation the same version; gives the key. */
+/** Asserts that all attempts have the same key, bytes and version, and returns the key. */
 function expectSameCommand(requests: readonly SentRequest[], count: number): string {
   expect(requests).toHaveLength(count);
   const commands = requests.map(({ idempotencyKey, bodySha256, path, headers }) =>
@@ -34,7 +34,7 @@ describeLatestRevision((bench) => {
 
     covers(
       "4.2/key-names-one-command",
-      `${tool}: a lost answer is fetched again with the same key and bytes`,
+      `${tool}: after a lost answer the same key and bytes are sent again`,
       async () => {
         for (const fault of [
           { kind: "drop-after" },
@@ -58,26 +58,30 @@ describeLatestRevision((bench) => {
       expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
     });
 
-    covers("4.2/key-names-one-command", `${tool}: an unknown outcome says so, and its key finds out`, async () => {
-      const args = await bench().newAction(id);
-      const { result, requests } = await callWithFaults(bench(), id, args, { kind: "drop-after" }, RETRY_LATER);
-      const failed = bench().expectFailure(result, "outcome_unknown");
-      const key = expectSameCommand(requests, 2);
-      expect(failed).toMatchObject({
-        sideEffect: "unknown",
-        retryable: true,
-        idempotencyKey: key,
-        retryAfterSeconds: 60,
-      });
-      expect(failed.text).toMatch(/may or may not/);
-      expect(failed.next).toContain(key);
-      expect(await bench().service.countExecutions(key)).toBe(1);
-      const again = await callWithFaults(bench(), id, { ...args, idempotencyKey: key });
-      expect(again.result.structured, again.result.text).toMatchObject({
-        action: { idempotencyKey: key, replayed: true, attempts: 3 },
-      });
-      expect(await bench().service.countExecutions(key)).toBe(1);
-    });
+    covers(
+      "4.2/key-names-one-command",
+      `${tool}: an unknown outcome is reported, and a call with its key resolves it`,
+      async () => {
+        const args = await bench().newAction(id);
+        const { result, requests } = await callWithFaults(bench(), id, args, { kind: "drop-after" }, RETRY_LATER);
+        const failed = bench().expectFailure(result, "outcome_unknown");
+        const key = expectSameCommand(requests, 2);
+        expect(failed).toMatchObject({
+          sideEffect: "unknown",
+          retryable: true,
+          idempotencyKey: key,
+          retryAfterSeconds: 60,
+        });
+        expect(failed.text).toMatch(/may or may not/);
+        expect(failed.next).toContain(key);
+        expect(await bench().service.countExecutions(key)).toBe(1);
+        const again = await callWithFaults(bench(), id, { ...args, idempotencyKey: key });
+        expect(again.result.structured, again.result.text).toMatchObject({
+          action: { idempotencyKey: key, replayed: true, attempts: 3 },
+        });
+        expect(await bench().service.countExecutions(key)).toBe(1);
+      },
+    );
 
     test(`${tool}: a server error at the last attempt leaves the outcome unknown`, async () => {
       const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), RETRY_LATER);
@@ -87,7 +91,7 @@ describeLatestRevision((bench) => {
       expect(await bench().service.countExecutions(failed.idempotencyKey ?? "")).toBe(0);
     });
 
-    test(`${tool}: a rate limit changes nothing and says when to come back, with which key`, async () => {
+    test(`${tool}: a rate limit changes nothing, and the error has the delay and the key`, async () => {
       const fault = { kind: "status", status: 429, retryAfterSeconds: 60 };
       const args = await bench().newAction(id);
       const { result, requests } = await callWithFaults(bench(), id, args, fault);
@@ -96,7 +100,7 @@ describeLatestRevision((bench) => {
       expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
     });
 
-    covers("7.2/problem", `${tool}: a definite refusal ends the action, nothing happened`, async () => {
+    covers("7.2/problem", `${tool}: a definite refusal ends the action without effect`, async () => {
       for (const [status, kind] of [
         [400, "rejected"],
         [403, "forbidden"],
@@ -112,7 +116,7 @@ describeLatestRevision((bench) => {
       }
     });
 
-    test(`${tool}: an answer that breaks the contract still says that the action took effect`, async () => {
+    test(`${tool}: an answer that violates the contract is reported with the effect of the action`, async () => {
       const fault = { kind: "body", body: '{"data":{},"meta":{"requestId":"r"}}' };
       const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
       const failed = bench().expectFailure(result, "contract_violation");
@@ -123,7 +127,7 @@ describeLatestRevision((bench) => {
       expect(await bench().service.countExecutions(key)).toBe(1);
     });
 
-    test(`${tool}: an answer that need not be the service's proves nothing, and is asked for again`, async () => {
+    test(`${tool}: an answer that may not come from the API proves nothing, and the request is sent again`, async () => {
       for (const body of ["<html>", '{"data":{}}', ""]) {
         const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
           kind: "body",
@@ -134,7 +138,7 @@ describeLatestRevision((bench) => {
       }
     });
 
-    covers("2.2/closed-objects", `${tool}: a field it does not know is dropped and named`, async () => {
+    covers("2.2/closed-objects", `${tool}: an unknown field is dropped and reported`, async () => {
       const { result } = await callWithFaults(bench(), id, await bench().newAction(id), { kind: "extra-field" });
       expect(result.isError, result.text).toBe(false);
       expect(result.meta["mic-mcp/drift"]).toEqual(["/data/emulatorExtraField"]);
@@ -142,7 +146,7 @@ describeLatestRevision((bench) => {
     });
   }
 
-  test("a refusal after a lost answer does not claim that nothing happened", async () => {
+  test("a refusal after a lost answer is reported with an unknown effect", async () => {
     const refused = { kind: "status", status: 409, code: "JOB_EXISTS", retryable: false };
     const args = await bench().newAction("createMicJob");
     const { result, requests } = await callWithFaults(bench(), "createMicJob", args, { kind: "drop-after" }, refused);
@@ -151,7 +155,7 @@ describeLatestRevision((bench) => {
     expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 2));
   });
 
-  test("a key that the service is still working on is asked for again", async () => {
+  test("a request whose key is still in progress at the API is sent again", async () => {
     const running = { kind: "status", status: 409, code: "IDEMPOTENCY_IN_PROGRESS", retryable: true };
     const { result, requests } = await callWithFaults(
       bench(),
@@ -163,11 +167,11 @@ describeLatestRevision((bench) => {
     expectSameCommand(requests, 2);
   });
 
-  // Last, since they expire the tokens of all other scopes too.
+  // These tests are last because they expire the tokens of all other scopes, too.
   for (const id of postIds)
     covers(
       "5/token-renewed",
-      `${operations[id].tool}: an expired token is renewed and the same bytes are sent again`,
+      `${operations[id].tool}: an expired token is renewed, and the same bytes are sent again`,
       async () => {
         await bench().ok(operations[id].tool, await bench().newAction(id));
         const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {

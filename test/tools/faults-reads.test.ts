@@ -1,4 +1,5 @@
-// What the service and the network do wrong while a tool reads: mended where that is safe, else told exactly.
+// Tests errors of the API and of the network while a tool reads: they are retried if that is safe, and otherwise reported
+// exactly.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { type OperationId, type OperationRow, operations } from "../operations.ts";
@@ -17,7 +18,7 @@ const reads = rows.filter(({ method }) => method === "GET");
 const jsonReads = reads.filter(({ answer }) => answer !== undefined);
 const jobReads = reads.filter(({ scopes }) => scopes.length > 0);
 
-/** Calls the row's tool under these faults and gives its result beside the statuses it met. */
+/** Calls the row's tool under these faults; returns its result and the statuses of its requests. */
 async function callWithFaults(bench: Bench, { id }: Row, ...faults: readonly Fault[]) {
   const args = await bench.argumentsFor(id);
   for (const fault of faults) await bench.service.injectFault(fault, { operationId: id });
@@ -29,7 +30,7 @@ async function callWithFaults(bench: Bench, { id }: Row, ...faults: readonly Fau
   return { args, result, statuses: sent.map(({ status }) => status) };
 }
 
-/** The same resource with one part replaced, and where that part is. */
+/** Operations with the path of a part that is replaced, and its invalid value. */
 const broken: readonly (readonly [OperationId, readonly (string | number)[], unknown])[] = [
   ["listPlaygroundStates", ["contract"], "svc.geo.admin-divisions.v2"],
   ["listPlaygroundStates", ["states", 3, "mandalCount"], -1],
@@ -57,19 +58,19 @@ function replaceAt(value: unknown, [step, ...rest]: readonly (string | number)[]
 }
 
 describeLatestRevision((bench, revision) => {
-  /** What a successful read would keep is not there yet. */
+  /** A bench whose caches are empty. */
   const cold = async (row: Row) => (isPlayground(row) ? await createFreshBench(bench(), revision) : bench());
 
   for (const row of reads) {
     const tool = row.tool;
 
-    test(`${tool} reads again when the answer is lost, and when what is behind the service was away`, async () => {
+    test(`${tool} reads again after a lost answer and after a 502`, async () => {
       const { result, statuses } = await callWithFaults(await cold(row), row, { kind: "drop-after" }, AWAY);
       expect(result.isError, result.text).toBe(false);
       expect(statuses).toEqual([null, AWAY.status, row.success]);
     });
 
-    test(`${tool} hands over a Retry-After that does not fit its time`, async () => {
+    test(`${tool} reports a Retry-After that exceeds its time`, async () => {
       const own = await cold(row);
       for (const [status, kind] of [
         [503, "upstream_unavailable"],
@@ -88,7 +89,7 @@ describeLatestRevision((bench, revision) => {
   for (const row of jsonReads) {
     const tool = row.tool;
 
-    test(`${tool} names what is no contract answer at all`, async () => {
+    test(`${tool} reports an answer that is not an answer of the contract`, async () => {
       const own = await cold(row);
       for (const fault of [
         { kind: "body", body: "<html><body>Bad gateway</body></html>", contentType: "text/html" },
@@ -106,11 +107,11 @@ describeLatestRevision((bench, revision) => {
       }
     });
 
-    // The OpenAPI document is free-form but for three fields: nothing in it is unknown.
+    // The OpenAPI document is free-form except for three fields, so none of its fields is unknown.
     if (row.id !== "getPlaygroundOpenApi")
       covers(
         ["2.1/closed-objects", "2.2/closed-objects"],
-        `${tool} drops a field it does not know and names it`,
+        `${tool} drops an unknown field and reports it`,
         async () => {
           const { result } = await callWithFaults(await cold(row), row, { kind: "extra-field" });
           expect(result.isError, result.text).toBe(false);
@@ -122,7 +123,7 @@ describeLatestRevision((bench, revision) => {
 
   for (const [id, path, part] of broken) {
     const pointer = path.map((step) => `/${step}`).join("");
-    test(`${operations[id].tool} names ${pointer} when it is ${JSON.stringify(part)}`, async () => {
+    test(`${operations[id].tool} names ${pointer} if it is ${JSON.stringify(part)}`, async () => {
       const row = operations[id];
       const parts = await bench().argumentsFor(id);
       const query = row.path.includes("{") ? {} : parts;
@@ -148,7 +149,7 @@ describeLatestRevision((bench, revision) => {
     [418, "rejected"],
     [422, "rejected"],
   ];
-  covers("7.2/problem", "a refusal is told by its kind, with the Problem's facts", async () => {
+  covers("7.2/problem", "a refusal is reported with its kind and the facts of the Problem", async () => {
     for (const [status, kind] of kinds) {
       const fault = { kind: "status", status, code: `CODE_${status}`, retryable: false };
       const { result, statuses } = await callWithFaults(bench(), operations.getMicJob, fault);
@@ -159,7 +160,7 @@ describeLatestRevision((bench, revision) => {
     }
   });
 
-  test("a refusal without a Problem is told as well", async () => {
+  test("a refusal without a Problem is reported with its status", async () => {
     for (const body of ["", "<html>", "[]", '"no"', '{"error":{"code":"WRAPPED","title":"In a wrapper"}}']) {
       const { result } = await callWithFaults(bench(), operations.getMicJob, { kind: "body", status: 404, body });
       const failed = bench().expectFailure(result, "not_found");
@@ -169,7 +170,7 @@ describeLatestRevision((bench, revision) => {
   });
 
   for (const row of jobReads)
-    covers("5/token-renewed", `${row.tool} goes on with a new token when its own has expired`, async () => {
+    covers("5/token-renewed", `${row.tool} continues with a new token if its token has expired`, async () => {
       await bench().ok(row.tool, await bench().argumentsFor(row.id));
       const { result, statuses } = await callWithFaults(await cold(row), row, { kind: "expire-token" });
       bench().service.forgetTokens();
@@ -177,7 +178,7 @@ describeLatestRevision((bench, revision) => {
       expect(statuses).toEqual([401, 200]);
     });
 
-  test("a token that is refused twice is told as such, and not tried for ever", async () => {
+  test("a token that is refused twice is reported, and not renewed again", async () => {
     const refused = { kind: "status", status: 401 };
     const { result, statuses } = await callWithFaults(bench(), operations.getMicJob, refused, refused);
     const failed = bench().expectFailure(result, "unauthorized");

@@ -1,4 +1,5 @@
-// list_jobs with a filter: the server reads the pages, gives the rows that fit, counts what it read, and goes on where it ended.
+// Tests list_jobs with a filter: the server reads the pages, returns the matching rows, counts what it read, and continues at the
+// cursor.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -40,7 +41,7 @@ async function listEveryJob(bench: Bench) {
   return [...first.data, ...second.data];
 }
 
-/** All rows, by the calls that each answer names. */
+/** Collects all rows by following the next step of each result. */
 async function followPages(bench: Bench, args: Args) {
   const rows: z.infer<typeof Row>[] = [];
   let read = 0;
@@ -57,7 +58,7 @@ async function followPages(bench: Bench, args: Args) {
 }
 
 describeLatestRevision((bench) => {
-  covers(["4.2/list-jobs", "4.2/next-cursor"], "the jobs in some states, all of them, in one call", async () => {
+  covers(["4.2/list-jobs", "4.2/next-cursor"], "a filter by states returns all matching jobs in one call", async () => {
     const { workspaceId } = bench();
     const jobs = await listEveryJob(bench());
     const [sent, all] = await (async () => {
@@ -79,25 +80,21 @@ describeLatestRevision((bench) => {
     expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "100"]);
   });
 
-  covers(
-    "4.2/next-cursor",
-    "with fewer rows than fit, each next call goes on exactly where the last one ended",
-    async () => {
-      const { workspaceId } = bench();
-      const jobs = await listEveryJob(bench());
-      for (const args of [
-        { states: ["FAILED"], limit: 7 },
-        { states: ["SUCCEEDED"] },
-        { states: ["FAILED", "SUCCEEDED"], limit: 30, view: "full" },
-      ]) {
-        const { rows, read } = await followPages(bench(), { workspaceId, ...args });
-        expect(idsOf(rows)).toEqual(idsOf(jobs.filter(({ state }) => args.states.includes(state))));
-        expect(read).toBe(jobs.length);
-      }
-    },
-  );
+  covers("4.2/next-cursor", "with a low limit, each next call continues exactly after the last row", async () => {
+    const { workspaceId } = bench();
+    const jobs = await listEveryJob(bench());
+    for (const args of [
+      { states: ["FAILED"], limit: 7 },
+      { states: ["SUCCEEDED"] },
+      { states: ["FAILED", "SUCCEEDED"], limit: 30, view: "full" },
+    ]) {
+      const { rows, read } = await followPages(bench(), { workspaceId, ...args });
+      expect(idsOf(rows)).toEqual(idsOf(jobs.filter(({ state }) => args.states.includes(state))));
+      expect(read).toBe(jobs.length);
+    }
+  });
 
-  test("saveAs saves all that fit, as CSV, and nothing is overwritten", async () => {
+  test("saveAs saves all matching rows as CSV and overwrites nothing", async () => {
     const { workspaceId, downloadDir } = bench();
     const jobs = await listEveryJob(bench());
     const saveAs = "failed jobs.csv";
@@ -120,7 +117,7 @@ describeLatestRevision((bench) => {
     expect(all.structured).toMatchObject({ rows: jobs.length });
   });
 
-  test("createdSince keeps what was created then or later, to the microsecond", async () => {
+  test("createdSince includes jobs created at that microsecond or later", async () => {
     const { workspaceId } = bench();
     const jobs = await listEveryJob(bench());
     const since = String(jobs[40]?.createdAt);
@@ -128,7 +125,7 @@ describeLatestRevision((bench) => {
     expect(idsOf(Found.parse(structured).data)).toEqual(idsOf(jobs.slice(0, 41)));
   });
 
-  test("unretried leaves out what was retried, by this server or by another, and the sentence says how to retry the rest", async () => {
+  test("unretried leaves out jobs that any server retried, and the summary explains how to retry the rest", async () => {
     const { workspaceId, service } = bench();
     const [ours, theirs, left] = [
       await createRetryableJob(service),
@@ -151,7 +148,7 @@ describeLatestRevision((bench) => {
     expect(newest.data.find(({ id }) => id === elsewhere.data.id)).toMatchObject({ retryOf: theirs.id });
   });
 
-  test("a filter costs an agent what its rows cost, not what is read for them", async () => {
+  test("a filtered result costs tokens for its rows only, not for all jobs that were read", async () => {
     const { workspaceId } = bench();
     const { structured, text } = await bench().ok("list_jobs", { workspaceId, unretried: true, limit: 10 });
     expect(countTokens(JSON.stringify(structured))).toBeLessThanOrEqual(1_000);
@@ -162,7 +159,7 @@ describeLatestRevision((bench) => {
 const args = { workspaceId: "micws_1" };
 const failed = { state: "FAILED", processingState: "FAILED", failure: { ...problem, retryable: true } };
 
-test("a call reads 1,000 jobs at most, and the next one goes on behind them", async () => {
+test("a call reads at most 1,000 jobs, and the next one continues after them", async () => {
   const { stub, connection } = await sessionForTest();
   const jobs = hourlyJobs(1_250, (index) => (index % 400 === 399 ? failed : {}));
   const requestedPages = serveJobs(stub, () => jobs);
@@ -178,7 +175,7 @@ test("a call reads 1,000 jobs at most, and the next one goes on behind them", as
   expect(second).toMatchObject({ read: { jobs: 250, complete: true }, data: [{ id: "job-1199" }] });
 });
 
-test("a page that fails behind others ends the reading, and nothing that was read is lost", async () => {
+test("a page that fails ends the read, and the rows of earlier pages are returned", async () => {
   const { stub, connection } = await sessionForTest();
   const refused = answer(403, { ...problem, status: 403 });
   serveJobs(
@@ -198,7 +195,7 @@ test("a page that fails behind others ends the reading, and nothing that was rea
   expect((await connection.callTool("list_jobs", { ...args, states: ["FAILED"] })).error?.kind).toBe("forbidden");
 });
 
-test("jobs that come while a page is read again are neither lost nor told twice", async () => {
+test("jobs that are created while a page is read again are neither lost nor repeated", async () => {
   const { stub, connection } = await sessionForTest();
   const jobs = [...hourlyJobs(60, () => failed)];
   const requestedPages = serveJobs(
@@ -217,7 +214,7 @@ test("jobs that come while a page is read again are neither lost nor told twice"
 
 covers(
   "4.2/list-limit",
-  "whole jobs are as many as one answer holds, and the cursor goes on behind the last",
+  "the full view has as many jobs as one answer holds, and the cursor continues after the last",
   async () => {
     const { stub, connection } = await sessionForTest();
     const long = {
@@ -245,7 +242,7 @@ covers(
   },
 );
 
-test("one job that is longer than an answer should be is given all the same", async () => {
+test("one job that exceeds the size of an answer is returned anyway", async () => {
   const { stub, connection } = await sessionForTest();
   const fieldErrors = Array.from({ length: 60 }, () => ({ pointer: "/a", code: "c", message: "m".repeat(1_000) }));
   serveJobs(stub, () => hourlyJobs(2, () => ({ ...failed, failure: { ...problem, fieldErrors } })));
@@ -255,7 +252,7 @@ test("one job that is longer than an answer should be is given all the same", as
   }
 });
 
-test("a retry that only a later page shows takes the row away", async () => {
+test("a retry on a later page removes the row from the result", async () => {
   const { stub, connection } = await sessionForTest();
   const jobs = hourlyJobs(150, (index) => (index === 3 ? failed : index === 140 ? { retryOfBatchId: "job-3" } : {}));
   serveJobs(stub, () => jobs);

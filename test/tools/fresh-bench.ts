@@ -1,10 +1,10 @@
-// The same emulator behind a server that has read nothing yet: geography is kept for a while once it was read.
+// Connects the same emulator with a server that has empty caches, because geography is cached after a read.
 import { onTestFinished } from "vitest";
 import { type ClientRevision, emulatorEnv } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
 import { connectInProcessByDefault } from "./revisions.ts";
 
-/** For the running test alone; what it changes in the emulator's geography is undone. */
+/** The bench is for the running test only; changes to the emulator's geography are undone when it ends. */
 export async function createFreshBench(
   bench: Bench,
   revision: ClientRevision,

@@ -1,4 +1,5 @@
-// What analysts ask for at once: several names, a state within a name, the first of each state, pages, beginnings, rows as a file.
+// Tests geography for analysts: several names, a state within a name, the first rows of each state, pages, prefixes, and rows as
+// a file.
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +21,7 @@ const District = z.object({
 const rowsIn = (structured: object) => z.array(District).parse(Object(structured).rows);
 const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
 
-/** As a strict reader of RFC 4180 has it: all lines end with CRLF, all have the same number of cells. */
+/** Parses CSV strictly (RFC 4180): each line ends with CRLF. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -44,7 +45,7 @@ describeLatestRevision(
     const find = async (args: Readonly<Record<string, unknown>>) =>
       (await bench().ok("find_district", args)).structured;
 
-    test("several names are one call, and each answer is what the name alone is answered with", async () => {
+    test("several names are answered in one call, each with the same answer as in a separate call", async () => {
       const names = ["Nizamabad", "Allahabad", "Hamirpur", "Nizambad", "Nowhereville", "Kerala", "Patna, Bihar"];
       const { answers, coverage, vintage, summary } = Object(await find({ names }));
       expect(answers).toHaveLength(names.length);
@@ -72,16 +73,19 @@ describeLatestRevision(
       expect(answers).toHaveLength(50);
     });
 
-    test.each(["Patna, Bihar", "Patna (BR)", "patna bihar", "Patna, br"])("%s is Patna in Bihar", async (name) => {
-      expect(await find({ name })).toMatchObject({
-        query: name,
-        readAs: { name: expect.stringMatching(/^patna$/i), state: "BR" },
-        matches: [{ name: "Patna", stateCode: "BR", match: "exact" }],
-        ambiguous: false,
-      });
-    });
+    test.each(["Patna, Bihar", "Patna (BR)", "patna bihar", "Patna, br"])(
+      "%s is read as Patna in Bihar",
+      async (name) => {
+        expect(await find({ name })).toMatchObject({
+          query: name,
+          readAs: { name: expect.stringMatching(/^patna$/i), state: "BR" },
+          matches: [{ name: "Patna", stateCode: "BR", match: "exact" }],
+          ambiguous: false,
+        });
+      },
+    );
 
-    test("a name that holds a state's is not taken apart where it is there whole", async () => {
+    test("a name that contains a state's name is not split if it exists as a whole", async () => {
       for (const name of ["North Goa", "New Delhi"]) {
         const found = await find({ name });
         expect(Object(found).matches[0]).toMatchObject({ name, match: "exact" });
@@ -89,7 +93,7 @@ describeLatestRevision(
       }
     });
 
-    test("a name with a state that has none such is told from where there is one, and is no sure answer", async () => {
+    test("a name in a state without such a district is found in another state, and marked as ambiguous", async () => {
       const { summary, matches, ambiguous, readAs } = Object(await find({ name: "Lucknow, Bihar" }));
       expect(summary).toMatch(
         /^Bihar \(BR\) has no district like "Lucknow"; elsewhere there is Lucknow in Uttar Pradesh/,
@@ -101,7 +105,7 @@ describeLatestRevision(
       expect(found.summary).toContain("There is Lucknow in Uttar Pradesh (UP).");
     });
 
-    test("a state asked for as a district is called a state, and the next call has its districts", async () => {
+    test("a state's name is reported as a state, and the next call returns its districts", async () => {
       for (const [name, code] of [
         ["Kerala", "KL"],
         ["orissa", "OD"],
@@ -118,14 +122,14 @@ describeLatestRevision(
       }
     });
 
-    test("a likeness is a guess, even alone", async () => {
+    test("a similar name is ambiguous, even if it is the only match", async () => {
       const { matches, ambiguous, summary } = Object(await find({ name: "Lakhnow" }));
       expect(matches).toMatchObject([{ match: "similar" }]);
       expect(ambiguous).toBe(true);
       expect(summary).toContain("a guess");
     });
 
-    test("no mandals is told as none listed", async () => {
+    test("zero mandals are reported as none listed", async () => {
       for (const name of ["Mumbai", "Kolkata"]) {
         expect((await find({ name }))["summary"]).toContain("of mandals the catalogue lists none");
       }
@@ -137,7 +141,7 @@ describeLatestRevision(
       expect(listed.structured["summary"]).toContain("the catalogue lists none");
     });
 
-    test("list_districts takes names, other names and former codes", async () => {
+    test("list_districts accepts names, other names and former codes", async () => {
       for (const [state, code] of [
         ["Kerala", "KL"],
         ["kerala", "KL"],
@@ -154,7 +158,7 @@ describeLatestRevision(
       expect((await bench().fails("list_districts", { state: "Atlantis" }, "not_found")).next).toContain("KL");
     });
 
-    test("the same districts look the same from every tool", async () => {
+    test("a district has the same row in every tool", async () => {
       const line = "516\tNizamabad\tTG\tTelangana\t33";
       const header = "districtCode\tname\tstateCode\tstateName\tmandalCount";
       const ranked = await bench().ok("rank_divisions", { ...byMandals, states: ["TG"], limit: 100 });
@@ -163,14 +167,14 @@ describeLatestRevision(
       expect(found.text.split("\n")).toEqual(expect.arrayContaining([`${header}\tmatch\tscore`, `${line}\texact\t1`]));
       const { text } = await bench().connection.readResource("mic://geography/catalogue.tsv");
       expect(text.split("\n")).toEqual(expect.arrayContaining([header, line]));
-      // Of one state, the state is said once.
+      // The rows of one state leave out its code and name.
       const listed = await bench().ok("list_districts", { state: "TG" });
       expect(listed.text.split("\n")).toEqual(
         expect.arrayContaining(["districtCode\tname\tmandalCount", "516\tNizamabad\t33"]),
       );
     });
 
-    test("pages follow each other by their next step until no row is left, and hold each row once", async () => {
+    test("the next steps lead through all pages, which contain each row once", async () => {
       const all = rowsOf(await readCatalogue(bench()));
       const seen: string[] = [];
       let args: Readonly<Record<string, unknown>> = { ...byMandals, limit: 100 };
@@ -188,7 +192,7 @@ describeLatestRevision(
       expect(structured).not.toHaveProperty("nextStep");
     });
 
-    test("the first of each state, all 36 in one answer", async () => {
+    test("perState returns the first rows of each of the 36 states in one answer", async () => {
       const all = rowsOf(await readCatalogue(bench()));
       for (const perState of [1, 2]) {
         const { structured } = await bench().ok("rank_divisions", { ...byMandals, perState });
@@ -206,7 +210,7 @@ describeLatestRevision(
       }
     });
 
-    test("names that begin so, however they are written", async () => {
+    test("startsWith ignores case, spaces and diacritics", async () => {
       const all = rowsOf(await readCatalogue(bench()));
       const expected = all.filter(({ name }) => /^north/i.test(name)).map(({ code }) => code);
       for (const startsWith of ["north", "NORTH", " Nörth"]) {
@@ -219,10 +223,10 @@ describeLatestRevision(
       expect(states.structured["rows"]).toMatchObject(["AN", "AP", "AR", "AS"].map((code) => ({ code })));
     });
 
-    test("all rows are saved as CSV, and the answer has the file instead of the rows", async () => {
+    test("saveAs saves all rows as CSV, and the result has the file instead of the rows", async () => {
       const all = rowsOf(await readCatalogue(bench()));
       const saveAs = `all-${revision}.csv`;
-      // A page is what is shown: nothing is.
+      // The limit and offset apply only to rows that are shown, and none are.
       const { structured, text } = await bench().ok("rank_divisions", { ...byMandals, limit: 2, offset: 5, saveAs });
       const path = join(bench().downloadDir, saveAs);
       const bytes = await readFile(path);
@@ -244,7 +248,7 @@ describeLatestRevision(
       expect((await readdir(bench().downloadDir)).filter((name) => name.startsWith(".mic-mcp"))).toEqual([]);
     });
 
-    test("states and one state's districts are saved too; from list_districts the rows are the same as from rank_divisions", async () => {
+    test("states and the districts of one state are saved, too; list_districts and rank_divisions save the same rows", async () => {
       const saved = async (tool: string, args: object, saveAs: string) => {
         await bench().ok(tool, { ...args, saveAs });
         return parseCsv(await readFile(join(bench().downloadDir, saveAs), "utf8"));
@@ -260,7 +264,7 @@ describeLatestRevision(
       expect(states).toHaveLength(37);
     });
 
-    test("nothing is overwritten, no path is taken, and nothing is read for a name that is taken", async () => {
+    test("saveAs overwrites no file, accepts no path, and reads nothing if the name is taken", async () => {
       const name = `mine-${revision}.csv`;
       await writeFile(join(bench().downloadDir, name), "mine");
       await bench().expectNothingSent(async () => {
@@ -277,14 +281,14 @@ describeLatestRevision(
       expect(await readFile(join(bench().downloadDir, name), "utf8")).toBe("mine");
     });
 
-    test("a file holds all rows or is not written", async () => {
+    test("saveAs writes a file with all rows or none", async () => {
       const own = await freshServer(bench());
       await bench().service.admin("POST", "geography", { districts: { GA: { status: 502 } } });
       try {
         const failed = await own.callTool("rank_divisions", { ...byMandals, saveAs: "part.csv" });
         expect(failed.error).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
         expect(failed.text).toContain("GA");
-        // What does not stand on the list is saved.
+        // Districts of states that can be read are saved.
         const rest = await own.callTool("rank_divisions", {
           ...byMandals,
           states: ["KL"],
@@ -297,7 +301,7 @@ describeLatestRevision(
       expect(await readdir(bench().downloadDir)).not.toContain("part.csv");
     });
 
-    test("a read-only server saves rows, as it downloads", async () => {
+    test("a read-only server can save rows", async () => {
       const own = await freshServer(bench(), { MIC_READ_ONLY: "1" });
       const { structured, text } = await own.callTool("list_districts", {
         state: "GA",

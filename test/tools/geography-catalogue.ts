@@ -1,4 +1,4 @@
-// The emulator's catalogue read by plain HTTP, as an oracle; and other catalogues made from it.
+// Reads the emulator's catalog over plain HTTP, as the expected data, and creates other catalogs from it.
 import { expect } from "vitest";
 import type { District, DistrictsResponse, State, StatesResponse } from "../../src/contract/playground.ts";
 import { operations } from "../operations.ts";
@@ -14,7 +14,7 @@ export interface Row extends District {
 }
 
 export async function readCatalogue({ service }: Bench): Promise<Catalogue> {
-  // The emulator's rate is by its own clock.
+  // The emulator's rate limit uses its own clock.
   service.clock.advance(120_000);
   const states = await service.ok(operations.listPlaygroundStates);
   const lists = states.states.map(async ({ code }) => {
@@ -29,7 +29,7 @@ export const rowsOf = ({ states, districts }: Catalogue): readonly Row[] =>
     (districts[state.code]?.districts ?? []).map((district) => ({ ...district, state })),
   );
 
-/** The catalogue with every district changed by `change`, totals counted anew. */
+/** The catalog with each district changed by `change`, and with recomputed totals. */
 export function changeCatalogue(
   { states, districts }: Catalogue,
   change: {
@@ -53,7 +53,7 @@ export function changeCatalogue(
   return { states: { ...states, ...metadata(""), states: counted }, districts: byCode };
 }
 
-/** From now on the emulator answers with this catalogue; codes that it has not are known no longer. */
+/** Makes the emulator answer with this catalog; codes that it does not contain become unknown. */
 export async function replaceGeography(
   { service }: Bench,
   own: Catalogue,

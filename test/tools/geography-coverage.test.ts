@@ -1,4 +1,4 @@
-// find_district and rank_divisions on catalogues that a service may have: what is not known is said, nothing is made up.
+// Tests find_district and rank_divisions with unusual catalogs: missing data is reported, and no data is invented.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import { listPlaygroundDistricts } from "../../src/contract/endpoints/playground.ts";
@@ -17,7 +17,7 @@ const fail = (bench: Bench, districts: Readonly<Record<string, unknown>>) =>
 describeLatestRevision((bench, revision) => {
   const createFresh = (env?: Readonly<Record<string, string>>) => createFreshBench(bench(), revision, env);
 
-  test("a cold country at the default rate: the top is exact before everything is read, and the answer says so", async () => {
+  test("with empty caches at the default rate, the top rows are exact before all lists are read, and the result says so", async () => {
     const own = await createFreshBench(bench(), revision, { MIC_GEOGRAPHY_RATE: "28" });
     const sent = await own.captureRequests(async () => {
       const { structured, text } = await own.ok("rank_divisions", TOP);
@@ -30,14 +30,14 @@ describeLatestRevision((bench, revision) => {
         vintage: { sourceUpdatedAt: ["2026-05-25"], mixed: false, fallbackUsed: "none" },
       });
       expect(structured["totals"]).not.toHaveProperty("median");
-      // The answer depends on none of them.
+      // The result does not depend on the lists that were not read.
       expect(structured).toMatchObject({ coverage: { missing: [] } });
       expect(text).not.toContain("missing");
       expect(text).toContain("These rows are final: no other list can change them.");
       expect(text).toContain("7,086 mandals");
     });
     expect(sent).toHaveLength(28);
-    // What was read is kept, and the limit is every tool's.
+    // The lists that were read are cached, and all tools share the rate limit.
     const again = await own.captureRequests(async () => {
       await own.ok("list_states");
       await own.ok("list_districts", { state: "TG" });
@@ -48,13 +48,13 @@ describeLatestRevision((bench, revision) => {
       expect(found.structured).toMatchObject({
         summary: `None like "Nowhereville" found in 27 of 36 lists: ask again in ${remaining.retryAfterSeconds} s.`,
       });
-      // No wait that a call can make would help.
+      // The delay is longer than any wait that a call can make.
       expect(remaining.retryAfterSeconds).toBeGreaterThan(45);
       expect(found.structured).not.toHaveProperty("nextStep");
       expect(countTokens(JSON.stringify(found.structured))).toBeLessThanOrEqual(185);
     });
     expect(again).toHaveLength(0);
-    // Two are kept for direct calls.
+    // Two requests are reserved for direct calls.
     const direct = await own.captureRequests(async () => {
       await own.ok("get_geography_openapi");
       await own.ok("list_districts", { state: "LD" });
@@ -65,7 +65,7 @@ describeLatestRevision((bench, revision) => {
     expect(direct).toHaveLength(2);
   });
 
-  test("not found is said only when everything was read", async () => {
+  test("find_district reports that a name was not found only if all lists were read", async () => {
     const own = await createFresh();
     const { structured, text } = await own.ok("find_district", { name: "Nowhereville" });
     expect(structured).toMatchObject({
@@ -79,7 +79,7 @@ describeLatestRevision((bench, revision) => {
     expect(inGoa.structured).toMatchObject({ matches: [], coverage: { statesTotal: 1, complete: true } });
   });
 
-  test("progress is told while the country is read", async () => {
+  test("progress is reported while all lists are read", async () => {
     const own = await createFresh();
     const seen: Progress[] = [];
     await own.ok("rank_divisions", ALL, { onprogress: (progress) => seen.push(progress) });
@@ -89,7 +89,7 @@ describeLatestRevision((bench, revision) => {
     expect(steps).toEqual(steps.toSorted((a, b) => a - b));
   });
 
-  test("vintages that differ or are missing, and fallbackUsed, are repeated", async () => {
+  test("vintages that differ or are missing, and fallbackUsed, are reported", async () => {
     const own = await createFresh();
     const catalogue = await readCatalogue(own);
     const mixed = changeCatalogue(catalogue, {
@@ -128,7 +128,7 @@ describeLatestRevision((bench, revision) => {
     expect(found.text).toContain("vintage not stated by the service");
   });
 
-  test("totals that disagree are told, and neither is mended", async () => {
+  test("totals that disagree are reported, and neither is corrected", async () => {
     const own = await createFresh();
     const catalogue = await readCatalogue(own);
     const states = catalogue.states.states.map((state) =>
@@ -150,7 +150,7 @@ describeLatestRevision((bench, revision) => {
     });
   });
 
-  test("a state that fails is missing with its status, and the rest is told; the next call tries again", async () => {
+  test("a state whose list fails is missing with its status, and the rest is returned; the next call tries again", async () => {
     const own = await createFresh();
     await fail(own, { MH: { status: 502 }, GA: { status: 400 } });
     const before = (await own.requests(listPlaygroundDistricts.id)).length;
@@ -177,7 +177,7 @@ describeLatestRevision((bench, revision) => {
     });
   });
 
-  test("a denial stops the reading and is told", async () => {
+  test("a 403 stops the reads and is reported", async () => {
     const own = await createFresh();
     await fail(own, { AP: { status: 403 } });
     const { structured } = await own.ok("rank_divisions", ALL);
@@ -186,7 +186,7 @@ describeLatestRevision((bench, revision) => {
     expect(coverage).toContain("not asked for after HTTP 403");
   });
 
-  test("a 429 is obeyed: the answer says when to ask again", async () => {
+  test("after a 429 the server waits, and the result has the delay", async () => {
     const own = await createFresh();
     await fail(own, { AP: { status: 429, retryAfterSeconds: 300 } });
     const { structured } = await own.ok("rank_divisions", { ...ALL, waitSeconds: 5 });
@@ -200,7 +200,7 @@ describeLatestRevision((bench, revision) => {
     expect(refused.retryAfterSeconds).toBeGreaterThan(290);
   });
 
-  test("a district added while the country is read is told, with the difference", async () => {
+  test("a district that is added during the reads is reported with the difference", async () => {
     const own = await createFresh();
     const catalogue = await readCatalogue(own);
     await own.service.injectFault(
@@ -222,25 +222,22 @@ describeLatestRevision((bench, revision) => {
     });
   });
 
-  test.each([["refused"], ["empty"]])(
-    "a state that the service knows no longer is told as such (%s)",
-    async (unknownState) => {
-      const own = await createFresh();
-      const catalogue = await readCatalogue(own);
-      const { GA: _removed, ...districts } = catalogue.districts;
-      await replaceGeography(own, catalogue, { ...catalogue, districts }, { unknownState });
-      const { structured } = await own.ok("rank_divisions", { ...ALL, states: ["GA"] });
-      if (unknownState === "refused")
-        expect(structured).toMatchObject({ exact: false, coverage: { missing: [{ states: ["GA"] }] } });
-      else
-        expect(structured).toMatchObject({
-          rows: [],
-          consistency: expect.arrayContaining([expect.stringContaining("has 0")]),
-        });
-    },
-  );
+  test.each([["refused"], ["empty"]])("a state that the API no longer has is reported (%s)", async (unknownState) => {
+    const own = await createFresh();
+    const catalogue = await readCatalogue(own);
+    const { GA: _removed, ...districts } = catalogue.districts;
+    await replaceGeography(own, catalogue, { ...catalogue, districts }, { unknownState });
+    const { structured } = await own.ok("rank_divisions", { ...ALL, states: ["GA"] });
+    if (unknownState === "refused")
+      expect(structured).toMatchObject({ exact: false, coverage: { missing: [{ states: ["GA"] }] } });
+    else
+      expect(structured).toMatchObject({
+        rows: [],
+        consistency: expect.arrayContaining([expect.stringContaining("has 0")]),
+      });
+  });
 
-  test("256 districts, and names as odd as names are", async () => {
+  test("256 districts and unusual names are found", async () => {
     const own = await createFresh();
     const catalogue = await readCatalogue(own);
     const odd = [
@@ -275,21 +272,21 @@ describeLatestRevision((bench, revision) => {
     expect(structured).toMatchObject({ totalRows: 56, exact: true });
   });
 
-  test("a state that there is not is told with those that there are", async () => {
+  test("the error for an unknown state lists the existing ones", async () => {
     const own = await createFresh();
     const failed = await own.fails("find_district", { name: "Goa", state: "ZZ" }, "not_found");
     expect(failed.next).toContain("GA");
     await own.fails("rank_divisions", { ...TOP, states: ["Atlantis"] }, "not_found");
   });
 
-  test("drift of any list is named once", async () => {
+  test("drift in several lists is reported once", async () => {
     const own = await createFresh();
     await own.service.injectFault({ kind: "extra-field" }, { operationId: listPlaygroundDistricts.id, times: 2 });
     const { drift } = await own.ok("rank_divisions", ALL);
     expect(drift).toEqual(["/districts/0/emulatorExtraField"]);
   });
 
-  test("an answer costs few tokens' worth of text", async () => {
+  test("a result of rank_divisions is short", async () => {
     const own = await createFresh();
     const { structured, text } = await own.ok("rank_divisions", { ...TOP, limit: 10 });
     expect(text.length).toBeLessThan(1500);

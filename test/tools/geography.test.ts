@@ -1,4 +1,4 @@
-// The geography tools: the catalogue as the service has it, and each error of section 7.1 as an agent gets it.
+// Tests the geography tools: the catalog as the API returns it, and each error of section 7.1 as an agent gets it.
 import { expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { covers } from "../covers.ts";
@@ -13,7 +13,7 @@ describeLatestRevision((bench, revision) => {
 
   covers(
     ["4.1/states", "1/playground-no-side-effects"],
-    "list_states gives the service's own list, call after call",
+    "list_states returns the same list as the API, call after call",
     async () => {
       const { structured, text } = await bench().ok("list_states");
       const { summary, ...body } = structured;
@@ -25,18 +25,22 @@ describeLatestRevision((bench, revision) => {
     },
   );
 
-  covers(["4.1/districts", "4.1/state-uppercased"], "list_districts takes a code in either case", async () => {
-    const upper = await bench().ok("list_districts", { state: "TG" });
-    const { summary, ...body } = upper.structured;
-    expect(body).toEqual(await bench().service.ok(operations.listPlaygroundDistricts, { query: { state: "TG" } }));
-    expect(summary).toBe("Telangana (TG): 33 districts, 621 mandals.");
-    expect(upper.structured["state"]).toBe("Telangana");
-    expect(await bench().ok("list_districts", { state: "tG" })).toEqual(upper);
-  });
+  covers(
+    ["4.1/districts", "4.1/state-uppercased"],
+    "list_districts accepts a code in upper or lower case",
+    async () => {
+      const upper = await bench().ok("list_districts", { state: "TG" });
+      const { summary, ...body } = upper.structured;
+      expect(body).toEqual(await bench().service.ok(operations.listPlaygroundDistricts, { query: { state: "TG" } }));
+      expect(summary).toBe("Telangana (TG): 33 districts, 621 mandals.");
+      expect(upper.structured["state"]).toBe("Telangana");
+      expect(await bench().ok("list_districts", { state: "tG" })).toEqual(upper);
+    },
+  );
 
   covers(
     ["4.1/openapi", "9/playground-document-version"],
-    "get_geography_openapi gives the document whole",
+    "get_geography_openapi returns the complete document",
     async () => {
       const { structured } = await bench().ok("get_geography_openapi");
       const { summary, ...document } = structured;
@@ -46,26 +50,20 @@ describeLatestRevision((bench, revision) => {
     },
   );
 
-  covers(
-    "1/catalogue-may-change",
-    "a catalogue that has changed is told as it is now: nothing of it is known before",
-    async () => {
-      const before = await (await fresh()).ok("list_states");
-      const states = [
-        { code: "QX", name: "A state of tomorrow", districtCount: 0, mandalCount: 9_007_199_254_740_991 },
-      ];
-      const body = catalogue({ states });
-      await bench().service.injectFault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
-      expect((await (await fresh()).ok("list_states")).structured["states"]).toEqual(states);
-      const districts = [{ code: "D-1", name: "Its only district", mandalCount: 0 }];
-      const answer = { kind: "body", status: 200, body: catalogue({ state: "A state of tomorrow", districts }) };
-      await bench().service.injectFault(answer, { operationId: "listPlaygroundDistricts" });
-      expect((await bench().ok("list_districts", { state: "QX" })).structured["districts"]).toEqual(districts);
-      expect((await (await fresh()).ok("list_states")).structured).toEqual(before.structured);
-    },
-  );
+  covers("1/catalogue-may-change", "a changed catalog is returned as it is, without built-in states", async () => {
+    const before = await (await fresh()).ok("list_states");
+    const states = [{ code: "QX", name: "A state of tomorrow", districtCount: 0, mandalCount: 9_007_199_254_740_991 }];
+    const body = catalogue({ states });
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
+    expect((await (await fresh()).ok("list_states")).structured["states"]).toEqual(states);
+    const districts = [{ code: "D-1", name: "Its only district", mandalCount: 0 }];
+    const answer = { kind: "body", status: 200, body: catalogue({ state: "A state of tomorrow", districts }) };
+    await bench().service.injectFault(answer, { operationId: "listPlaygroundDistricts" });
+    expect((await bench().ok("list_districts", { state: "QX" })).structured["districts"]).toEqual(districts);
+    expect((await (await fresh()).ok("list_states")).structured).toEqual(before.structured);
+  });
 
-  test("the vintage that the service states is told, and its absence too", async () => {
+  test("the vintage of the API is reported, and so is its absence", async () => {
     const stated = await bench().ok("list_states");
     expect(stated.text).toContain(String(stated.structured["sourceUpdatedAt"]));
     await bench().service.injectFault(
@@ -78,7 +76,7 @@ describeLatestRevision((bench, revision) => {
     expect((await (await fresh()).ok("list_states")).text).toMatch(/2020-01-01.*fallbackUsed true/);
   });
 
-  covers("7.1/upstream-status-preserved", "the upstream's status is kept, whatever it is", async () => {
+  covers("7.1/upstream-status-preserved", "the upstream status is kept, whatever it is", async () => {
     const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
     for (const status of [404, 418]) {
       await bench().service.injectFault({ kind: "body", status, body }, { operationId: "listPlaygroundStates" });
@@ -96,7 +94,7 @@ describeLatestRevision((bench, revision) => {
 
   covers(
     "7.1/upstream-status-preserved",
-    "an upstream 404 of the districts is no statement about the state",
+    "an upstream 404 for districts does not mean that the state is unknown",
     async () => {
       const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
       await bench().service.injectFault(
@@ -111,7 +109,7 @@ describeLatestRevision((bench, revision) => {
 
   covers(
     ["2.1/states-response", "2.1/districts-response-districts"],
-    "an answer beyond the array limits breaks the contract",
+    "an answer beyond the array limits violates the contract",
     async () => {
       const state = { code: "TG", name: "Telangana", districtCount: 33, mandalCount: 621 };
       const states = Array.from({ length: 65 }, () => state);

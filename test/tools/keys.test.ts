@@ -1,11 +1,12 @@
-// Idempotency keys: made by the server when none is given, used as given otherwise, one command each.
+// Tests idempotency keys: the server creates one if none is given and otherwise uses the given one; each key stands for one
+// action.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { operations, type PostId, postIds } from "../operations.ts";
 import type { Bench, ToolSuccess } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
-// Section 4.2, written out again: what a key of our own making has to meet, whatever the operation.
+// The rules of section 4.2, written independently: a key that the server creates must match all of them, for any operation.
 const GRAMMARS = [/^\P{Cc}{8,160}$/u, /^[A-Za-z0-9._:/-]{1,128}$/, /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.:-]{7,127}$/];
 
 const keyOf = ({ structured }: ToolSuccess): string => String(Object(structured["action"]).idempotencyKey);
@@ -26,7 +27,7 @@ describeLatestRevision((bench) => {
         "4.2/input-key",
         "4.2/processing-request-key",
       ],
-      `${tool} makes a key that fits all three grammars and nobody guesses`,
+      `${tool} creates an unpredictable key that matches all three grammars`,
       async () => {
         const keys: string[] = [];
         const args = await bench().argumentsFor(id);
@@ -44,14 +45,14 @@ describeLatestRevision((bench) => {
         keys.push(keyOf(made));
         for (const key of keys) for (const grammar of GRAMMARS) expect(key).toMatch(grammar);
         expect(new Set(keys).size).toBe(keys.length);
-        // 128 random bits are 32 hexadecimal digits, no two keys alike in more than chance would have it.
+        // 128 random bits are 32 hexadecimal digits; two keys have no more digits in common than chance explains.
         const [one = "", other = ""] = keys.map((key) => /[0-9a-f]{32}$/.exec(key)?.[0] ?? "");
         expect(one).toHaveLength(32);
         expect([...one].filter((digit, at) => digit === other[at]).length).toBeLessThan(16);
       },
     );
 
-    covers("4.2/key-names-one-command", `${tool} uses a given key as it is, and repeats no work under it`, async () => {
+    covers("4.2/key-names-one-command", `${tool} uses a given key unchanged and repeats no work under it`, async () => {
       const args = { ...(await bench().argumentsFor(id)), idempotencyKey: `given.${tool}:1` };
       const first = await bench().ok(tool, args);
       expect(keyOf(first)).toBe(args.idempotencyKey);
@@ -63,7 +64,7 @@ describeLatestRevision((bench) => {
       expect(await bench().service.countExecutions(args.idempotencyKey)).toBe(1);
     });
 
-    covers("4.2/key-names-one-command", `${tool} never does another command under the same key`, async () => {
+    covers("4.2/key-names-one-command", `${tool} never runs another action under the same key`, async () => {
       const idempotencyKey = `reused.${tool}:1`;
       await bench().ok(tool, { ...(await bench().argumentsFor(id)), idempotencyKey });
       const other = { ...(await bench().argumentsFor(id)), idempotencyKey, ...operations[id].variation };
@@ -74,7 +75,7 @@ describeLatestRevision((bench) => {
     });
   }
 
-  test("the same call without a key is the same action, also after its result was used; under a new key it is a new one", async () => {
+  test("an identical call without a key is the same action, also after its result was used; a new key makes another one", async () => {
     const args = await bench().argumentsFor("createMicPublicInput");
     const first = await bench().ok("register_input", args);
     await bench().ok("get_input", { inputId: Object(first.structured["data"]).id });
@@ -84,7 +85,7 @@ describeLatestRevision((bench) => {
     expect(Object(third.structured["data"]).id).not.toBe(Object(first.structured["data"]).id);
   });
 
-  test("a key with the characters that a header may hold arrives unharmed", async () => {
+  test("a key with characters that headers allow is sent unchanged", async () => {
     const idempotencyKey = 'a "b", c;d=~%20\\';
     await bench().ok("submit_job", { ...(await bench().argumentsFor("createMicJob")), idempotencyKey });
     expect((await keysSent(bench(), "createMicJob")).at(-1)).toBe(idempotencyKey);

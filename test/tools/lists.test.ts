@@ -1,4 +1,4 @@
-// list_jobs and list_recipes: every item once through the cursors, summaries that are small, full items that are whole.
+// Tests list_jobs and list_recipes: the cursors return each item once, the summary view is small, and the full view is complete.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -22,7 +22,7 @@ async function pages(bench: Bench, tool: string, args: Args): Promise<readonly P
     const { structured, text } = await bench.ok(tool, { ...args, ...(cursor && { cursor }) });
     const page = Page.parse(structured);
     expect(page.page.hasMore).toBe(page.page.nextCursor !== null);
-    // The next call is spelt out, with what was asked for this time.
+    // The text contains the complete next call, with the arguments of this call.
     const next = new RegExp(`^Next: ${tool} (\\{.*\\}) \\(the next page\\)$`, "m").exec(text)?.[1];
     const expected = page.page.nextCursor === null ? undefined : { ...args, cursor: page.page.nextCursor };
     expect(next === undefined ? next : JSON.parse(next)).toEqual(expected);
@@ -44,7 +44,7 @@ const MOVING = ["PREPARING", "QUEUED", "RUNNING"];
 describeLatestRevision((bench) => {
   covers(
     ["4.2/next-cursor", "4.2/has-more", "4.2/list-jobs"],
-    "list_jobs pages through all jobs, each once",
+    "list_jobs returns each job once over all pages",
     async () => {
       const { workspaceId } = bench();
       const all = await pages(bench(), "list_jobs", { workspaceId, limit: 20, view: "full" });
@@ -59,7 +59,7 @@ describeLatestRevision((bench) => {
 
   covers(
     ["4.2/next-cursor", "4.2/has-more", "4.2/list-recipes"],
-    "list_recipes pages through all offers, each once",
+    "list_recipes returns each offer once over all pages",
     async () => {
       const { workspaceId, service } = bench();
       const all = await pages(bench(), "list_recipes", { workspaceId, limit: 2, sort: "versionId" });
@@ -69,7 +69,7 @@ describeLatestRevision((bench) => {
     },
   );
 
-  covers(["4.2/jobs-limit-default", "4.2/closed-query"], "what is left out is left to the service", async () => {
+  covers(["4.2/jobs-limit-default", "4.2/closed-query"], "omitted arguments are not sent to the API", async () => {
     const { workspaceId } = bench();
     const [request] = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("list_jobs", { workspaceId });
@@ -78,7 +78,7 @@ describeLatestRevision((bench) => {
     expect(request?.path).toBe(`/sandbox/v1/mic/jobs?workspaceId=${workspaceId}`);
   });
 
-  covers("2.2/all-fields-required", "view full gives the contract's items, nulls kept", async () => {
+  covers("2.2/all-fields-required", "the full view returns the contract's items, including nulls", async () => {
     const { workspaceId } = bench();
     const query = { workspaceId, limit: 25 };
     const jobs = await bench().ok("list_jobs", { ...query, view: "full" });
@@ -92,13 +92,13 @@ describeLatestRevision((bench) => {
     expect(recipes.structured["page"]).toEqual({ limit: 25, nextCursor: null, hasMore: false });
   });
 
-  test("a summary has what an agent decides by, and nothing null", async () => {
+  test("the summary view has the fields for decisions, and no nulls", async () => {
     const { workspaceId } = bench();
     const query = { workspaceId, limit: 100 };
     const { structured } = await bench().ok("list_jobs", query);
     const items = z.array(z.record(z.string(), z.unknown())).parse(structured["data"]);
     const { data } = await bench().service.ok(operations.listMicJobs, { query });
-    // To the second, and when it last moved of what moves alone.
+    // Instants have a precision of seconds, and only moving jobs have updatedAt.
     const seconds = (instant: string): string => instant.replace(/\.\d+Z$/, "Z");
     expect(items.map(({ id, state, createdAt, updatedAt }) => ({ id, state, createdAt, updatedAt }))).toEqual(
       data.map(({ id, state, createdAt, updatedAt }) => ({
@@ -129,14 +129,14 @@ describeLatestRevision((bench) => {
     expect(tokens.text, JSON.stringify(tokens)).toBeLessThanOrEqual(4600);
   });
 
-  test("whole jobs as text are at most 0.45 of the tokens of their JSON", async () => {
+  test("the full view of jobs as text has at most 0.45 of the tokens of its JSON", async () => {
     const query = { workspaceId: bench().workspaceId, limit: 100, view: "full" };
     const { structured, text } = await bench().ok("list_jobs", query);
     const tokens = { json: countTokens(JSON.stringify(structured)), text: countTokens(text) };
     expect(tokens.text / tokens.json, JSON.stringify(tokens)).toBeLessThanOrEqual(0.45);
   });
 
-  test("a page that is too long for the contract is refused, one without items is none", async () => {
+  test("a page that exceeds the contract is refused, and an empty page is returned", async () => {
     const { workspaceId } = bench();
     const empty = { data: [], meta: { requestId: "r" }, page: { nextCursor: null, hasMore: false } };
     await bench().service.injectFault({ kind: "body", body: JSON.stringify(empty) }, { operationId: "listMicJobs" });
@@ -149,7 +149,7 @@ describeLatestRevision((bench) => {
     expect((await bench().fails("list_jobs", { workspaceId }, "contract_violation")).message).toContain("/data");
   });
 
-  test("a cursor that the service does not know is told with what to do", async () => {
+  test("an unknown cursor is reported with a next step", async () => {
     const { workspaceId } = bench();
     const failed = await bench().fails("list_jobs", { workspaceId, cursor: "made-up" }, "rejected");
     expect(failed).toMatchObject({ status: 400, code: "INVALID_CURSOR", retryable: false, sideEffect: "none" });

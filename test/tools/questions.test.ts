@@ -1,5 +1,5 @@
-// What analysts ask, answered through the tools in one call each; the right answers are counted from what the emulator
-// itself says by plain HTTP, as it is and with other numbers, codes, names and vintage.
+// Tests questions of analysts, each answered with one tool call. The expected answers are computed from the emulator's data over
+// plain HTTP, once unchanged and once with other numbers, codes, names and vintage.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { State } from "../../src/contract/playground.ts";
@@ -56,7 +56,7 @@ const Shared = z.object({
   }),
 });
 
-/** An analyst: asks the tools, and knows what is right. */
+/** Asks the tools and computes the expected answers. */
 class Analyst {
   readonly states: readonly State[];
   readonly rows: readonly Row[];
@@ -96,7 +96,7 @@ class Analyst {
     return found;
   }
 
-  /** By the district's own code, whatever it is called today. */
+  /** The district with this code, because names may differ. */
   row(code: string): Row {
     const found = this.rows.find((row) => row.code === code);
     if (found === undefined) throw new Error(`the catalogue has no district ${code}`);
@@ -113,7 +113,7 @@ class Analyst {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Matches in the order of their codes, without the kind of match. */
+/** The fields of a match without the kind of match and the score. */
 const places = (rows: readonly Row[]) =>
   rows.map(({ code, name, mandalCount, state }) => ({
     ...{ districtCode: code, name, mandalCount },
@@ -132,7 +132,7 @@ const UNION_TERRITORIES = [
   ...["Jammu & Kashmir", "Ladakh", "Lakshadweep", "Puducherry"],
 ];
 
-/** Questions about a district: the name, and the codes of the districts that are meant; several are ambiguous. */
+/** Questions about a district: the name, and the codes of the expected districts; several codes mean an ambiguous name. */
 const aboutOne: readonly (readonly [question: string, args: Args & { name: string }, codes: readonly string[]])[] = [
   ["How many mandals are there in Nizamabad district?", { name: "Nizamabad district" }, ["516"]],
   ["Which state is Hamirpur in?", { name: "Hamirpur" }, ["17", "149"]],
@@ -143,11 +143,11 @@ const aboutOne: readonly (readonly [question: string, args: Args & { name: strin
   ["Is Ramanagara a district of Karnataka?", { name: "Ramanagara", state: "Karnataka" }, ["631"]],
   ["Which districts have 24 Parganas in their name?", { name: "24 Parganas" }, ["303", "304"]],
   ["How many mandals are in Cuddapah?", { name: "Cuddapah" }, ["504"]],
-  // The API gives only the count.
+  // The API returns only the count.
   ["Name the mandals of Medchal Malkajgiri.", { name: "Medchal Malkajgiri" }, ["700"]],
 ];
 
-/** Questions about states: the arguments, and the states that the rows are. */
+/** Questions about states: the arguments, and the expected states. */
 const aboutStates: readonly (readonly [question: string, args: Args, rows: (a: Analyst) => readonly State[]])[] = [
   [
     "How many districts and how many mandals does Telangana have?",
@@ -167,7 +167,7 @@ const aboutStates: readonly (readonly [question: string, args: Args, rows: (a: A
   ],
 ];
 
-/** Other questions about states and districts: what the answer has, as the analyst counts it. */
+/** Other questions about states and districts: pairs of a value from the tools and the expected value. */
 const others: readonly (readonly [question: string, answer: (analyst: Analyst) => Promise<readonly unknown[]>])[] = [
   [
     "List the districts of Goa with their taluka counts.",
@@ -309,12 +309,12 @@ async function answerAll(analyst: Analyst): Promise<void> {
 }
 
 describeLatestRevision((bench, revision) => {
-  test("26 questions, as the catalogue is", async () => {
+  test("26 questions are answered with the unchanged catalog", async () => {
     const own = await createFreshBench(bench(), revision);
     await answerAll(new Analyst(own, await readCatalogue(own)));
   });
 
-  test("26 questions, with other numbers, codes, names and vintage", async () => {
+  test("26 questions are answered with other numbers, codes, names and vintage", async () => {
     const own = await createFreshBench(bench(), revision);
     const before = await readCatalogue(own);
     const catalogue = altered(before);

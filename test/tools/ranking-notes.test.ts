@@ -1,4 +1,5 @@
-// What rank_divisions and list_districts say beside their rows: ties at the cut, states taken, names and codes that come twice.
+// Tests the notes of rank_divisions and list_districts in addition to their rows: ties at the page boundary, the states used,
+// duplicate names and codes.
 import { expect, test } from "vitest";
 import type { DistrictsResponse } from "../../src/contract/playground.ts";
 import type { Bench } from "./bench.ts";
@@ -8,7 +9,7 @@ import { describeLatestRevision } from "./revisions.ts";
 
 const byMandals = { level: "district", by: "mandalCount" } as const;
 
-/** Goa's list is another one. */
+/** The catalog with a changed list of Goa. */
 function replaceGoa(catalogue: Catalogue, change: (list: DistrictsResponse) => DistrictsResponse): Catalogue {
   const list = catalogue.districts["GA"];
   if (list === undefined) throw new Error("there is a list of Goa");
@@ -27,9 +28,9 @@ describeLatestRevision(
       return own;
     }
 
-    test("a page that ends in the midst of equals says how many more there are", async () => {
+    test("a page that ends within a tie reports how many more districts tie", async () => {
       const own = bench();
-      // Tirupati and Sri Potti Sriramulu Nellore have 36 each.
+      // Tirupati and Sri Potti Sriramulu Nellore have 36 mandals each.
       expect(await readSummary(own, { ...byMandals, limit: 3 })).toContain("Tied with the last row: 1 more.");
       expect(await readSummary(own, { ...byMandals, limit: 4 })).not.toContain("Tied");
       expect(await readSummary(own, { ...byMandals, limit: 1, offset: 2 })).toContain(
@@ -42,7 +43,7 @@ describeLatestRevision(
       expect(each).toContain("Ties are cut in TG DH.");
     });
 
-    test("the states that were taken are named where any were asked for", async () => {
+    test("the summary names the requested states", async () => {
       const own = bench();
       expect(await readSummary(own, { ...byMandals, states: ["Goa", "TS"] })).toContain(
         "districts in GA TG by mandalCount",
@@ -50,7 +51,7 @@ describeLatestRevision(
       expect(await readSummary(own, { ...byMandals, limit: 1 })).toContain("784 districts by mandalCount");
     });
 
-    test("by name, the names that several districts bear are told in one call", async () => {
+    test("a ranking by name reports the names that several districts share", async () => {
       const text = await readSummary(bench(), { level: "district", by: "name", limit: 1 });
       expect(text).toContain("Borne by several: Bilaspur (CG HP), Hamirpur (HP UP), Pratapgarh (RJ UP).");
       expect(await readSummary(bench(), { level: "district", by: "name", states: ["GA"] })).toContain(
@@ -58,7 +59,7 @@ describeLatestRevision(
       );
     });
 
-    test("initials stand where people look for them", async () => {
+    test("startsWith finds initials by their first letter", async () => {
       const { structured } = await bench().ok("rank_divisions", { level: "district", by: "name", startsWith: "y" });
       const { rows } = Object(structured);
       expect(rows[0]).toMatchObject({ name: "Y.S.R. Kadapa" });
@@ -66,8 +67,8 @@ describeLatestRevision(
       expect(ysr.structured).toMatchObject({ totalRows: 1 });
     });
 
-    test("a district that two states list is counted once and told", async () => {
-      // Nizamabad of Telangana.
+    test("a district in the lists of two states is counted once and reported", async () => {
+      // Nizamabad, a district of Telangana.
       const extra = { code: "516", name: "Nizamabad", mandalCount: 33 };
       const own = await createAlteredBench((list) => ({ ...list, districts: [...list.districts, extra] }));
       const { structured } = await own.ok("rank_divisions", { ...byMandals, limit: 1 });
@@ -80,7 +81,7 @@ describeLatestRevision(
       });
     });
 
-    test("find_district tells the differences that concern its matches", async () => {
+    test("find_district reports the inconsistencies that concern its matches", async () => {
       const extra = { code: "516", name: "Nizamabad", mandalCount: 33 };
       const own = await createAlteredBench((list) => ({ ...list, districts: [...list.districts, extra] }));
       const { structured, text } = await own.ok("find_district", { name: "Nizamabad" });
@@ -94,7 +95,7 @@ describeLatestRevision(
       expect(other.structured).not.toHaveProperty("consistency");
     });
 
-    test("one code under two names is told, and both are counted", async () => {
+    test("one code with two names is reported, and both districts are counted", async () => {
       const own = await createAlteredBench((list) => ({
         ...list,
         districts: list.districts.map((district, at) => (at === 0 ? { ...district, code: "516" } : district)),
@@ -106,7 +107,7 @@ describeLatestRevision(
       ]);
     });
 
-    test("codes that are numbers within their state are no difference", async () => {
+    test("codes that are only unique within their state cause no inconsistencies", async () => {
       const own = await createFreshBench(bench(), revision);
       const catalogue = await readCatalogue(own);
       const districts = Object.entries(catalogue.districts).map(([code, list]) => [
@@ -118,7 +119,7 @@ describeLatestRevision(
       expect(structured).toMatchObject({ totalRows: 784, consistency: [] });
     });
 
-    test("a state that is listed and has an empty list is told as that", async () => {
+    test("a state with an empty list is reported", async () => {
       const own = await createAlteredBench((list) => ({ ...list, districts: [] }));
       const { structured } = await own.ok("list_districts", { state: "GA" });
       expect(structured["summary"]).toBe(

@@ -1,4 +1,4 @@
-// What is advised after a refusal: only what can help, and never a call that cannot.
+// Tests the advice after a refusal: only calls that can help, and never one that cannot.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import {
@@ -31,7 +31,7 @@ describeLatestRevision((bench) => {
     if (next !== CORRECT) expect(failed.text).not.toContain("Correct the fields");
   };
 
-  test("what is not there is looked for in its list", async () => {
+  test("the error for a missing resource points to its list", async () => {
     for (const [tool, args, next] of [
       ["get_job", { jobId: "micjob_none" }, /jobId; list_jobs/],
       ["cancel_job", { jobId: "micjob_none", reason }, /jobId; list_jobs/],
@@ -45,7 +45,7 @@ describeLatestRevision((bench) => {
       await refused(tool, args, "not_found", next);
   });
 
-  test("a job in another state than the call needs is looked at", async () => {
+  test("the error for a job or an input in the wrong state points to reading it", async () => {
     const { id } = await runJobToEnd(bench().service, FILE.succeeds);
     const retry = { jobId: id, retryMode: "RESTART", reason };
     await refused("retry_job", retry, "conflict", /^get_job shows how the job stands\.$/, "JOB_NOT_RETRYABLE");
@@ -58,13 +58,13 @@ describeLatestRevision((bench) => {
     await refused("submit_job", args, "conflict", /get_input.*READY/, "INPUT_NOT_READY");
   });
 
-  test("a capability that is not enabled is nothing that arguments could mend", async () => {
+  test("the error for a disabled capability does not advise to correct arguments", async () => {
     const codes = new Set<string>();
     for (const offer of await listOffers(bench().service)) {
       const inputIds = await createInputs(bench().service, offer);
       bench().clock.advance(60_000);
       const { parameterValues: _parameters, ...order } = createJobBody(bench().service, offer, ...inputIds);
-      // Capabilities are judged before parameters.
+      // The API checks capabilities before parameters.
       const { error, text } = await bench().call("submit_job", { ...order, parameterValues: { none: "such" } });
       codes.add(error?.code ?? "");
       if (error?.code !== "CAPABILITY_DISABLED") continue;
@@ -74,7 +74,7 @@ describeLatestRevision((bench) => {
     expect(codes).toContain("CAPABILITY_DISABLED");
   });
 
-  covers("2.2/problem-field-error", "fields are to be corrected where fields can be corrected", async () => {
+  covers("2.2/problem-field-error", "the error advises to correct fields if the API names fields", async () => {
     const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId: "devfile_none" };
     await refused("register_input", registration, "rejected", CORRECT, "REFERENCE_NOT_FOUND");
     const bindings = [{ port: "p", inputId: "micinput_none" }];
@@ -91,7 +91,7 @@ describeLatestRevision((bench) => {
     );
   });
 
-  test("what is forbidden is for the application's owner; what a workspace may not, begins with its id", async () => {
+  test("a 403 points to the application's owner, and a 403 for a workspace starts with its id", async () => {
     await refused(
       "list_jobs",
       { workspaceId: "micws_other" },
@@ -111,7 +111,7 @@ describeLatestRevision((bench) => {
     await refused("get_geography_openapi", {}, "forbidden", /^Ask the user to contact the playground's operator/);
   });
 
-  test("a refusal that names nothing to correct is not called again", async () => {
+  test("the error for a refusal without fields advises against the same call", async () => {
     const referenceId = fileId(bench().service, FILE.succeeds);
     const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId };
     for (const [status, retryable, next] of [

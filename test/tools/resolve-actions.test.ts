@@ -1,5 +1,5 @@
-// resolve_actions, list_actions and the server's instructions after processes were killed in the middle of actions: real servers over
-// stdio on one journal, and an emulator that counts executions.
+// Tests resolve_actions, list_actions and the server's instructions after servers were killed in the middle of actions. Real
+// servers over stdio share one journal, and the emulator counts executions.
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -64,7 +64,7 @@ interface KilledCall {
   readonly tool: string;
   readonly operationId: string;
   readonly args: object;
-  /** The API executes it (default: yes). */
+  /** Whether the API executes the request (default true). */
   readonly arrives?: boolean;
   /** A command that runs the server. */
   readonly under?: readonly string[];
@@ -93,7 +93,7 @@ async function createScene() {
     env,
     sent,
     executions,
-    /** A server is killed after the API has received the call's request and before it answers. */
+    /** Kills a server after the API has received the call's request and before it answers. */
     async killDuring({ tool, operationId, args, arrives = true, under = [] }: KilledCall): Promise<void> {
       const server = await startServer({ env, under });
       const count = arrives ? executions : sent;
@@ -105,7 +105,7 @@ async function createScene() {
     },
     server: () => startServer({ env }),
     connect: (options: Omit<ConnectOptions, "env"> = {}) => connectionForTest("v2-legacy", { env, ...options }),
-    /** `mic-mcp ARGS`. */
+    /** Runs `mic-mcp ARGS`. */
     type: (...args: readonly string[]) => run(args, { env }),
     registration: (file: number) => ({
       tool: "register_input",
@@ -123,14 +123,14 @@ async function createScene() {
       args: { jobId, retryMode, reason },
     }),
     failedJob: () => createJobIn("FAILED", service, FILE.failsRetryably),
-    /** It stays as it is until it is canceled. */
+    /** The job stays paused until it is canceled. */
     pausedJob: () => createJobIn("PAUSED", service, FILE.pauses),
     isCanceled: (id: string) =>
       expect.poll(async () => (await readJob(service, id)).state, { interval: 20, timeout: 20_000 }).toBe("CANCELLED"),
   };
 }
 
-/** A job on this file, once it is in this state. */
+/** Submits a job on this file and waits until it is in this state. */
 async function createJobIn(state: string, service: Service, file: number) {
   const { id } = await submitJob(service, file);
   await expect.poll(async () => (await readJob(service, id)).state, { interval: 20, timeout: 20_000 }).toBe(state);
@@ -176,7 +176,7 @@ describe("after a server was killed in the middle of an action", () => {
     expect((await connect()).instructions()).not.toContain("unknown outcome: call resolve_actions");
   });
 
-  test("each of the five action tools is resolved, and runs once", patient, async () => {
+  test("an action of each of the five tools is resolved, and runs once", patient, async () => {
     const { killDuring, server, service, executions, registration, cancellation, retry, failedJob, pausedJob } =
       await createScene();
     const running = await pausedJob();
@@ -338,7 +338,7 @@ describe("after a server was killed in the middle of an action", () => {
   });
 });
 
-describe("before work is discarded", () => {
+describe("confirmation of resolve_actions", () => {
   test("one question covers all cancellations and restarts; declined, nothing is sent", patient, async () => {
     const { killDuring, connect, cancellation, retry, registration, failedJob, pausedJob, sent, executions } =
       await createScene();
@@ -468,7 +468,7 @@ describe("the server's instructions", () => {
   });
 });
 
-describe("on the command line", () => {
+describe("mic-mcp resolve and call", () => {
   test("resolve --dry-run sends nothing; resolve runs the calls; a replay exits with 3", patient, async () => {
     const { killDuring, registration, executions, sent, type } = await createScene();
     const registered = registration(FILE.succeeds);
@@ -504,7 +504,7 @@ describe("on the command line", () => {
     expect(await executions("retryMicJob")).toBe(1);
   });
 
-  test("asks before it sends a cancellation again, and takes --yes", patient, async () => {
+  test("resolve asks before it sends a cancellation again, and accepts --yes", patient, async () => {
     const { killDuring, cancellation, executions, sent, type, pausedJob } = await createScene();
     const { id } = await pausedJob();
     await killDuring({ ...cancellation(id), arrives: false });

@@ -1,4 +1,4 @@
-// The tools that read one resource: the contract's fields as they are, what happened in one sentence, and the next call.
+// Tests the tools that read one resource: the contract's fields unchanged, a summary in one sentence, and the next call.
 import { expect } from "vitest";
 import { MAX_INT64 } from "../../src/contract/numbers.ts";
 import { covers } from "../covers.ts";
@@ -9,7 +9,7 @@ import { describeLatestRevision } from "./revisions.ts";
 describeLatestRevision((bench) => {
   covers(
     ["4.2/get-capabilities", "8/workspace-limits-as-data"],
-    "get_capabilities gives limits and quotas as data",
+    "get_capabilities returns limits and quotas as data",
     async () => {
       const { workspaceId, service } = bench();
       const { structured } = await bench().ok("get_capabilities", { workspaceId, view: "full" });
@@ -36,7 +36,7 @@ describeLatestRevision((bench) => {
 
   covers(
     ["4.2/get-recipe", "2.2/recipe-parameters-no-remote-fetch"],
-    "get_recipe gives an offer whole, in one request",
+    "get_recipe returns a complete offer with one request",
     async () => {
       const { service } = bench();
       for (const versionId of service.emulator.recipeVersionIds) {
@@ -51,7 +51,7 @@ describeLatestRevision((bench) => {
     },
   );
 
-  covers(["3/input-state", "4.2/get-input"], "get_input tells what each state means for a job", async () => {
+  covers(["3/input-state", "4.2/get-input"], "get_input explains what each state means for a job", async () => {
     const { inputIds } = bench().service.emulator;
     const waiting = await registerInput(bench().service, FILE.waitsForScan);
     const at = inputIds.length;
@@ -73,7 +73,7 @@ describeLatestRevision((bench) => {
 
   covers(
     ["2.2/processing-request-revision", "4.2/get-processing-request", "3/processing-request-state"],
-    "a revision of 2^63-1 arrives as its digits, never rounded",
+    "a revision of 2^63-1 is returned as its digits and never rounded",
     async () => {
       const { argumentsFor, service } = { argumentsFor: bench().argumentsFor.bind(bench()), service: bench().service };
       const { requestId } = await argumentsFor("getMicSharedFileProcessingRequest");
@@ -100,7 +100,7 @@ describeLatestRevision((bench) => {
           { operationId: "getMicSharedFileProcessingRequest" },
         );
         const result = await bench().call("get_file_processing_request", { requestId });
-        // 7.0e0 is an integer in JSON's eyes; whether it is one here is left open. The others are none.
+        // 7.0e0 is an integer in JSON; whether it is valid here is left open. The others are not integers.
         if (revision !== "7.0e0") bench().expectFailure(result, "contract_violation");
       }
     },
@@ -108,7 +108,7 @@ describeLatestRevision((bench) => {
 
   covers(
     ["3/job-state", "7.2/failure-when-failed", "4.2/get-job", "6/progress-by-reading"],
-    "get_job says of each state what happened and what to do",
+    "get_job reports for each state what happened and what to do",
     async () => {
       const { service } = bench();
       const jobCases: readonly (readonly [number, string, RegExp, string | undefined])[] = [

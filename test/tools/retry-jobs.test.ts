@@ -1,4 +1,4 @@
-// retry_jobs: one retry for each of many jobs, none of them twice, and the new jobs waited for.
+// Tests retry_jobs: one retry for each of many jobs, no retry twice, and a wait for the new jobs.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -25,7 +25,7 @@ const rowsOf = (structured: Readonly<Record<string, unknown>>) => Rows.parse(str
 const reason = "The workers are back";
 const resume = { retryMode: "SAFE_RESUME", reason };
 
-/** So many jobs that have failed, and that nobody has retried yet. */
+/** Creates `count` failed jobs that were not retried yet. */
 async function createFailedJobs(service: Service, count: number): Promise<readonly string[]> {
   const body = await createJobBodyForFile(service, FILE.failsRetryably);
   const ids: string[] = [];
@@ -38,7 +38,7 @@ const captureRetries = async (bench: Bench, run: () => Promise<unknown>) =>
   (await bench.captureRequests(run)).filter(({ operationId }) => operationId === "retryMicJob");
 
 describeLatestRevision((bench) => {
-  covers("4.2/retry-job", "12 failed jobs are retried and waited for, at few tokens", async () => {
+  covers("4.2/retry-job", "12 failed jobs are retried and waited for, with few tokens", async () => {
     const jobIds = await createFailedJobs(bench().service, 12);
     const ticks: Progress[] = [];
     let tokens = 0;
@@ -62,13 +62,13 @@ describeLatestRevision((bench) => {
     expect(new Set(sent.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(12);
     expect(calls).toBeLessThanOrEqual(2);
     expect(tokens).toBeLessThanOrEqual(1_500);
-    // One for each job at least, and never back.
+    // At least one notification for each job, and the progress never decreases.
     const progressValues = ticks.map(({ progress }) => progress);
     expect(progressValues.length).toBeGreaterThanOrEqual(12);
     expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
   });
 
-  test("retried without waiting and then waited for, 12 jobs cost two calls", async () => {
+  test("12 jobs need two calls: one that retries without waiting, and one that waits", async () => {
     const jobIds = await createFailedJobs(bench().service, 12);
     const first = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
     const { tool, arguments: args } = Object(first.structured["nextStep"]);
@@ -80,7 +80,7 @@ describeLatestRevision((bench) => {
     expect(weights[0] ?? 0, String(weights)).toBeLessThanOrEqual(1_500);
   });
 
-  test("one that cannot be retried stops no other, and each is told", async () => {
+  test("a job that cannot be retried does not stop the others, and each is reported", async () => {
     const [one = "", other = ""] = await createFailedJobs(bench().service, 2);
     const { id: ended } = await runJobToEnd(bench().service, FILE.succeeds);
     const jobIds = [ended, one, "micjob_none", other];
@@ -94,7 +94,7 @@ describeLatestRevision((bench) => {
     expect(structured["summary"]).toMatch(/^Retried 2 of 4: /);
   });
 
-  test("jobs that were retried before are named and not sent: by the journal, by a list, by the service", async () => {
+  test("jobs that were retried before are reported and not retried again: known from the journal, a list or the API", async () => {
     const [mine = "", listed = "", unseen = ""] = await createFailedJobs(bench().service, 3);
     const made = await bench().ok("retry_job", { jobId: mine, ...resume });
     const retryOfMine = Object(made.structured["data"]).id;
@@ -120,9 +120,9 @@ describeLatestRevision((bench) => {
     expect(sent.map(({ path }) => path.includes(unseen))).toEqual([true]);
   });
 
-  covers("4.2/key-names-one-command", "an unknown outcome has a key, and the next step settles it", async () => {
+  covers("4.2/key-names-one-command", "an unknown outcome has a key, and the next step resolves it", async () => {
     const [lost = "", fine = ""] = await createFailedJobs(bench().service, 2);
-    // Every try of the first job's: the second one has its own after that.
+    // All attempts for the first job fail; the second job has its own attempts after that.
     await bench().service.injectFault(
       { kind: "status", status: 503, afterCommit: true },
       { operationId: "retryMicJob", times: 6 },
@@ -144,7 +144,7 @@ describeLatestRevision((bench) => {
     expect(new Set(keys.map(({ idempotencyKey }) => idempotencyKey))).toEqual(new Set([row?.idempotencyKey]));
   });
 
-  test("a Retry-After that does not fit pauses all: the rest is not sent, and is the next step", async () => {
+  test("a Retry-After that exceeds the call stops all retries: the rest is not sent, and is the next step", async () => {
     const jobIds = await createFailedJobs(bench().service, 12);
     const limited = { kind: "status", status: 429, code: "RATE_LIMITED", retryAfterSeconds: 3_600, retryable: true };
     await bench().service.injectFault(limited, { operationId: "retryMicJob", times: 8 });
@@ -156,14 +156,14 @@ describeLatestRevision((bench) => {
       expect(step).toMatchObject({ tool: "retry_jobs", arguments: { jobIds, ...resume } });
       expect(step.why).toMatch(/^wait 3\d\d\d s first/);
     });
-    // Those that were on their way already, at most.
+    // At most the requests that were in flight already.
     expect(sent.length).toBeLessThanOrEqual(8);
     await bench().service.admin("DELETE", "faults");
     const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
     expect(rowsOf(structured).every(({ outcome }) => outcome === "retried")).toBe(true);
   });
 
-  test("a Retry-After that fits is waited for by all", async () => {
+  test("all retries wait for a Retry-After that fits into the call", async () => {
     const jobIds = await createFailedJobs(bench().service, 10);
     const limited = { kind: "status", status: 429, code: "RATE_LIMITED", retryAfterSeconds: 1, retryable: true };
     await bench().service.injectFault(limited, { operationId: "retryMicJob" });
@@ -181,7 +181,7 @@ const onElicitation = (question: string): Reply => {
 
 describeEachRevisionInProcess(
   (bench) => {
-    test("RESTART asks the person once for all; declined, nothing is sent", async () => {
+    test("RESTART asks the user once for all jobs; declined, nothing is sent", async () => {
       const jobIds = await createFailedJobs(bench().service, 3);
       const restart = { jobIds, retryMode: "RESTART", reason, waitSeconds: 0 };
       questions.length = 0;
@@ -196,7 +196,7 @@ describeEachRevisionInProcess(
       const { structured } = await bench().ok("retry_jobs", restart);
       expect(rowsOf(structured).every(({ outcome }) => outcome === "retried")).toBe(true);
       expect(questions).toHaveLength(2);
-      // All are in the journal: the same call again asks nobody, and does nothing.
+      // All retries are in the journal: an identical call does not ask, and sends nothing.
       const again = await captureRetries(bench(), async () => {
         const repeated = await bench().ok("retry_jobs", restart);
         expect(rowsOf(repeated.structured).map(({ newJobId }) => newJobId)).toEqual(
@@ -206,7 +206,7 @@ describeEachRevisionInProcess(
       expect(again).toEqual([]);
       expect(questions).toHaveLength(2);
 
-      // One more is asked about alone.
+      // Only the additional job is asked about.
       const { id } = await createRetryableJob(bench().service);
       await bench().ok("retry_jobs", { ...restart, jobIds: [...jobIds, id] });
       expect(questions).toHaveLength(3);
@@ -215,7 +215,7 @@ describeEachRevisionInProcess(
       expect(questions[2]).not.toContain(jobIds[0]);
     });
 
-    test("nobody is asked about SAFE_RESUME, nor about jobs that are not there", async () => {
+    test("retry_jobs does not ask about SAFE_RESUME or about jobs that do not exist", async () => {
       const [jobId = ""] = await createFailedJobs(bench().service, 1);
       questions.length = 0;
       await bench().ok("retry_jobs", { jobIds: [jobId], ...resume, waitSeconds: 0 });
@@ -224,7 +224,7 @@ describeEachRevisionInProcess(
       expect(questions).toEqual([]);
     });
 
-    test("within the deduplication window the same call is the same retries, and says so", async () => {
+    test("retry_jobs within the deduplication window returns the same retries and reports the replay", async () => {
       const jobIds = await createFailedJobs(bench().service, 3);
       const first = rowsOf((await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 })).structured);
       const sent = await captureRetries(bench(), async () => {

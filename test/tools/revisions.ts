@@ -1,5 +1,5 @@
-// Tests of the tools behind a client, with an emulator and a server of its own: through one client, where they are about what a
-// tool does, and through both, where they are about how it is said.
+// Defines tests of the tools with a client, an emulator and a server. Tests of what a tool does use one client; tests of how
+// results are sent use both.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,17 +18,17 @@ import {
 } from "../support/mcp.ts";
 import { Bench, type Schemas } from "./bench.ts";
 
-/** The eras that every tool is tested in; the third is held to them in test/mcp. */
+/** The revisions in which the tools are tested; test/mcp tests that the third one behaves the same. */
 const testedRevisions = ["v1-client", "v2-modern"] as const satisfies readonly ClientRevision[];
 
 export interface BenchOptions {
   readonly emulator?: EmulatorOptions;
   readonly env?: Readonly<Record<string, string>>;
-  /** The person at the client. */
+  /** The user of the client. */
   readonly onElicitation?: NonNullable<ConnectOptions["onElicitation"]>;
 }
 
-/** To compile a schema takes longer than most tests: each once, when first asked for, whatever server it is of. */
+/** Compiling a schema takes longer than most tests, so each schema is compiled once, at its first use by any server. */
 const compiled = new Map<string, ValidateFunction>();
 
 function compileValidator(schema: object | undefined): ValidateFunction | undefined {
@@ -76,7 +76,7 @@ function defineTests(revision: ClientRevision, tests: Tests, options: BenchOptio
   beforeAll(async () => {
     running = await setUp(revision, options, connectBy);
   });
-  // A fault that a test queued and did not use up is not the next one's.
+  // A fault that a test injected and did not use must not affect the next test.
   afterEach(() => running?.bench.service.admin("DELETE", "faults"));
   afterAll(() => running?.tearDown());
   tests(() => {
@@ -85,23 +85,29 @@ function defineTests(revision: ClientRevision, tests: Tests, options: BenchOptio
   }, revision);
 }
 
-/** A process of its own for each. */
+/** Defines the tests for each revision, with a server in a separate process. */
 export function describeEachRevision(tests: Tests, options: BenchOptions = {}): void {
   describe.each(testedRevisions)("%s", (revision) => defineTests(revision, tests, options, connect));
 }
 
-/** What no tool knows of: how the protocol of an era has resources, prompts, questions. Without a process. */
+/**
+ * Defines the tests for each revision with a server in this process: for resources, prompts and questions, which differ by
+ * revision.
+ */
 export function describeEachRevisionInProcess(tests: Tests, options: BenchOptions = {}): void {
   describe.each(testedRevisions)("%s", (revision) => defineTests(revision, tests, options, connectInProcessByDefault));
 }
 
-/** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY say otherwise. */
+/** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY is set. */
 export const connectInProcessByDefault: Connect = (revision, options) =>
   process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"]
     ? connect(revision, options)
     : connectInProcess(revision, options);
 
-/** A tool knows nothing of eras: how a result and a failure come through each, success.test.ts and failures.test.ts show. */
+/**
+ * Defines the tests for one revision, because tools do not depend on it. success.test.ts and failures.test.ts test results and
+ * errors in each revision.
+ */
 export function describeLatestRevision(tests: Tests, options: BenchOptions = {}): void {
   describe("v2-modern", () => defineTests("v2-modern", tests, options, connectInProcessByDefault));
 }

@@ -1,4 +1,4 @@
-// run_job: from a recipe and files to a result in one call, each step an action that happens once.
+// Tests run_job: from a recipe and files to a result in one call, in which each step is an action that runs once.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
@@ -33,14 +33,14 @@ const argsOf = (bench: Bench, { recipe }: RecipeOffer, ...inputs: readonly objec
   parameterValues: createValue(recipe.parameters),
 });
 
-/** Arguments of a job on this file, as nobody else has asked for it: files are registered once. */
+/** Arguments of a job on this file. Each test uses another file, because files are registered once. */
 async function argsFor(bench: Bench, file: number, more: Args = {}): Promise<Args> {
   const offer = await findOneInputOffer(bench.service);
   return { ...argsOf(bench, offer, { referenceId: fileId(bench.service, file) }), ...more };
 }
 
 describeLatestRevision((bench) => {
-  covers(["4.2/create-input", "4.2/create-job"], "registers, submits and waits for the result", async () => {
+  covers(["4.2/create-input", "4.2/create-job"], "run_job registers, submits and waits for the result", async () => {
     const ticks: Progress[] = [];
     const args = await argsFor(bench(), FILE.succeeds);
     const sent = await bench().captureRequests(async () => {
@@ -55,14 +55,14 @@ describeLatestRevision((bench) => {
       expect(Object.keys(structured)).not.toContain("action");
     });
     expect(posts(sent)).toEqual(["createMicPublicInput", "createMicJob"]);
-    // The offer is read before anything is sent.
+    // The server reads the offer before it sends an action.
     expect(sent[0]?.operationId).toBe("getMicExecutableRecipe");
     const progressValues = ticks.map(({ progress }) => progress);
     expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
     expect(ticks.some(({ message }) => message?.startsWith("submitted "))).toBe(true);
   });
 
-  test("each step is an action of its own in the journal", async () => {
+  test("each step of run_job is a separate action in the journal", async () => {
     const args = await argsFor(bench(), FILE.succeeds, { clientReference: "in the journal" });
     const { structured } = await bench().ok("run_job", args, bench().withAdvancingClock());
     const { actions } = Object((await bench().call("list_actions", { limit: 100 })).structured);
@@ -93,7 +93,7 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("an input that is given is bound as it is", async () => {
+  test("a given input is bound unchanged", async () => {
     const { id: inputId } = await registerInput(bench().service, FILE.succeeds);
     const args = argsOf(bench(), await findOneInputOffer(bench().service), { inputId });
     const sent = await bench().captureRequests(async () => {
@@ -103,7 +103,7 @@ describeLatestRevision((bench) => {
     expect(posts(sent)).toEqual(["createMicJob"]);
   });
 
-  test("inputs in another order are the same job", async () => {
+  test("inputs in another order make the same job", async () => {
     const offer = (await listOffers(bench().service)).find(({ recipe }) => recipe.inputs.length === 2);
     if (!offer) throw new Error("no offer has two inputs");
     const inputs = await Promise.all(
@@ -122,7 +122,7 @@ describeLatestRevision((bench) => {
     expect(new Set(sent.map(({ bodySha256 }) => bodySha256)).size).toBe(1);
   });
 
-  test("waits for a scan; with no time for it, the next step is the same call", async () => {
+  test("run_job waits for a scan; if there is no time, the next step is the same call", async () => {
     const args = await argsFor(bench(), FILE.waitsForScan);
     const first = await bench().ok("run_job", { ...args, waitSeconds: 0 });
     const stopped = Result.parse(first.structured);
@@ -140,7 +140,7 @@ describeLatestRevision((bench) => {
     expect(posts(sent)).toEqual(["createMicJob"]);
   });
 
-  test("stops at a file that is quarantined, and submits nothing", async () => {
+  test("run_job stops at a quarantined file and submits nothing", async () => {
     const args = await argsFor(bench(), FILE.quarantined);
     const sent = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("run_job", args);
@@ -152,7 +152,7 @@ describeLatestRevision((bench) => {
     expect(posts(sent)).toEqual(["createMicPublicInput"]);
   });
 
-  test("stops where a person has to review, and says what has failed as get_job does", async () => {
+  test("run_job stops at a review and reports a failure as get_job does", async () => {
     for (const [file, state] of [
       [FILE.waitsForReview, "WAITING_REVIEW"],
       [FILE.failsRetryably, "FAILED"],
@@ -171,7 +171,7 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("an input that has expired is registered once more", async () => {
+  test("an input that has expired is registered again", async () => {
     const args = await argsFor(bench(), FILE.failsForGood);
     const register = {
       workspaceId: bench().workspaceId,
@@ -187,14 +187,14 @@ describeLatestRevision((bench) => {
       const { steps } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
       expect(steps[0]?.resourceId).not.toBe(id);
     });
-    // Its tokens have expired, too: what was refused for that is not what counts.
+    // The server's tokens have expired, too, so requests that were refused with 401 do not count.
     const done = posts(sent.filter(({ status }) => status !== 401));
     expect(done).toEqual(["createMicPublicInput", "createMicJob"]);
   });
 
   covers(
     ["4.2/job-input-binding-port", "4.2/job-parameter-values"],
-    "ports and parameters that do not fit are named before anything is sent",
+    "ports and parameters that do not fit the recipe are named before anything is sent",
     async () => {
       const args = await argsFor(bench(), FILE.succeeds);
       const [input] = z.array(z.looseObject({})).parse(args["inputs"]);
@@ -234,7 +234,7 @@ describeLatestRevision((bench) => {
       const full = Result.parse((await bench().ok("run_job", args)).structured);
       expect(full.data.id).toBe(data.id);
       expect(full.steps.every(({ replayed }) => replayed)).toBe(true);
-      // The key alone takes the rest from the journal.
+      // If only the key is given, the other arguments come from the journal.
       const { idempotencyKey } = args;
       expect(Result.parse((await bench().ok("run_job", { idempotencyKey })).structured).data.id).toBe(data.id);
     });
@@ -247,7 +247,7 @@ describeLatestRevision((bench) => {
 });
 
 describeLatestRevision((bench) => {
-  test("within the deduplication window the same call is the same job, and says so", async () => {
+  test("run_job within the deduplication window returns the same job and reports the replay", async () => {
     const args = await argsFor(bench(), FILE.succeeds);
     const first = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
     const sent = await bench().captureRequests(async () => {
@@ -257,7 +257,7 @@ describeLatestRevision((bench) => {
       expect(second.summary).toMatch(/^Not run again/);
     });
     expect(posts(sent)).toEqual([]);
-    // That the agent has read the job changes nothing: only a key of its own makes another one.
+    // Reading the job changes nothing: only a new key makes another job.
     await bench().ok("get_job", { jobId: first.data.id });
     expect(posts(await bench().captureRequests(() => bench().ok("run_job", args)))).toEqual([]);
     const repeatedArgs = { ...args, idempotencyKey: "once-more-on-purpose" };

@@ -1,4 +1,4 @@
-// submit_job: held against an offer that was read before, and what the service refuses as the agent gets it.
+// Tests submit_job: the check against an offer that was read before, and refusals of the API as an agent gets them.
 import { expect, test } from "vitest";
 import { covers } from "../covers.ts";
 import { createValue } from "../emulator/parameters.ts";
@@ -24,7 +24,7 @@ async function nestedJob(bench: Bench): Promise<{ versionId: string; args: Args;
 const rule = { field: "code", method: "EXACT" };
 const nestedValues = { columns: [{ source: "Code", target: "code", rules: [rule] }], unmatched: "KEEP" };
 
-/** Parameter values that do not fit the second recipe, and where. */
+/** Parameter values that do not fit the second recipe, with the pointer of the error. */
 const mismatches: readonly (readonly [string, Args, string])[] = [
   ["a value outside its enum", { unmatched: "LOSE" }, "/parameterValues/unmatched"],
   ["a wrong type, not coerced", { columns: "none" }, "/parameterValues/columns"],
@@ -45,7 +45,7 @@ const mismatches: readonly (readonly [string, Args, string])[] = [
 describeLatestRevision((bench, revision) => {
   covers(
     ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan", "2.2/recipe-parameters-no-remote-fetch"],
-    "an offer that was read is held against the job before anything is sent",
+    "a job is checked against an offer that was read before, and nothing is sent if it does not fit",
     async () => {
       const { versionId, args, values } = await nestedJob(bench());
       await bench().ok("get_recipe", { versionId });
@@ -73,12 +73,12 @@ describeLatestRevision((bench, revision) => {
     },
   );
 
-  covers("4.2/job-parameter-values", "values that come as a string of JSON are the object that it holds", async () => {
+  covers("4.2/job-parameter-values", "parameterValues as a JSON string are the same as the object in it", async () => {
     const { args, values } = await nestedJob(bench());
     const text = JSON.stringify(values);
     const idempotencyKey = "values-as-text-1";
     const asText = await bench().ok("submit_job", { ...args, parameterValues: text, idempotencyKey });
-    // It is the same action with the object itself.
+    // The call with the object is the same action.
     const again = await bench().ok("submit_job", { ...args, parameterValues: values, idempotencyKey });
     expect(again.structured).toMatchObject({ data: asText.structured["data"], action: { replayed: true } });
     const bodies = (await bench().requests("createMicJob")).filter(
@@ -95,7 +95,7 @@ describeLatestRevision((bench, revision) => {
     expect(Object(listed?.["properties"])["parameterValues"]).toMatchObject({ type: "object" });
   });
 
-  test("offers that a list showed count as read", async () => {
+  test("an offer from list_recipes is used for the check", async () => {
     const { args, values } = await nestedJob(bench());
     await bench().ok("list_recipes", { workspaceId: bench().workspaceId });
     const parameterValues = { ...values, unmatched: "LOSE" };
@@ -104,7 +104,7 @@ describeLatestRevision((bench, revision) => {
     );
   });
 
-  test("an offer that was not read is not read for it: the service judges, and its pointers are told", async () => {
+  test("an offer that was not read is not fetched for the check: the API decides, and its pointers are reported", async () => {
     const { args, values } = await nestedJob(bench());
     const { emulator } = bench().service;
     const fresh = await connectionForTest(revision, {
@@ -120,7 +120,7 @@ describeLatestRevision((bench, revision) => {
     expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
   });
 
-  covers("4.2/job-input-binding-owned", "an input that cannot be bound is told with its pointer", async () => {
+  covers("4.2/job-input-binding-owned", "an input that cannot be bound is reported with its pointer", async () => {
     const args = await bench().argumentsFor("createMicJob");
     const waiting = await registerInput(bench().service, FILE.waitsForScan);
     const broken = bench().service.emulator.inputIds[FILE.quarantined];
@@ -134,7 +134,7 @@ describeLatestRevision((bench, revision) => {
       expect(failed).toMatchObject({ status, code, sideEffect: "none", retryable: false });
       expect(failed.fieldErrors?.[0]?.pointer).toBe("/inputBindings/0/inputId");
     }
-    // What is being scanned may pass a moment later; the emulator's time stands still, so here it does not.
+    // A scan may end at any time, but here only when the emulator's clock is advanced.
     bench().clock.advance(60_000);
     const { structured } = await bench().ok("submit_job", {
       ...args,
@@ -145,7 +145,7 @@ describeLatestRevision((bench, revision) => {
 
   covers(
     ["4.2/create-job", "1/nine-stages-in-order"],
-    "a submitted job is told with its key and the call that follows it",
+    "a submitted job is returned with its key and the next call",
     async () => {
       const args = { ...(await bench().argumentsFor("createMicJob")), clientReference: "run 7 \u{1F600}" };
       const { structured, text } = await bench().ok("submit_job", args);

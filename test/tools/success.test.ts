@@ -1,4 +1,4 @@
-// Each tool once, with success: what went over the wire, and what the agent gets.
+// Tests one successful call of each tool: the request that was sent, and the result that the agent gets.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";
@@ -13,7 +13,7 @@ import { describeEachRevision } from "./revisions.ts";
 const isList = (row: OperationRow): boolean => row.id.startsWith("list");
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
 
-/** Asks for every field of the contract, where a tool shows less by default. */
+/** Requests all fields of the contract if the tool shows fewer by default. */
 const fullViewArguments = ({ extraArguments = {} }: OperationRow) => ("view" in extraArguments ? { view: "full" } : {});
 
 async function callOnce(
@@ -32,7 +32,7 @@ async function callOnce(
   return { args, result, request: onlyRequest(sent, row.id) };
 }
 
-/** One request of the operation; cancelling reads the job's version before it. */
+/** The one request of the operation; cancel_job reads the job's version before. */
 function onlyRequest(sent: readonly SentRequest[], id: OperationId): SentRequest {
   const expected = id === "cancelMicJob" ? ["getMicJob", id] : [id];
   expect(sent.map(({ operationId }) => operationId)).toEqual(expected);
@@ -41,7 +41,7 @@ function onlyRequest(sent: readonly SentRequest[], id: OperationId): SentRequest
   return request;
 }
 
-/** Path and query as the contract's table has them, with the example's values. */
+/** Path and query of the contract's table, with the values of the example. */
 function targetOf(row: OperationRow, args: Readonly<Record<string, unknown>>): string {
   const named = new Set([...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
   const values = Object.entries(args).map(([name, value]): [string, string] => [name, String(value)]);
@@ -77,7 +77,7 @@ describeEachRevision((bench, revision) => {
     );
 
   for (const row of rows.filter(({ answer }) => answer !== undefined))
-    test(`${row.tool} gives the contract's fields, held to its strict schema (an action: lean)`, async () => {
+    test(`${row.tool} returns the contract's fields in its strict schema (an action: the summary view)`, async () => {
       const { result, request } = await callOnce(bench(), revision, row, isList(row) ? {} : fullViewArguments(row));
       const { summary, nextStep, action, ...body } = result.structured;
       expect(result.drift).toBeUndefined();

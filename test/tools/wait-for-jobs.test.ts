@@ -1,4 +1,4 @@
-// wait_for_jobs: many jobs read together until all or any have stopped.
+// Tests wait_for_jobs: it reads many jobs together until all or any have stopped.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";
@@ -10,7 +10,7 @@ const Rows = z.array(z.looseObject({ id: z.string(), state: z.string().optional(
 const rowsOf = (structured: Readonly<Record<string, unknown>>) => Rows.parse(structured["jobs"]);
 
 describeLatestRevision((bench) => {
-  covers("6/progress-by-reading", "waits until all have stopped, with progress on the way", async () => {
+  covers("6/progress-by-reading", "wait_for_jobs waits until all jobs have stopped, and reports progress", async () => {
     const jobs = await Promise.all(
       [FILE.succeeds, FILE.failsForGood, FILE.pauses].map((file) => submitJob(bench().service, file)),
     );
@@ -28,14 +28,14 @@ describeLatestRevision((bench) => {
     expect(ticks[0]?.message).toContain("3 PREPARING");
   });
 
-  test("rows are as in list_jobs", async () => {
+  test("the rows of wait_for_jobs are the same as in list_jobs", async () => {
     const { id } = await runJobToEnd(bench().service, FILE.failsForGood);
     const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
     const listed = (await bench().ok("list_jobs", { workspaceId: bench().workspaceId, limit: 10 })).structured;
     expect(listed["data"]).toContainEqual(rowsOf(structured)[0]);
   });
 
-  test("waits until any has stopped; the next step waits for the others", async () => {
+  test("wait_for_jobs waits until any job has stopped; the next step waits for the others", async () => {
     const moving = await submitJob(bench().service, FILE.succeeds);
     const ended = await runJobToEnd(bench().service, FILE.failsForGood);
     const fresh = await submitJob(bench().service, FILE.succeeds);
@@ -52,7 +52,7 @@ describeLatestRevision((bench) => {
     expect(moving.id).not.toBe(fresh.id);
   });
 
-  test("an id that is unknown stops no other, and its row says so", async () => {
+  test("an unknown id does not stop the others, and its row has the error", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const { structured } = await bench().ok(
       "wait_for_jobs",
@@ -66,7 +66,7 @@ describeLatestRevision((bench) => {
     expect(structured).toMatchObject({ moving: 0 });
   });
 
-  test("when time is up, those that still move are named", async () => {
+  test("when the time is up, the next step has the jobs that still move", async () => {
     const jobs = await Promise.all([1, 2].map(() => submitJob(bench().service, FILE.succeeds)));
     const jobIds = jobs.map(({ id }) => id);
     const sent = await bench().captureRequests(async () => {
@@ -78,7 +78,7 @@ describeLatestRevision((bench) => {
     expect(sent.length).toBeLessThanOrEqual(8);
   });
 
-  test("what has failed and is worth resuming is the next step, all at once", async () => {
+  test("the next step after failures worth resuming retries all of them", async () => {
     const jobs = await Promise.all([1, 2].map(() => submitJob(bench().service, FILE.failsRetryably)));
     const good = await submitJob(bench().service, FILE.failsForGood);
     const jobIds = jobs.map(({ id }) => id);
@@ -90,14 +90,14 @@ describeLatestRevision((bench) => {
     });
   });
 
-  test("what waits for a person already is waited for until it changes", async () => {
+  test("wait_for_jobs waits for a job in review until its state changes", async () => {
     const { id } = await submitJob(bench().service, FILE.waitsForReview);
     bench().clock.advance(5_000);
     const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] }, bench().withAdvancingClock());
     expect(rowsOf(structured)[0]?.state).not.toBe("WAITING_REVIEW");
   });
 
-  test("a job that may not be read is told in its row", async () => {
+  test("a job that must not be read has the error in its row", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const denied = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
     await bench().service.injectFault(denied, { operationId: "getMicJob" });

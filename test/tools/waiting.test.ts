@@ -1,4 +1,4 @@
-// waitSeconds: the answer is held until the resource stops moving or time is up, with progress on the way.
+// Tests waitSeconds: the answer is delayed until the resource stops moving or the time is up, with progress notifications.
 import { expect, test } from "vitest";
 import { systemTiming } from "../../src/api-client/attempts.ts";
 import { poll } from "../../src/toolkit/polling.ts";
@@ -10,13 +10,13 @@ import { describeLatestRevision } from "./revisions.ts";
 const STAGE_MS = 500;
 
 describeLatestRevision((bench) => {
-  covers("6/progress-by-reading", "get_job waits for the end and tells the stages on the way", async () => {
+  covers("6/progress-by-reading", "get_job waits for the end and reports the stages", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     bench().clock.advance(2 * STAGE_MS);
     const ticks: Progress[] = [];
     const onprogress = (tick: Progress) => {
       ticks.push(tick);
-      // The emulator's time stands still but for this: one stage at the first reading, then all the rest.
+      // Only this advances the emulator's clock: one stage at the first read, then all the rest.
       bench().clock.advance(ticks.length === 1 ? STAGE_MS : 20 * STAGE_MS);
     };
     const sent = await bench().captureRequests(async () => {
@@ -41,7 +41,7 @@ describeLatestRevision((bench) => {
     expect(waited.structured["data"]).toMatchObject({ id: operationId, state: "SUCCEEDED" });
   });
 
-  test("what comes to wait for somebody has stopped, and what has ended is not waited for", async () => {
+  test("a job that starts to wait for a review or an operator ends the wait, and a finished job causes no wait", async () => {
     for (const [file, state] of [
       [FILE.waitsForReview, "WAITING_REVIEW"],
       [FILE.pauses, "PAUSED"],
@@ -58,7 +58,7 @@ describeLatestRevision((bench) => {
     expect(sent).toHaveLength(1);
   });
 
-  test("what waits for a person already is waited for until it changes", async () => {
+  test("get_job waits for a job in review or a paused one until its state changes", async () => {
     const review = await submitJob(bench().service, FILE.waitsForReview);
     bench().clock.advance(9 * STAGE_MS);
     const before = await bench().ok("get_job", { jobId: review.id });
@@ -78,7 +78,7 @@ describeLatestRevision((bench) => {
       const { structured } = await bench().ok("get_job", { jobId: paused.id, waitSeconds: 1 });
       expect(structured["data"]).toMatchObject({ state: "PAUSED" });
     });
-    // Held for its second, and read again at the end of it.
+    // The call waits for its second and reads the job again at the end.
     expect(held.length).toBeGreaterThanOrEqual(2);
   });
 
@@ -108,11 +108,11 @@ describeLatestRevision((bench) => {
     expect(decided).toHaveLength(1);
   });
 
-  test("when time is up the newest state is the answer, with the call that waits on", async () => {
+  test("when the time is up, the result has the newest state and the call that continues the wait", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const sent = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 1 });
-      // Nothing new: the state alone, and the call that waits on.
+      // Nothing is new, so the result has only the state and the call that continues the wait.
       expect(structured).toEqual({
         summary: expect.stringMatching(/^Still PREPARING, GATHER next after \d s\.$/),
         nextStep: { tool: "get_job", arguments: { jobId: id, waitSeconds: 45 }, why: "waits for it" },
@@ -123,7 +123,7 @@ describeLatestRevision((bench) => {
     expect(sent.length).toBeLessThanOrEqual(4);
   });
 
-  test("cancelling ends the wait at once, and the reading with it", async () => {
+  test("canceling ends the wait and the reads at once", async () => {
     const { id: left } = await submitJob(bench().service, FILE.succeeds);
     const { id: other } = await submitJob(bench().service, FILE.succeeds);
     const abort = new AbortController();
@@ -131,12 +131,12 @@ describeLatestRevision((bench) => {
     await expect(bench().call("get_job", { jobId: left, waitSeconds: 40 }, options)).rejects.toThrow();
     const readings = async () => (await bench().requests("getMicJob")).filter(({ path }) => path.includes(left)).length;
     const before = await readings();
-    // A second of waiting for another job is time enough for the first to be read again, were it still waited for.
+    // The wait for another job lasts a second: long enough for another read of the first job if its wait had not ended.
     await bench().ok("get_job", { jobId: other, waitSeconds: 1 });
     expect(await readings()).toBe(before);
   });
 
-  test("where cancelling a call is told about, it is told that only the waiting ended", async () => {
+  test("the texts about canceling a call state that only the wait ends", async () => {
     const { inputSchema } = (await bench().connection.listTools()).find(({ name }) => name === "get_job") ?? {};
     expect(JSON.stringify(inputSchema)).toContain("cancelling ends the waiting only");
     const abort = new AbortController();

@@ -16,7 +16,7 @@ export const multiStepMutants: readonly Mutant[] = [
     what: "retry_jobs sends a retry for a job that was retried before",
     code: "if (!retry) return undefined;\n  const newJobId",
     replacement: "if (!retry || jobId !== '') return undefined;\n  const newJobId",
-    killedBy: retryJobs("jobs that were retried before are named and not sent"),
+    killedBy: retryJobs("jobs that were retried before are reported and not retried again"),
   },
   {
     what: "a Retry-After of one request lets the others of its call go on",
@@ -28,6 +28,6 @@ export const multiStepMutants: readonly Mutant[] = [
     what: "a tool of many actions asks nobody when one of them is in the journal",
     code: "if ((await ports.actions.findExisting(action)) === undefined) return false;",
     replacement: "if ((await ports.actions.findExisting(action)) !== undefined) return true;",
-    killedBy: retryJobs("RESTART asks the person once for all; declined, nothing is sent"),
+    killedBy: retryJobs("RESTART asks the user once for all jobs; declined, nothing is sent"),
   },
 ];

@@ -1,4 +1,5 @@
-// Whose requests are served: with MIC_HTTP_TOKEN those that carry it, without it on Linux those of the server's own user.
+// Tests admission over HTTP: with MIC_HTTP_TOKEN only requests with the token are served; without it, on Linux, only those of the
+// server's own user.
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -40,7 +41,7 @@ describe("with MIC_HTTP_TOKEN", () => {
   afterAll(() => server?.kill());
   const guardedUrl = () => server?.url ?? "";
 
-  test.each(clientRevisions)("clients that carry it are served as ever (%s)", async (revision) => {
+  test.each(clientRevisions)("clients with the token are served (%s)", async (revision) => {
     const url = guardedUrl();
     const client = await connectHttp(revision, url, { token: TOKEN });
     onTestFinished(() => client.close());
@@ -48,7 +49,7 @@ describe("with MIC_HTTP_TOKEN", () => {
     expect((await client.readResource("mic://geography/states")).text).toContain("Karnataka");
   });
 
-  test.each(clientRevisions)("clients that do not are not (%s)", async (revision) => {
+  test.each(clientRevisions)("clients without the token are refused (%s)", async (revision) => {
     const url = guardedUrl();
     await expect(connectHttp(revision, url)).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
     await expect(connectHttp(revision, url, { token: `${TOKEN}=` })).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
@@ -69,33 +70,36 @@ describe("with MIC_HTTP_TOKEN", () => {
     ["a wrong header before it", ["authorization: Bearer x", `authorization: Bearer ${TOKEN}`]],
     ["another header", [`x-api-key: ${TOKEN}`]],
     ["a very long one", [`authorization: Bearer ${"x".repeat(12_000)}`]],
-  ])("%s is 401 with a challenge, on every path, and never the token", async (_, headers) => {
-    const url = guardedUrl();
-    const { host } = new URL(url);
-    const body = JSON.stringify(initializeMessage());
-    for (const [method, path] of [
-      ["POST", "/mcp"],
-      ["GET", "/mcp"],
-      ["DELETE", "/mcp"],
-      ["OPTIONS", "/mcp"],
-      ["GET", "/healthz"],
-      ["GET", "/readyz"],
-      ["GET", `/mcp?access_token=${TOKEN}`],
-      ["GET", "/.well-known/oauth-protected-resource"],
-    ]) {
-      const fields = [`host: ${host}`, ...headers, "content-type: application/json", `accept: ${ACCEPT}`];
-      const length = method === "POST" ? [`content-length: ${body.length}`] : [];
-      const request = [`${method} ${path} HTTP/1.1`, ...fields, ...length, "", method === "POST" ? body : ""];
-      // Nor does the connection stay: it ends without being asked to.
-      const text = await exchangeBytes(url, [request.join("\r\n")]);
-      expect(text).toMatch(/^HTTP\/1\.1 401 /);
-      expect(text).toMatch(/^www-authenticate: Bearer realm="mic-mcp"/im);
-      expect(text).not.toMatch(/mcp-session-id/i);
-      expect(text).not.toContain(TOKEN);
-    }
-  });
+  ])(
+    "returns 401 with a challenge and without the token on every path, for the Authorization header: %s",
+    async (_, headers) => {
+      const url = guardedUrl();
+      const { host } = new URL(url);
+      const body = JSON.stringify(initializeMessage());
+      for (const [method, path] of [
+        ["POST", "/mcp"],
+        ["GET", "/mcp"],
+        ["DELETE", "/mcp"],
+        ["OPTIONS", "/mcp"],
+        ["GET", "/healthz"],
+        ["GET", "/readyz"],
+        ["GET", `/mcp?access_token=${TOKEN}`],
+        ["GET", "/.well-known/oauth-protected-resource"],
+      ]) {
+        const fields = [`host: ${host}`, ...headers, "content-type: application/json", `accept: ${ACCEPT}`];
+        const length = method === "POST" ? [`content-length: ${body.length}`] : [];
+        const request = [`${method} ${path} HTTP/1.1`, ...fields, ...length, "", method === "POST" ? body : ""];
+        // The server also closes the connection without a request to do so.
+        const text = await exchangeBytes(url, [request.join("\r\n")]);
+        expect(text).toMatch(/^HTTP\/1\.1 401 /);
+        expect(text).toMatch(/^www-authenticate: Bearer realm="mic-mcp"/im);
+        expect(text).not.toMatch(/mcp-session-id/i);
+        expect(text).not.toContain(TOKEN);
+      }
+    },
+  );
 
-  test("the challenge names an error where a token was given, and none where there was not (RFC 6750, 3.1)", async () => {
+  test("the challenge contains an error only if the request has a token (RFC 6750, 3.1)", async () => {
     const url = guardedUrl();
     const without = await post(url, initializeMessage()).answer;
     expect(without.headers["www-authenticate"]).toBe('Bearer realm="mic-mcp"');
@@ -104,7 +108,7 @@ describe("with MIC_HTTP_TOKEN", () => {
     expect(wrong.headers["www-authenticate"]).toBe('Bearer realm="mic-mcp", error="invalid_token"');
   });
 
-  test("the scheme's case is free, and /healthz is for who has the token", async () => {
+  test("the scheme is case-insensitive, and /healthz requires the token", async () => {
     const url = guardedUrl();
     for (const scheme of ["Bearer", "bearer", "BEARER"])
       expect((await post(url, initializeMessage(), { authorization: `${scheme} ${TOKEN}` }).answer).status).toBe(200);
@@ -112,7 +116,7 @@ describe("with MIC_HTTP_TOKEN", () => {
     expect(health).toMatchObject({ status: 200, body: '{"status":"ok"}' });
   });
 
-  test("a session's id is no ticket", async () => {
+  test("a session id does not replace the token", async () => {
     const url = guardedUrl();
     const initialized = await post(url, initializeMessage(), authorized).answer;
     const sessionHeaders = {
@@ -124,13 +128,13 @@ describe("with MIC_HTTP_TOKEN", () => {
     expect((await post(url, ping, { ...sessionHeaders, ...authorized }).answer).status).toBe(200);
   });
 
-  test("a foreign page is refused before anything is said of a token", async () => {
+  test("a request with a foreign origin is refused before its token is checked", async () => {
     const url = guardedUrl();
     const refused = await post(url, initializeMessage(), { origin: "http://evil.example" }).answer;
     expect([refused.status, refused.headers["www-authenticate"]]).toEqual([403, undefined]);
   });
 
-  test("it is in no result, error or log, whoever says it", async () => {
+  test("the token is redacted in every result, error and log", async () => {
     const stub = await stubForTest();
     stub.respond(({ target }) =>
       target.includes("/capabilities")
@@ -152,7 +156,7 @@ describe("with MIC_HTTP_TOKEN", () => {
     expect(tokenServer.stderr()).toContain('"request"');
   });
 
-  test("status and doctor do not show it, wherever else it stands", async () => {
+  test("status and doctor redact the token, even in other settings", async () => {
     const env = { MIC_HTTP_TOKEN: TOKEN, MIC_BASE_URL: `http://127.0.0.1:9/${encodeURI(TOKEN)}` };
     const commands = [["status"], ["status", "--json"], ["doctor"], ["doctor", "--json"]];
     for (const { stdout, stderr } of await Promise.all(commands.map((args) => run(args, { env })))) {
@@ -161,8 +165,8 @@ describe("with MIC_HTTP_TOKEN", () => {
     }
   });
 
-  // Which ones: test/cli/config.test.ts.
-  test("one that is malformed ends the start, named and not shown", async () => {
+  // test/cli/config.test.ts has the list of malformed tokens.
+  test("a malformed token ends the start with an error that names the setting and omits the value", async () => {
     const token = "with spaces 0123456789";
     const starts = [["serve", "--http"], ["serve"]].map((args) => run(args, { env: { MIC_HTTP_TOKEN: token } }));
     for (const { code, stdout, stderr } of await Promise.all(starts)) {
@@ -188,7 +192,7 @@ type Request = readonly [
   init: { readonly method: string; readonly headers: object; readonly body?: string },
 ];
 
-/** What a process of another user hears when it sends these. */
+/** The responses to these requests from a process of another user. */
 async function responsesTo(uid: number, url: string, requests: readonly Request[]) {
   const script = `(async () => {
     const heard = [];
@@ -231,17 +235,20 @@ const everyEndpoint: readonly Request[] = [
 const statusesOf = (responses: z.infer<typeof Responses>) => responses.map(({ status }) => status);
 
 describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
-  test.each(["127.0.0.1", "::1"])("another user is refused on %s, whatever is asked, and told why", async (host) => {
-    const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
-    const responses = await responsesTo(OTHER_USER, server.url, everyEndpoint);
-    expect(statusesOf(responses)).toEqual([403, 403, 403]);
-    for (const { body } of responses) expect(body).toMatch(new RegExp(`uid ${OTHER_USER}.*MIC_HTTP_TOKEN`));
-    expect(server.stderr()).toContain(`"uid":${OTHER_USER}`);
-    for (const connectClient of Object.values(clientFactories))
-      expect((await (await connectClient(server.url)).request(7, "tools/list").answer).status).toBe(200);
-  });
+  test.each(["127.0.0.1", "::1"])(
+    "requests of another user are refused on %s, with the reason, at every endpoint",
+    async (host) => {
+      const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
+      const responses = await responsesTo(OTHER_USER, server.url, everyEndpoint);
+      expect(statusesOf(responses)).toEqual([403, 403, 403]);
+      for (const { body } of responses) expect(body).toMatch(new RegExp(`uid ${OTHER_USER}.*MIC_HTTP_TOKEN`));
+      expect(server.stderr()).toContain(`"uid":${OTHER_USER}`);
+      for (const connectClient of Object.values(clientFactories))
+        expect((await (await connectClient(server.url)).request(7, "tools/list").answer).status).toBe(200);
+    },
+  );
 
-  test("another user with the token is served", async () => {
+  test("requests of another user are served if they have the token", async () => {
     const { url } = await startHttp({ args: ["--emulator"], env: { MIC_HTTP_TOKEN: TOKEN } });
     const authorizedRequests = everyEndpoint.map(
       ([path, init]): Request => [path, { ...init, headers: { ...init.headers, ...authorized } }],
@@ -250,15 +257,16 @@ describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
     expect(statusesOf(await responsesTo(OTHER_USER, url, everyEndpoint))).toEqual([401, 401, 401]);
   });
 
-  test("a server of an ordinary user serves that user and root, and nobody else", async () => {
+  test("a server of an ordinary user serves only that user and root", async () => {
     const server = await startAs(OTHER_USER);
     expect(statusesOf(await responsesTo(OTHER_USER, server.url, everyEndpoint))).toEqual([200, 200, 200]);
     expect(statusesOf(await responsesTo(THIRD_USER, server.url, everyEndpoint))).toEqual([403, 403, 403]);
     expect((await post(server.url, initializeMessage()).answer).status).toBe(200);
   });
 
-  // A socket that its process has closed is listed under uid 0: taken for root's, it would let everybody act.
-  test("who sends an action and hangs up is not taken for root", async () => {
+  // Linux lists a socket that its process has closed under uid 0. If the server took it for a socket of root, every user could
+  // send actions.
+  test("a user who sends an action and disconnects is not taken for root", async () => {
     const stub = await stubForTest();
     stub.respond(() => answer(202, enveloped(job)));
     const server = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "info" } });
@@ -282,14 +290,14 @@ describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
     const args = ["-e", script, url, `${head.join("\r\n")}\r\n\r\n${body}`];
     await promisify(execFile)(process.execPath, args, { uid: OTHER_USER, gid: OTHER_USER, cwd: "/" });
     await expect.poll(server.stderr).toContain("was refused");
-    // Behind all of that; and the same bytes are an action when they come from the server's own user.
+    // This request runs after the refused ones. The same bytes are an action if the server's own user sends them.
     expect((await createModernClient(url).call(1, "submit_job", JOB).answer).status).toBe(200);
     expect(stub.requests).toHaveLength(1);
     expect((await send(url, { headers: requestHeaders, body }).answer).status).toBe(200);
     expect(stub.requests).toHaveLength(2);
   });
 
-  test("a client by way of an IPv6 socket is known as well, and a connection stays whose it was", async () => {
+  test("the user of an IPv6 socket is identified, for each request of a connection", async () => {
     const { url } = await startHttp({ args: ["--emulator"] });
     const { port } = new URL(url);
     const request = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`;
@@ -307,7 +315,7 @@ describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
   });
 });
 
-/** The built server as this user, with folders of its own. */
+/** Starts the built server as this user, with separate folders. */
 async function startAs(uid: number): Promise<Pick<HttpProgram, "url">> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-user-"));
   spawnSync("chown", [String(uid), folder]);

@@ -1,4 +1,4 @@
-// What a request is answered with, in each way of being served, and what is refused of one.
+// Tests the responses to requests in each serving mode, and the requests that are refused.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
 import { serveHttpInProcess } from "../../support/in-process.ts";
@@ -20,7 +20,7 @@ describe.each(servingModes)("%s", (_, { serve, connect }) => {
     url = await serve(env());
   });
 
-  test("many at once get each his own answer, under ids of their own", async () => {
+  test("concurrent calls each get their own answer, under their own request ids", async () => {
     const client = await connect(url);
     const sentCalls = ["Kerala", "Telangana", "Goa", "Karnataka"].map((state, at) => ({
       state,
@@ -37,13 +37,13 @@ describe.each(servingModes)("%s", (_, { serve, connect }) => {
     }
   });
 
-  test("an unknown tool is refused as ever", async () => {
+  test("a call to an unknown tool is refused with a protocol error", async () => {
     const { messages } = await (await connect(url)).call(1, "no_such_tool", {}).answer;
     expect(messages[0]?.error).toMatchObject({ code: -32602, message: expect.stringContaining("Unknown tool") });
   });
 });
 
-describe("a request is refused with", () => {
+describe("invalid requests", () => {
   let url: string;
   beforeEach(async () => {
     url = await serveHttpInProcess(env());
@@ -65,7 +65,7 @@ describe("a request is refused with", () => {
     ["no name in its headers", modern, { ...version, "mcp-method": "tools/call" }],
     ["another name in its headers", modern, { ...version, ...named, "mcp-name": "get_job" }],
     ["headers of 2026-07-28 and no envelope", read, { ...version, ...named }],
-  ])("%s", async (_, message, headers) => {
+  ])("a request is refused if it has %s", async (_, message, headers) => {
     const { status, messages } = await post(url, message, headers).answer;
     expect({ status, error: messages[0]?.error !== undefined }).toEqual({ status: 400, error: true });
   });
@@ -74,7 +74,7 @@ describe("a request is refused with", () => {
     ["a version that nobody speaks", { "mcp-protocol-version": "1999-01-01" }, 400],
     ["an Accept without streams", { accept: "application/json" }, 406],
     ["an Accept without JSON", { accept: "text/event-stream" }, 406],
-  ])("in a session: %s", async (_, headers, status) => {
+  ])("a request in a session is refused if it has %s", async (_, headers, status) => {
     const { headers: own } = await connectLegacyClient(url);
     expect((await post(url, read, { accept: ACCEPT, ...own, ...headers }).answer).status).toBe(status);
   });

@@ -1,4 +1,5 @@
-// A call that its client gives up reaches the service as given up; a question that was asked of one person is not another's.
+// Tests cancellation over HTTP: a call that its client cancels aborts its API request, and a confirmation is valid only for the
+// client that was asked.
 import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";
@@ -11,7 +12,7 @@ const stubOf = stubForFile();
 const expectRequestCount = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const start = () => serveHttpInProcess(stubEnv(stubOf()));
 
-test("notifications/cancelled in a session, and the end of the connection in 2026-07-28, end the service's request", async () => {
+test("notifications/cancelled in a session and a closed connection in 2026-07-28 abort the API request", async () => {
   const session = await connectLegacyClient(await start());
   stubOf().respond(() => neverAnswer);
   const inSession = session.call(1, "get_job", { jobId: "job-1" });
@@ -22,12 +23,12 @@ test("notifications/cancelled in a session, and the end of the connection in 202
   await expectRequestCount(2);
   await sessionless.cut();
   expect(await stubOf().requests[1]?.closed).toBe(false);
-  // Neither was taken for a wish to cancel the job.
+  // Neither is treated as a request to cancel the job.
   expect(stubOf().requests.map(({ method }) => method)).toEqual(["GET", "GET"]);
   await inSession.cut();
 });
 
-test("in a session a lost connection is no cancellation: the request goes on, and another session's cannot end it", async () => {
+test("in a session a lost connection does not cancel a request, and another session cannot cancel it", async () => {
   const url = await start();
   const [one, other] = [await connectLegacyClient(url), await connectLegacyClient(url)];
   const { released, release } = createLatch();
@@ -43,19 +44,19 @@ test("in a session a lost connection is no cancellation: the request goes on, an
   await expectRequestCount(2);
   await lost.cut();
   await other.notify("notifications/cancelled", { requestId: 2 });
-  // Answered after it, so the notification was read.
+  // This answer shows that the server has read the notification.
   expect((await other.request(3, "tools/list").answer).status).toBe(200);
   release();
   expect((await kept.answer).messages[0]?.result).toMatchObject({ structuredContent: { data: { id: "job-1" } } });
   expect(await Promise.all(stubOf().requests.map(({ closed }) => closed))).toEqual([true, true]);
 });
 
-test("what was asked of one client is answered by no session, nor for another call", async () => {
+test("a confirmation is not accepted in a session or for another call", async () => {
   const url = await start();
   const elicitation = { elicitation: { form: {} } };
   const modern = createModernClient(url, elicitation);
   const session = await connectLegacyClient(url, elicitation);
-  // The job is looked at before anybody is asked about it.
+  // The server reads the job before it asks for confirmation.
   stubOf().respond(({ method }) =>
     method === "GET" ? answer(200, enveloped(job)) : answer(202, micEnveloped(operation)),
   );
@@ -67,7 +68,7 @@ test("what was asked of one client is answered by no session, nor for another ca
     requestState: inputRequired?.["requestState"],
     inputResponses: { confirm: { action: "accept", content: {} } },
   };
-  // In a session the person of that session is asked.
+  // The session's own user is asked.
   const inSession = session.request(2, "tools/call", { ...cancel, ...confirmation });
   const question = await inSession.message(
     ({ method, error }) => method === "elicitation/create" || error !== undefined,
@@ -78,7 +79,7 @@ test("what was asked of one client is answered by no session, nor for another ca
   const mismatched = await modern.request(3, "tools/call", { ...otherCall, ...confirmation }).answer;
   expect(mismatched.messages[0]?.error).toMatchObject({ code: -32602 });
   expect(posts()).toEqual([]);
-  // It opens in any later request of the client that was asked.
+  // The client that was asked can confirm in any later request.
   const done = (await modern.request(4, "tools/call", { ...cancel, ...confirmation }).answer).messages[0]?.result;
   expect(done).toMatchObject({ structuredContent: { action: { replayed: false, attempts: 1 } } });
   expect(posts()).toHaveLength(1);

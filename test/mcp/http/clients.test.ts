@@ -1,4 +1,4 @@
-// Real clients of every era over HTTP, together on one server: all that they can do on stdio they can do here.
+// Tests real clients of each revision over HTTP, together on one server: everything that works on stdio works here.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
@@ -57,7 +57,7 @@ afterAll(async () => {
   await emulator?.close();
 });
 
-/** What the service got of one operation about this id. */
+/** Number of API requests of one operation whose path contains this id. */
 async function countRequests(operationId: string, id: string): Promise<number> {
   const response = await fetch(`${setup().service.emulator.baseUrl}/__emulator/requests`);
   const entries: unknown = await response.json();
@@ -68,11 +68,11 @@ async function countRequests(operationId: string, id: string): Promise<number> {
 describe.each(clientRevisions)("%s", (revision) => {
   const client = () => setup().clients[revision];
 
-  test("only the older ones have a session", () => {
+  test("only clients of the older revisions have a session", () => {
     expect(client().sessionId() === undefined).toBe(revision === "v2-modern");
   });
 
-  test("tools, resources, prompts and completions are those of stdio", async () => {
+  test("tools, resources, prompts and completions are available as on stdio", async () => {
     expect((await client().listTools()).length).toBeGreaterThan(20);
     expect(client().instructions()).toMatch(/find_district/);
     expect((await client().listResources()).map(({ uri }) => uri)).toContain("mic://geography/states");
@@ -85,21 +85,21 @@ describe.each(clientRevisions)("%s", (revision) => {
     expect(await client().complete(ref, "code", "K")).toContain("KL");
   });
 
-  test("a result has its structured content, a failure its facts", async () => {
+  test("a result has structured content, and an error has its facts", async () => {
     const { isError, structured, text } = await client().callTool("list_districts", { state: "KL" });
     expect(isError).toBe(false);
     for (const fact of factsIn(structured?.["districts"])) expect(text).toContain(fact);
     const failed = await client().callTool("get_job", { jobId: "no-such-job" });
     expect(failed.error).toMatchObject({ kind: "not_found", sideEffect: "none" });
     const unknown = client().readResource("mic://jobs/no-such-job");
-    // The second SDK's client gives the newer code for either.
+    // The client of the second SDK reports the newer code in both revisions.
     await expect(unknown).rejects.toMatchObject({ code: revision === "v1-client" ? -32002 : -32602 });
   });
 
   test.each([
     ["agrees", { action: "accept", content: {} }],
     ["declines", { action: "decline" }],
-  ] as const)("the person is asked, and %s", async (_what, answer) => {
+  ] as const)("cancel_job asks the user, who %s", async (_what, answer) => {
     const { id } = await submitJob(setup().service, FILE.succeeds);
     questions.length = 0;
     reply = answer;
@@ -111,24 +111,24 @@ describe.each(clientRevisions)("%s", (revision) => {
     expect(await countRequests("cancelMicJob", id)).toBe(answer.action === "accept" ? 1 : 0);
   });
 
-  test("what is not there is not listened to", async () => {
+  test("resources that are missing or never change cannot be subscribed to", async () => {
     const uris = ["mic://jobs/00000000-0000-4000-8000-000000000000", "mic://geography/states"];
     if (revision === "v2-modern") expect(await client().listen(...uris)).toEqual([]);
     else for (const uri of uris) await expect(client().listen(uri)).rejects.toThrow();
   });
 });
 
-/** The same with each client, at once: most of it is waiting. */
+/** Runs `work` with all clients concurrently, because it mostly waits. */
 const forEachClient = <T>(work: (client: Setup["clients"][ClientRevision]) => Promise<T>): Promise<T[]> =>
   Promise.all(clientRevisions.map((revision) => work(setup().clients[revision])));
 
-test("progress is told while a call waits, and the call then ends", async () => {
+test("progress is reported while a call waits, and the call then ends", async () => {
   const jobsWithProgress = new Set<string>();
   await forEachClient(async (client) => {
     const { id } = await submitJob(setup().service, FILE.succeeds);
     const onprogress = (_tick: Progress) => {
       jobsWithProgress.add(id);
-      // Nobody's job ends before everybody has heard that it goes on.
+      // The clock advances only after all calls have reported progress, so that no job ends before.
       if (jobsWithProgress.size === clientRevisions.length) clock.advance(20 * STAGE_MS);
     };
     const { structured } = await client.callTool("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });
@@ -137,7 +137,7 @@ test("progress is told while a call waits, and the call then ends", async () => 
   expect(jobsWithProgress.size).toBe(clientRevisions.length);
 });
 
-test("a job's moves are told until nobody listens any more", async () => {
+test("updates of a job are sent until the client stops listening; then the job is not read again", async () => {
   const { id: finishedJobId } = await runJobToEnd(setup().service, FILE.succeeds);
   const listening = await forEachClient(async (client) => {
     const { id } = await submitJob(setup().service, FILE.succeeds);
@@ -149,7 +149,7 @@ test("a job's moves are told until nobody listens any more", async () => {
   clock.advance(2 * STAGE_MS);
   await vi.waitFor(() => expect(listening.map(({ updateCount }) => updateCount())).toEqual([1, 1, 1]), pollOptions);
   for (const { client, uri } of listening) await client.stopListening(uri);
-  // What stopped and what is asked next may take different connections.
+  // The stop and the next request may use different connections, so the server may read them in any order.
   for (const { client } of listening) await client.listen(`mic://jobs/${finishedJobId}`);
   await sleep(200);
   const countReads = () => Promise.all(listening.map(({ id }) => countRequests("getMicJob", id)));

@@ -1,4 +1,5 @@
-// The end: calls in flight are finished and answered, streams end, nothing new begins, and what is not finished stays journaled.
+// Tests the shutdown over HTTP: calls in flight are finished and answered, streams end, and new requests are refused. Unfinished
+// actions stay in the journal.
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
@@ -32,7 +33,7 @@ const expectRequestCount = (count: number) => expect.poll(() => stubOf().request
 const health = (url: string) => send(new URL("/healthz", url).href, { method: "GET" }).answer;
 
 describe.each(["legacy", "modern"] as const)("%s", (revision) => {
-  test("a call in flight when SIGTERM comes is answered; then the process ends with 0, and the next one replays it", async () => {
+  test("SIGTERM ends the process with 0 after the call in flight is answered; the next process replays the call", async () => {
     const env = await envWithStateDir();
     const server = await startHttp({ env });
     const client = await clientFactories[revision](server.url);
@@ -57,7 +58,7 @@ describe.each(["legacy", "modern"] as const)("%s", (revision) => {
     expect(keys()).toHaveLength(1);
   });
 
-  test("a second signal ends it now; the same call to the next process is the same action", async () => {
+  test("a second signal ends the process at once; an identical call to the next process reuses the key", async () => {
     const env = await envWithStateDir();
     const server = await startHttp({ env });
     stubOf().expect(holdUntil(new Promise(() => undefined), accepted("never")));
@@ -77,7 +78,7 @@ describe.each(["legacy", "modern"] as const)("%s", (revision) => {
   });
 });
 
-test("who only listens is told that it ends, and holds nothing up", async () => {
+test("streams and subscriptions end when the server shuts down, and do not delay it", async () => {
   stubOf().respond(() => answer(200, enveloped(job)));
   const server = await startHttp({ env: await envWithStateDir() });
   const { headers } = await connectLegacyClient(server.url);
@@ -93,7 +94,7 @@ test("who only listens is told that it ends, and holds nothing up", async () => 
   expect(await server.exit).toEqual({ code: 0, signal: null });
 });
 
-test("while it ends, calls under way can be cancelled and answered, and sessions can be ended", async () => {
+test("during the shutdown, calls in flight can be canceled and answered, and sessions can be ended", async () => {
   const { url, begunIds, drain, finished, release } = await serveForTest();
   const [one, other] = [await connectLegacyClient(url), await connectLegacyClient(url)];
   const cancelled = one.call(1, "wait", {});
@@ -112,7 +113,7 @@ test("while it ends, calls under way can be cancelled and answered, and sessions
   await expect(health(url)).rejects.toThrow();
 });
 
-test("what does not end within its time is aborted", async () => {
+test("calls that exceed the shutdown's time limit are aborted", async () => {
   const { url, begunIds, drain, finished } = await serveForTest();
   const calls = [(await connectLegacyClient(url)).call(1, "wait", {}), createModernClient(url).call(2, "wait", {})];
   await expect.poll(() => begunIds.length).toBe(2);

@@ -1,5 +1,5 @@
-// Deduplication over HTTP, in each way of being served: the same call is the same action, whether or not its client got the answer. Every POST
-// that the API receives is counted, with its key.
+// Tests deduplication over HTTP in each serving mode: an identical call is the same action, whether or not its client got the
+// answer. The stub counts each POST that the API receives, with its key.
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, job, micEnveloped } from "../../contract/samples.ts";
@@ -19,11 +19,11 @@ const read = answer(200, micEnveloped({ ...job, id: "job-1" }));
 const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "POST");
 const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 
-/** Resolves when the stub has got so many requests. */
+/** Resolves when the stub has received this many requests. */
 const expectRequestCount = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
 
 describe.each(servingModes)("%s", (_, { endCancels, serve, connect }) => {
-  test("the same call after its answer is a replay, for the same client and for another one", async () => {
+  test("an identical call after the answer is replayed, for the same client and for another one", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
     const client = await connect(url);
@@ -43,7 +43,7 @@ describe.each(servingModes)("%s", (_, { endCancels, serve, connect }) => {
     expect(posts(stub)).toHaveLength(1);
   });
 
-  test("a client that disconnected before the answer finds the same action, in a new connection and session too", async () => {
+  test("an identical call in a new connection or session finds the action of a client that disconnected before the answer", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
     const { released, release } = createLatch();
@@ -64,7 +64,7 @@ describe.each(servingModes)("%s", (_, { endCancels, serve, connect }) => {
     expect(new Set(posts(stub).map(keyOf))).toEqual(new Set([second.action?.idempotencyKey]));
   });
 
-  test("two clients with the same request id at once are two clients", async () => {
+  test("two clients with the same request id at once each get their own result", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
     const { released, release } = createLatch();
@@ -104,7 +104,7 @@ describe.each(servingModes)("%s", (_, { endCancels, serve, connect }) => {
 });
 
 test.each(servingModes.filter(([, { endCancels }]) => !endCancels))(
-  "%s: a request that comes again after its connection was lost gets the answer",
+  "%s: a request that is repeated after its connection was lost gets the answer",
   async (_, { serve, connect }) => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
@@ -115,11 +115,11 @@ test.each(servingModes.filter(([, { endCancels }]) => !endCancels))(
     await expectRequestCount(stub, 1);
     await first.cut();
     const again = client.call(1, "submit_job", createJob);
-    // Answered behind it.
+    // The server answers this request after it has read the repeated call.
     expect((await client.request(2, "tools/list").answer).status).toBe(200);
     release();
     expect((await readCallResult(again, 1)).structured).toMatchObject({ data: { id: "job-1" } });
-    // Once more is that request again, under its own id or another.
+    // Further identical calls are replayed, under the same request id or another one.
     expect((await readCallResult(client.call(1, "submit_job", createJob), 1)).action?.replayed).toBe(true);
     expect((await readCallResult(client.call(3, "submit_job", createJob), 3)).action?.replayed).toBe(true);
     expect(posts(stub)).toHaveLength(1);

@@ -1,4 +1,4 @@
-// Who may come in and by which door: Host and Origin against DNS rebinding, paths, methods.
+// Tests the host check and the routes: Host and Origin against DNS rebinding, paths, methods.
 import { describe, expect, test } from "vitest";
 import { serveForTest } from "./in-process-server.ts";
 import { ACCEPT, exchangeBytes, initializeMessage, send } from "./raw-client.ts";
@@ -6,7 +6,7 @@ import { startHttp } from "./server.ts";
 
 const initialize = JSON.stringify(initializeMessage());
 
-/** An initialize in bare bytes: only the headers that are given. */
+/** Sends an initialize request as bytes, with only the given headers. */
 const raw = (url: string, headers: readonly string[]) =>
   exchangeBytes(url, [
     [
@@ -23,7 +23,7 @@ const raw = (url: string, headers: readonly string[]) =>
 
 describe("Host", () => {
   test.each([["127.0.0.1:PORT"], ["localhost:PORT"], ["LocalHost:PORT"], ["[::1]:PORT"], ["localhost"], ["127.0.0.1"]])(
-    "%s names this machine",
+    "accepts the Host header %s",
     async (host) => {
       const { url } = await serveForTest();
       expect(await raw(url, [`host: ${host.replace("PORT", new URL(url).port)}`])).toMatch(/^HTTP\/1\.1 200 /);
@@ -37,7 +37,7 @@ describe("Host", () => {
     localhost:PORT:PORT localhost:0PORT0`;
 
   test.each([...foreignHosts.trim().split(/\s+/), "localhost, evil.example", ""])(
-    "%j is refused with a reason",
+    "refuses the Host header %j with a reason",
     async (host) => {
       const { url } = await serveForTest();
       const text = await raw(url, [`host: ${host.replaceAll("PORT", new URL(url).port)}`]);
@@ -47,7 +47,7 @@ describe("Host", () => {
     },
   );
 
-  test("none, or two, are refused", async () => {
+  test("refuses a request without a Host header, and one with two", async () => {
     const { url } = await serveForTest();
     const { host } = new URL(url);
     expect(await raw(url, [])).toMatch(/^HTTP\/1\.1 40[03] /);
@@ -69,7 +69,7 @@ describe("Host", () => {
 
 describe("Origin", () => {
   test.each([["http://localhost"], ["http://localhost:6274"], ["https://127.0.0.1:PORT"], ["http://[::1]:3000"]])(
-    "%s is a page of this machine",
+    "accepts the Origin header %s",
     async (origin) => {
       const { url } = await serveForTest();
       const { host, port } = new URL(url);
@@ -84,7 +84,7 @@ describe("Origin", () => {
     http://127.0.0.1.nip.io localhost`;
 
   test.each([...foreign.trim().split(/\s+/), "http://localhost, http://evil.example", ""])(
-    "%j is refused with a reason",
+    "refuses the Origin header %j with a reason",
     async (origin) => {
       const { url } = await serveForTest();
       const text = await raw(url, [`host: ${new URL(url).host}`, `origin: ${origin}`]);
@@ -93,14 +93,14 @@ describe("Origin", () => {
     },
   );
 
-  test("two are refused if one of them is", async () => {
+  test("refuses two Origin headers if one of them is foreign", async () => {
     const { url } = await serveForTest();
     const own = [`host: ${new URL(url).host}`, "origin: http://localhost"];
     expect(await raw(url, [...own, "origin: https://evil.example"])).toMatch(/^HTTP\/1\.1 403 /);
   });
 });
 
-test("/healthz, /readyz and every other path stand behind the same gate", async () => {
+test("/healthz, /readyz and every other path check the Host header", async () => {
   const { url } = await serveForTest();
   for (const path of ["/healthz", "/readyz", "/", "/.well-known/oauth-protected-resource"])
     expect(
@@ -109,7 +109,7 @@ test("/healthz, /readyz and every other path stand behind the same gate", async 
 });
 
 describe("the built server", () => {
-  test("nothing is anywhere but at /mcp, /healthz and /readyz", async () => {
+  test("the server has no endpoints except /mcp, /healthz and /readyz", async () => {
     const { url } = await startHttp();
     const known = "/.well-known";
     const others = "/ /mcp/ /MCP //mcp /mcp%2f /%6dcp /sse /healthz/ /readyz/".split(" ");
@@ -122,7 +122,7 @@ describe("the built server", () => {
     expect(await exchangeBytes(url, [absolute])).toMatch(/^HTTP\/1\.1 404 /);
   });
 
-  test("other methods are refused, naming those that are not", async () => {
+  test("other methods are refused, and the Allow header lists the supported ones", async () => {
     const { url } = await startHttp();
     for (const method of ["PUT", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND"]) {
       const { status, headers } = await send(url, { method }).answer;
@@ -135,7 +135,7 @@ describe("the built server", () => {
       }
   });
 
-  test("/healthz says that it is well", async () => {
+  test("/healthz returns the status ok", async () => {
     const { url } = await startHttp();
     const health = new URL("/healthz?from=here", url).href;
     const answered = await send(health, { method: "GET" }).answer;
@@ -143,7 +143,7 @@ describe("the built server", () => {
     expect(await send(health, { method: "HEAD" }).answer).toMatchObject({ status: 200, body: "" });
   });
 
-  test("on ::1 its URL has brackets, and the gate knows them", async () => {
+  test("on ::1 the URL has brackets, and the host check accepts them", async () => {
     const { url } = await startHttp({ args: ["--host", "::1"] });
     expect(url).toMatch(/^http:\/\/\[::1\]:\d+\/mcp$/);
     const { status } = await send(url, {

@@ -1,4 +1,4 @@
-// Something small to serve, in this process: for limits too long to wait for, or too large to fill, with the real server.
+// Serves a test server in this process, behind the real HTTP server, for limits that take too long to reach otherwise.
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
@@ -8,17 +8,17 @@ import type { HttpService } from "../../../src/transports/http/port.ts";
 import { type HttpOptions, startHttpServer } from "../../../src/transports/http/serve.ts";
 
 export interface TestServerState {
-  /** How many servers were asked for. */
+  /** Number of MCP servers that were created. */
   servers(): number;
   /** Ids of calls that ended without being aborted. */
   readonly finished: readonly (string | number)[];
-  /** Ids of calls that began. */
+  /** Ids of calls that started. */
   readonly begunIds: readonly (string | number)[];
-  /** What was logged, but for debug. */
+  /** Logged lines, without those of level debug. */
   readonly log: readonly string[];
-  /** How far persons came with the questions of `ask`. */
+  /** Progress that clients reported while they answered the questions of `ask`. */
   readonly progress: readonly number[];
-  /** Lets every call of `wait` end. */
+  /** Ends every call of `wait` in flight. */
   release(): void;
 }
 
@@ -32,11 +32,11 @@ export const noSubscriptions = (): Subscriptions => ({
 });
 
 interface ServiceOptions extends Partial<HttpOptions> {
-  /** A server is not there before this. */
+  /** Each MCP server is created only after this has resolved. */
   readonly ready?: Promise<unknown> | undefined;
 }
 
-/** Tools: `wait` ends when released, `say` answers with so many bytes, `ask` with what the person does. */
+/** Tools: `wait` ends when released, `say` returns a text of `bytes` bytes, and `ask` returns the user's action. */
 export function createTestService(ready?: Promise<unknown>): TestServerState & { readonly service: HttpService } {
   const finished: (string | number)[] = [];
   const begunIds: (string | number)[] = [];

@@ -1,4 +1,5 @@
-// Bodies, headers, time and numbers: what is too much is refused with a reason, and the server goes on.
+// Tests the limits of bodies, headers, time and connections: a request beyond a limit is refused with a reason, and the server
+// keeps running.
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -24,7 +25,7 @@ const json = { "content-type": "application/json", accept: ACCEPT };
 const postBody = (url: string, body: string | Buffer, headers: Readonly<Record<string, string>> = {}) =>
   send(url, { headers: { ...json, ...headers }, body }).answer;
 
-/** A message of exactly so many bytes. */
+/** A message of exactly `size` bytes. */
 const messageOfSize = (size: number): string => {
   const { params, ...message } = initializeMessage();
   const empty = JSON.stringify({ ...message, params: { ...params, pad: "" } });
@@ -32,7 +33,7 @@ const messageOfSize = (size: number): string => {
 };
 
 describe("a body", () => {
-  test("of 4 MiB is read, one byte more is not", async () => {
+  test("a body of 4 MiB is accepted, and one more byte is refused", async () => {
     const { url } = await serveForTest();
     expect((await postBody(url, messageOfSize(4 * MIB))).status).toBe(200);
     const { status, messages, headers } = await postBody(url, messageOfSize(4 * MIB + 1));
@@ -42,7 +43,7 @@ describe("a body", () => {
     expect((await postBody(url, messageOfSize(4 * MIB + 1), { "transfer-encoding": "chunked" })).status).toBe(413);
   });
 
-  test("that has no end is refused while it comes, and never held", async () => {
+  test("a body without an end is refused while it arrives, and is not kept in memory", async () => {
     const { url, process } = await startHttp();
     const peakMemory = async () =>
       Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${process.pid}/status`, "utf8"))?.[1]) * 1024;
@@ -57,7 +58,7 @@ describe("a body", () => {
           resolve(response.statusCode);
           response.resume();
         });
-        // After the refusal the server may cut what still comes.
+        // After the refusal the server may close the connection while data still arrives.
         outgoing.on("error", reject);
         const writeChunks = () => {
           sent += 1;
@@ -88,7 +89,7 @@ describe("a body", () => {
     ['{"jsonrpc":"2.0","id":{},"method":"initialize","params":{}}', 400, ""],
     [JSON.stringify({ ...initializeMessage(), id: undefined }), 400, "initialize"],
     ['{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}', 400, ""],
-  ])("%j is refused with %i", async (body, status, word) => {
+  ])("the body %j is refused with %i", async (body, status, word) => {
     const { url } = await serveForTest();
     const answered = await postBody(url, body);
     expect(answered.status).toBe(status);
@@ -96,7 +97,7 @@ describe("a body", () => {
     expect((await postBody(url, JSON.stringify(initializeMessage()))).status).toBe(200);
   });
 
-  test("nested deeper than any stack is refused", async () => {
+  test("a body that is nested too deep for the stack is refused", async () => {
     const { url } = await serveForTest();
     for (const [open, close] of [
       ["[", "]"],
@@ -105,7 +106,7 @@ describe("a body", () => {
       expect((await postBody(url, `${open.repeat(200_000)}1${close.repeat(200_000)}`)).status).toBe(400);
   });
 
-  test("of another type or encoding is refused", async () => {
+  test("a body of another type or encoding is refused", async () => {
     const { url } = await serveForTest();
     const body = JSON.stringify(initializeMessage());
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""]) {
@@ -120,7 +121,7 @@ describe("a body", () => {
     expect((await postBody(url, body, { "content-encoding": "gzip" })).status).toBe(415);
   });
 
-  test("broken off is nobody's", async () => {
+  test("a body whose connection ends early is ignored", async () => {
     const { url, log } = await serveForTest();
     const { hostname, port, host } = new URL(url);
     const socket = connect(Number(port), hostname);
@@ -134,9 +135,9 @@ describe("a body", () => {
   });
 
   test.each([
-    ["nested deeper than any stack", `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`, "nested"],
-    ["of more parts than anybody writes", `{"a":[${"[],".repeat(1_000_000)}1]}`, "more than 200000"],
-  ])("arguments %s are refused, and the server lives", async (_, deep, reason) => {
+    ["nested too deep for the stack", `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`, "nested"],
+    ["with more than 200,000 elements", `{"a":[${"[],".repeat(1_000_000)}1]}`, "more than 200000"],
+  ])("arguments %s are refused, and the server keeps running", async (_, deep, reason) => {
     const { url } = await startHttp({ args: ["--emulator"] });
     const { headers } = await connectLegacyClient(url);
     const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"submit_job","arguments":${deep}}}`;
@@ -148,7 +149,7 @@ describe("a body", () => {
 });
 
 describe("headers", () => {
-  test("of more than 16 KiB are refused", async () => {
+  test("headers of more than 16 KiB are refused", async () => {
     const { url } = await startHttp();
     const { host } = new URL(url);
     const head = `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n`;
@@ -157,7 +158,7 @@ describe("headers", () => {
   });
 
   test.each([
-    ["no HTTP at all", "hello\r\n\r\n"],
+    ["not HTTP", "hello\r\n\r\n"],
     ["TLS", Buffer.from("16030100a5010000a10303", "hex")],
     ["two lengths", "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"],
     [
@@ -165,8 +166,8 @@ describe("headers", () => {
       "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
     ],
     ["a negative length", "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: -1\r\n\r\n"],
-    ["a line folded", "GET /healthz HTTP/1.1\r\nhost: HOST\r\nx: a\r\n b\r\n\r\n"],
-  ])("that are %s end the connection with 400", async (_what, text) => {
+    ["a folded line", "GET /healthz HTTP/1.1\r\nhost: HOST\r\nx: a\r\n b\r\n\r\n"],
+  ])("a malformed request ends the connection with 400: %s", async (_what, text) => {
     const { url } = await serveForTest();
     const { host } = new URL(url);
     const answered = await exchangeBytes(url, [typeof text === "string" ? text.replace("HOST", host) : text]);
@@ -178,7 +179,7 @@ describe("headers", () => {
 describe("time", () => {
   const shortTimeouts = { limits: { headersTimeoutMs: 800, requestTimeoutMs: 1_600 } };
 
-  test("headers and bodies that come byte by byte, and connections that say nothing, are cut off", async () => {
+  test("slow headers, slow bodies and silent connections are cut off", async () => {
     const { url } = await serveForTest(shortTimeouts);
     const { host } = new URL(url);
     const slowHeaders = exchangeBytes(
@@ -194,13 +195,13 @@ describe("time", () => {
     expect(await silent).toMatch(/^(HTTP\/1\.1 408 |$)/);
   });
 
-  test("streams and calls that take longer than a request may are not", async () => {
+  test("streams and calls may take longer than the time limits for requests", async () => {
     const { url, begunIds, release, finished } = await serveForTest(shortTimeouts);
     const { headers, call } = await connectLegacyClient(url);
     const stream = get(url, headers);
     const calls = [call(1, "wait", {}), createModernClient(url).call(2, "wait", {})];
     await expect.poll(() => begunIds.length).toBe(2);
-    // The limits would have struck several times.
+    // By the end of these two connections, the limits have expired.
     expect(await exchangeBytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
     expect(await exchangeBytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
     release();
@@ -210,7 +211,7 @@ describe("time", () => {
     await expect.poll(() => [...finished].sort()).toEqual([1, 2]);
   });
 
-  test("a connection that is kept may be silent between two requests", async () => {
+  test("a connection may be idle between two requests", async () => {
     const { url } = await serveForTest(shortTimeouts);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
@@ -221,13 +222,13 @@ describe("time", () => {
       return outgoing.reusedSocket;
     };
     expect(await sendPing()).toBe(false);
-    // The limits would have struck several times.
+    // By the end of these two connections, the limits have expired.
     expect(await exchangeBytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
     expect(await exchangeBytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
     expect(await sendPing()).toBe(true);
   });
 
-  test("a client that does not take its answer is cut off", async () => {
+  test("a client that does not read its answer is cut off", async () => {
     const { url, begunIds } = await serveForTest({ limits: { stalledTimeoutMs: 800 } });
     const { hostname, port, host } = new URL(url);
     const body = JSON.stringify({
@@ -242,7 +243,7 @@ describe("time", () => {
     socket.on("error", () => undefined);
     socket.write(`POST /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`);
     await expect.poll(() => begunIds).toEqual([1]);
-    // Unread, the connection ends all the same; its id is free again then.
+    // The connection ends although the answer is not read; then the request's id is free again.
     await expect
       .poll(async () => (await post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer).status)
       .toBe(200);
@@ -250,8 +251,8 @@ describe("time", () => {
   });
 });
 
-describe("numbers", () => {
-  test("connections that send nothing or half a request keep nobody out", async () => {
+describe("connections", () => {
+  test("connections that send nothing or half a request do not keep other clients out", async () => {
     const { url } = await serveForTest({ limits: { maxConnections: 3 } });
     const { hostname, port, host } = new URL(url);
     const unfinishedRequests = ["", "GET", `GET /healthz HTTP/1.1\r\nhost: ${host}\r\n`].flatMap((sent) =>
@@ -269,7 +270,7 @@ describe("numbers", () => {
     expect((await post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer).status).toBe(200);
   });
 
-  test("connections beyond the limit are closed while all others have a request, which keeps its connection", async () => {
+  test("connections beyond the limit are closed while all others have a request in flight", async () => {
     const { url, begunIds, release } = await serveForTest({ limits: { maxConnections: 3 } });
     const { headers, call } = await connectLegacyClient(url);
     const calls = [1, 2, 3].map((id) => call(id, "wait", {}));
@@ -281,7 +282,7 @@ describe("numbers", () => {
     expect((await ping()).status).toBe(200);
   });
 
-  test("requests that are sent behind each other on one connection count as well", async () => {
+  test("pipelined requests on one connection count towards the limit", async () => {
     const { url, begunIds } = await serveForTest({ limits: { maxConnections: 3 } });
     const { host } = new URL(url);
     const { headers } = await connectLegacyClient(url);

@@ -1,4 +1,4 @@
-// What --host may say: this machine's loopback, however it is spelled, and nothing else.
+// Tests the values of --host: loopback addresses of this machine are accepted in any spelling, and all others are refused.
 import { BlockList, isIPv6 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -25,7 +25,7 @@ describe("--host", () => {
     ["::0.0.0.1", "::1"],
     ["localhost", "127.0.0.1"],
     ["LOCALHOST", "127.0.0.1"],
-  ])("%s is %s", async (host, address) => {
+  ])("--host %s listens on %s", async (host, address) => {
     expect(await loopbackAddress(host, lookup("::1", "127.0.0.1"))).toBe(address);
   });
 
@@ -36,7 +36,7 @@ describe("--host", () => {
     localhost.localdomain ip6-localhost my-laptop my-laptop.local example.com * 127.0.0.1,0.0.0.0`;
 
   test.each([...otherAddress.trim().split(/\s+/), "", " ", " 127.0.0.1", "127.0.0.1 ", "127.0.0.1\n"])(
-    "%j is refused, and nobody is asked what it means",
+    "--host %j is refused without a name lookup",
     async (host) => {
       const lookupNever = () => Promise.reject(new Error("asked"));
       await expect(loopbackAddress(host, lookupNever)).rejects.toThrow(UsageError);
@@ -45,13 +45,13 @@ describe("--host", () => {
   );
 
   test.each([
-    ["elsewhere", lookup("192.168.1.10")],
-    ["here and elsewhere", lookup("127.0.0.1", "10.0.0.1")],
-    ["anywhere", lookup("::")],
-    ["in disguise", lookup("::ffff:10.0.0.1")],
-    ["nowhere", lookup()],
-    ["unknown", () => Promise.reject(new Error("ENOTFOUND"))],
-  ])("localhost that is %s is refused", async (_where, otherAddress) => {
+    ["another address", lookup("192.168.1.10")],
+    ["a loopback and another address", lookup("127.0.0.1", "10.0.0.1")],
+    ["the unspecified address", lookup("::")],
+    ["a mapped IPv4 address", lookup("::ffff:10.0.0.1")],
+    ["no address", lookup()],
+    ["an error", () => Promise.reject(new Error("ENOTFOUND"))],
+  ])("--host localhost is refused if its lookup returns %s", async (_where, otherAddress) => {
     await expect(loopbackAddress("localhost", otherAddress)).rejects.toThrow(UsageError);
   });
 
@@ -60,7 +60,7 @@ describe("--host", () => {
   loopback.addAddress("::1", "ipv6");
   const digits = fc.constantFrom(..."0 1 127 0x7f 0177 255 256 :: : . [ ] % ffff".split(" "), " ");
 
-  test("whatever it says, it is a loopback address or it is refused", async () => {
+  test("any accepted --host is a loopback address", async () => {
     const hosts = fc.oneof(
       fc.string(),
       fc.ipV4(),
@@ -89,7 +89,7 @@ describe("--host", () => {
 });
 
 test.each([["0.0.0.0"], ["::"], ["0x7f.1"], [""], ["example.com"]])(
-  "serve --http --host %j ends with exit code 2, naming what it takes",
+  "serve --http --host %j ends with exit code 2 and names the accepted values",
   async (host) => {
     const { code, stdout, stderr } = await run(["serve", "--http", "--emulator", "--host", host]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -103,7 +103,7 @@ test("serve --http --host localhost answers at the URL that it prints", async ()
   expect((await send(new URL("/healthz", url).href, { method: "GET" }).answer).status).toBe(200);
 });
 
-test("a port that is taken ends with exit code 1, saying what to do", async () => {
+test("serve --http ends with exit code 1 and names --port if the port is in use", async () => {
   const { url } = await startHttp();
   const { code, stdout, stderr } = await run(["serve", "--http", "--emulator", "--port", new URL(url).port]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

@@ -1,4 +1,5 @@
-// MCP over HTTP spelled out: requests of either era whose connection a test may cut at any time, and bare bytes on a socket.
+// A low-level MCP client over HTTP: requests of both protocol generations whose connection a test may cut at any time, and raw
+// bytes on a socket.
 import { type ClientRequest, type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,26 +20,26 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** All JSON-RPC messages in it, whether it is JSON or a stream. */
+  /** All JSON-RPC messages of the body, whether it is JSON or a stream. */
   readonly messages: readonly Message[];
 }
 
 export interface Sent {
-  /** Rejects when the connection ends before the answer does. */
+  /** Rejects if the connection ends before the answer does. */
   readonly answer: Promise<Answer>;
-  /** Resolves with the first message that matches, while the answer may still go on. */
+  /** Resolves to the first matching message, possibly before the answer ends; rejects if the answer ends without one. */
   message(matches: (message: Message) => boolean): Promise<Message>;
-  /** Cuts the connection; resolves when this side of it is closed. */
+  /** Cuts the connection; resolves when the client's side is closed. */
   cut(): Promise<void>;
 }
 
 function messagesIn(body: string, isStream: boolean): Message[] {
   if (!isStream) {
-    // Refusals of tokens are OAuth's, and no messages.
+    // A refused token is answered with an OAuth error, which is not a JSON-RPC message.
     const message = body.startsWith("{") ? Message.safeParse(JSON.parse(body)).data : undefined;
     return message ? [message] : [];
   }
-  // An event that has begun and not ended is none yet.
+  // An event without its final blank line is incomplete.
   const events = body.split("\n\n").slice(0, -1);
   const data = events.map((event) => /^data: (.*)$/m.exec(event)?.[1] ?? "");
   return data.filter((text) => text !== "").map((text) => Message.parse(JSON.parse(text)));
@@ -50,7 +51,7 @@ export interface Outgoing {
   readonly body?: string | Buffer;
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on a separate connection. */
 export function send(url: string, { method = "POST", headers = {}, body }: Outgoing): Sent {
   const received: Message[] = [];
   const waiting: { matches: (message: Message) => boolean; resolve: (message: Message) => void }[] = [];
@@ -78,7 +79,7 @@ export function send(url: string, { method = "POST", headers = {}, body }: Outgo
     });
     outgoing.end(body);
   });
-  // A test that cuts the connection need not look.
+  // Avoids an unhandled rejection in tests that cut the connection.
   answer.catch(() => undefined);
   return {
     answer,
@@ -97,7 +98,7 @@ export function send(url: string, { method = "POST", headers = {}, body }: Outgo
   };
 }
 
-/** A POST of one JSON-RPC message. */
+/** Sends a POST of one JSON-RPC message. */
 export const post = (url: string, message: unknown, headers: Readonly<Record<string, string>> = {}): Sent =>
   send(url, {
     headers: { "content-type": "application/json", accept: ACCEPT, ...headers },
@@ -116,7 +117,7 @@ export const initializeMessage = (capabilities: object = {}) => ({
   params: { protocolVersion: "2025-06-18", capabilities, clientInfo },
 });
 
-/** What both eras can do here; ids are the test's. */
+/** Requests that clients with and without a session can make; the test chooses the ids. */
 export interface McpTestClient {
   request(id: number, method: string, params?: Readonly<Record<string, unknown>>): Sent;
   call(id: number, tool: string, args: object): Sent;
@@ -134,7 +135,7 @@ export interface LegacyTestClient extends McpTestClient {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A session of its own, if the server keeps sessions. `more`: headers that all its requests carry. */
+/** Starts a session, if the server supports sessions. `more`: headers of all its requests. */
 export async function connectLegacyClient(
   url: string,
   capabilities: object = {},
@@ -177,13 +178,16 @@ export const clientFactories = {
   modern: async (url: string) => createModernClient(url),
 } satisfies Record<string, (url: string) => Promise<McpTestClient>>;
 
-/** Writes these bytes, piece by piece, and gives all that comes back until the server ends the connection. */
+/**
+ * Writes the chunks with `gapMs` milliseconds between them (default 0), and returns all that the server sends until it closes the
+ * connection.
+ */
 export async function exchangeBytes(url: string, chunks: readonly (string | Buffer)[], gapMs = 0): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ""));
   let text = "";
   const closed = new Promise<void>((resolve) => {
-    // A server that refuses may cut the connection while this side still sends.
+    // A server that refuses a request may close the connection while this side still sends.
     socket.on("error", () => undefined).once("close", () => resolve());
   });
   socket.setEncoding("utf8").on("data", (chunk: string) => {
@@ -198,7 +202,7 @@ export async function exchangeBytes(url: string, chunks: readonly (string | Buff
   return text;
 }
 
-/** The result of a call, or of whatever was asked. */
+/** The result of the request with this id; throws if there is none. */
 export async function resultOf(sent: Sent, id: number): Promise<unknown> {
   const { messages, body } = await sent.answer;
   const found = messages.find((message) => message.id === id);

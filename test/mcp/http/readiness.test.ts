@@ -1,4 +1,5 @@
-// /readyz: whether calls can be served, which /healthz does not say (docs/operations.md, "Serving over HTTP").
+// Tests /readyz, which reports whether calls can be served; /healthz does not report this (docs/operations.md, "Serving over
+// HTTP").
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,7 +13,7 @@ async function getProbe(url: string, path: string) {
   return { status: answer.status, body: await answer.json() };
 }
 
-test("it opens the journal, and counts what is not settled", async () => {
+test("/readyz opens the journal and counts the unresolved actions", async () => {
   const emulator = await emulatorForTest();
   const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest() };
   const url = await serveHttpInProcess(env);
@@ -33,7 +34,7 @@ test("it opens the journal, and counts what is not settled", async () => {
   expect(await getProbe(url, "/readyz")).toMatchObject({ body: { journal: { inProgress: 0, unknown: 1 } } });
 });
 
-test("with a journal that cannot be used it is not ready, and says why; the server itself is healthy", async () => {
+test("/readyz returns 503 with the reason if the journal is unusable, while /healthz returns 200", async () => {
   const stateDir = await folderForTest();
   await writeFile(join(stateDir, "actions.sqlite"), "no database, and longer than a header of one is");
   const url = await serveHttpInProcess({ MIC_STATE_DIR: stateDir });

@@ -1,4 +1,4 @@
-// The built server over HTTP, in a process of its own: its URL, and its end in our hands.
+// Starts the built server over HTTP in a separate process, with its URL and a function that kills it.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,11 +15,11 @@ export interface HttpProgram extends Program {
 
 interface HttpProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** After `serve --http`. */
+  /** Arguments after `serve --http`. */
   readonly args?: readonly string[];
 }
 
-/** With a journal of its own, if `env` names none. The caller kills it. */
+/** Starts a server with a new journal, unless `env` names one. The caller must kill it. */
 export async function launchHttp({ env = {}, args = [] }: HttpProgramOptions = {}): Promise<HttpProgram> {
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
   const program = launch(["serve", "--http", ...args], { env: { MIC_STATE_DIR: stateDir, ...env } });
@@ -35,7 +35,7 @@ export async function launchHttp({ env = {}, args = [] }: HttpProgramOptions = {
   };
 }
 
-/** Killed when the running test is done. */
+/** Starts a server that is killed when the running test ends. */
 export async function startHttp(options: HttpProgramOptions = {}): Promise<HttpProgram> {
   const program = await launchHttp(options);
   onTestFinished(program.kill);

@@ -1,13 +1,13 @@
-// Each way in which a client is served over HTTP: what is promised of one holds of all.
+// Defines the serving modes over HTTP, for tests of behavior that is common to all of them.
 import { serveHttpInProcess } from "../../support/in-process.ts";
 import { serveStatelessInProcess } from "../../support/stateless.ts";
 import { clientFactories, type McpTestClient } from "./raw-client.ts";
 
 export interface ServingMode {
   readonly revision: "legacy" | "modern";
-  /** Whether the end of a connection cancels its call. */
+  /** Whether a call is canceled when its connection ends. */
   readonly endCancels: boolean;
-  /** The product inside this process: its URL. */
+  /** Serves the product inside this process; resolves to its URL. */
   serve(env: Readonly<Record<string, string>>): Promise<string>;
   connect(url: string): Promise<McpTestClient>;
 }

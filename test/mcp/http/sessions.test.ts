@@ -1,4 +1,4 @@
-// Sessions of the older revisions: begun, found, full, idle, ended, unknown.
+// Tests sessions of the older revisions: start, lookup, limit, idle time, end, unknown ids.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createLatch } from "../../support/latch.ts";
@@ -9,7 +9,7 @@ const statusOf = async (...sent: Parameters<typeof post>) => (await post(...sent
 const ping = { jsonrpc: "2.0", id: 9, method: "ping" };
 
 describe("a session", () => {
-  test("ids are long, random, and no two are alike", async () => {
+  test("session ids are random UUIDs and unique", async () => {
     const { url } = await serveForTest();
     const ids = await Promise.all(
       [1, 2, 3].map(async () => (await connectLegacyClient(url)).headers["mcp-session-id"]),
@@ -18,7 +18,7 @@ describe("a session", () => {
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  test("unknown: 404, so that the client initializes again", async () => {
+  test("an unknown session returns 404, so that the client initializes again", async () => {
     const { url } = await serveForTest();
     for (const sent of [
       post(url, ping, { "mcp-session-id": crypto.randomUUID() }),
@@ -32,7 +32,7 @@ describe("a session", () => {
     expect((await post(url, ping, { "mcp-session-id": "x" }).answer).messages[0]?.id).toBe(9);
   });
 
-  test("missing: 400 that says how one begins", async () => {
+  test("a missing session id returns 400 and explains how a session starts", async () => {
     const { url } = await serveForTest();
     for (const sent of [post(url, ping), get(url), send(url, { method: "DELETE" })]) {
       const { status, body } = await sent.answer;
@@ -41,7 +41,7 @@ describe("a session", () => {
     }
   });
 
-  test("ended by DELETE: its stream ends, its calls are aborted, and it is unknown from then on", async () => {
+  test("DELETE ends a session: its stream ends, its calls are aborted, and its id becomes unknown", async () => {
     const { url, begunIds, finished } = await serveForTest();
     const { call, headers } = await connectLegacyClient(url);
     const stream = get(url, headers);
@@ -55,14 +55,14 @@ describe("a session", () => {
     expect(finished).toEqual([]);
   });
 
-  test("another protocol version than those that are spoken is refused", async () => {
+  test("a session refuses an unsupported protocol version", async () => {
     const { url } = await serveForTest();
     const { headers } = await connectLegacyClient(url);
     expect(await statusOf(url, ping, { ...headers, "mcp-protocol-version": "1999-01-01" })).toBe(400);
     expect(await statusOf(url, ping, headers)).toBe(200);
   });
 
-  test("one stream for listening at a time; when it is cut the next can begin", async () => {
+  test("a session has one listening stream at a time; the next can start when it is cut", async () => {
     const { url } = await serveForTest();
     const { headers } = await connectLegacyClient(url);
     const first = get(url, headers);
@@ -72,7 +72,7 @@ describe("a session", () => {
     await expect.poll(isRefused).toBe(false);
   });
 
-  test("two requests under one id are not taken at once", async () => {
+  test("a session refuses a second request with the id of a request in flight", async () => {
     const { url, begunIds, release, finished } = await serveForTest();
     const { call, headers } = await connectLegacyClient(url);
     const callingClient = call(1, "wait", {});
@@ -88,11 +88,11 @@ describe("a session", () => {
     release();
     expect((await callingClient.answer).messages).toHaveLength(1);
     await expect.poll(() => finished).toEqual([1]);
-    // Answered: the id is free.
+    // The first request is answered, so its id is free.
     expect((await call(1, "say", { bytes: 1 }).answer).status).toBe(200);
   });
 
-  test("a batch is answered in one stream, and a session begins alone", async () => {
+  test("a batch is answered in one stream; initialize is refused in a batch and in a session", async () => {
     const { url } = await serveForTest();
     const { headers } = await connectLegacyClient(url);
     const { messages } = await post(
@@ -124,8 +124,8 @@ test("an answer within a second is JSON; a longer call is a stream, which ends w
   expect(messages).toHaveLength(1);
 });
 
-describe("as many as are configured", () => {
-  test("a new one takes the place of the one that was idle longest", async () => {
+describe("maximum number of sessions", () => {
+  test("a new session replaces the one that was idle longest", async () => {
     const { url } = await serveForTest({ maxSessions: 2 });
     const [oldest, older] = [await connectLegacyClient(url), await connectLegacyClient(url)];
     expect(await statusOf(url, ping, oldest.headers)).toBe(200);
@@ -135,7 +135,7 @@ describe("as many as are configured", () => {
     expect(await statusOf(url, ping, newest.headers)).toBe(200);
   });
 
-  test("where all are in use the next one is refused, until a client has gone", async () => {
+  test("a new session is refused while all are in use, until a client disconnects", async () => {
     const { url, begunIds, release } = await serveForTest({ maxSessions: 2 });
     const [listening, callingClient] = [await connectLegacyClient(url), await connectLegacyClient(url)];
     const stream = get(url, listening.headers);
@@ -148,7 +148,7 @@ describe("as many as are configured", () => {
       id: 0,
       error: { message: expect.stringContaining("MIC_HTTP_MAX_SESSIONS") },
     });
-    // Who needs no session is served.
+    // A request without a session is served.
     expect((await createModernClient(url).request(1, "tools/list").answer).status).toBe(200);
     await stream.cut();
     await expect.poll(() => statusOf(url, initializeMessage())).toBe(200);
@@ -156,14 +156,14 @@ describe("as many as are configured", () => {
     expect((await callSent.answer).messages).toHaveLength(1);
   });
 
-  test("an initialize that comes to nothing takes no place", async () => {
+  test("a failed initialize does not use up a session", async () => {
     const { url } = await serveForTest({ maxSessions: 1 });
     const { headers } = await connectLegacyClient(url);
     expect(await statusOf(url, initializeMessage(), { accept: "application/json" })).toBe(406);
     expect(await statusOf(url, ping, headers)).toBe(200);
   });
 
-  test("one whose client went before it knew of it takes no place", async () => {
+  test("a session whose client disconnected before the answer does not count", async () => {
     const { released: ready, release } = createLatch();
     const { url, servers, log } = await serveForTest({ maxSessions: 1, ready });
     const lost = post(url, initializeMessage());
@@ -171,11 +171,11 @@ describe("as many as are configured", () => {
     await lost.cut();
     release();
     await expect.poll(() => statusOf(url, initializeMessage())).toBe(200);
-    // It had gone by itself.
+    // The log has no eviction: the session had already ended.
     expect(log).toEqual([]);
   });
 
-  test("one in which nothing happens ends; one that listens or calls does not", async () => {
+  test("an idle session ends; a session with a stream or a call does not", async () => {
     const { url, begunIds, release, log } = await serveForTest({ sessionIdleMs: 1_000 });
     const [idle, listening, callingClient] = await Promise.all([1, 2, 3].map(() => connectLegacyClient(url)));
     if (!idle || !listening || !callingClient) throw new Error("three sessions");
@@ -192,7 +192,7 @@ describe("as many as are configured", () => {
   });
 });
 
-test("who accepts no stream is told so", async () => {
+test("a client that accepts neither JSON nor streams gets 406 with the required types", async () => {
   const { url } = await serveForTest();
   const headers = { "content-type": "application/json", accept: "text/html" };
   const { status, body } = await send(url, { headers, body: JSON.stringify(initializeMessage()) }).answer;

@@ -1,4 +1,4 @@
-// Resources over the wire: what is listed, that each is what its tool reads, what does not exist, what is broken.
+// Tests resources over the protocol: their list, their content compared with their tool, missing resources and errors.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { MAX_INT64 } from "../../../src/contract/numbers.ts";
@@ -11,7 +11,7 @@ import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
-// docs/interface.md, "Resources".
+// The list of docs/interface.md, "Resources".
 const TEMPLATES = [
   "mic://geography/states/{code}/districts",
   "mic://workspaces/{workspaceId}/jobs",
@@ -28,7 +28,7 @@ const STATIC = ["mic://geography/states", CATALOG_URI, "mic://actions"];
 const uriOf = (template: string, args: object): string =>
   expand(template, z.record(z.string(), z.string()).parse({ ...args }));
 
-/** The tool's answer for a resource of which the variables are the tool's arguments. */
+/** The result of the tool whose arguments are the variables of the resource. */
 async function structuredResult(bench: Bench, tool: string, args: object): Promise<unknown> {
   const { structured = {}, isError } = await bench.call(tool, { ...args });
   expect(isError).toBe(false);
@@ -37,7 +37,7 @@ async function structuredResult(bench: Bench, tool: string, args: object): Promi
 
 const ProtocolError = z.looseObject({ code: z.number(), message: z.string(), data: z.unknown() });
 
-/** The protocol error of a reading that fails. */
+/** The protocol error of a read that fails. */
 async function readError(bench: Bench, uri: string) {
   const error: unknown = await bench.connection.readResource(uri).then(
     ({ text }) => expect.fail(`${uri} was read: ${text}`),
@@ -46,8 +46,8 @@ async function readError(bench: Bench, uri: string) {
   return ProtocolError.parse({ ...Object(error), message: Object(error).message });
 }
 
-describe("the catalogue of resources", () => {
-  test("names a tool for each, and URIs that come back to it and to no other", () => {
+describe("resource definitions", () => {
+  test("each resource names a tool, and its URI matches only its own template", () => {
     for (const { uri, tool, variables } of resources) {
       expect(
         tools.map(({ name }) => name),
@@ -62,18 +62,18 @@ describe("the catalogue of resources", () => {
   });
 
   test.each(["mic://jobs", "mic://jobs/", "mic://jobs/a/b", "mic://jobs/%zz", "mic://jobs/a?b", "http://jobs/a"])(
-    "%s is no URI of a job",
+    "%s is not the URI of a job",
     (uri) => expect(matchTemplate("mic://jobs/{jobId}", uri)).toBeUndefined(),
   );
 });
 
-/** Held to their own tests in test/skills. */
+/** test/mcp/skills tests their content. */
 const SKILLS = ["answer-geography", "retry-safely", "run-a-job"].map((name) => `skill://${name}/SKILL.md`);
 
 describeEachRevisionInProcess((bench, clientRevision) => {
   const isModern = clientRevision === "v2-modern";
 
-  test("templates and what stands without variables are listed", async () => {
+  test("templates and resources without variables are listed", async () => {
     const templates = await bench().connection.listTemplates();
     expect(templates.map(({ uriTemplate }) => uriTemplate)).toEqual(TEMPLATES);
     expect((await bench().connection.listResources()).map(({ uri }) => uri)).toEqual([...STATIC, ...SKILLS]);
@@ -83,7 +83,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     }
   });
 
-  test("each is what its tool reads, without the envelope", async () => {
+  test("each resource has the content that its tool reads, without the envelope", async () => {
     const cases: readonly (readonly [string, string, object, "data" | "whole"])[] = [
       ["mic://geography/states", "list_states", {}, "whole"],
       ["mic://jobs/{jobId}", "get_job", await bench().argumentsFor("getMicJob"), "data"],
@@ -107,10 +107,10 @@ describeEachRevisionInProcess((bench, clientRevision) => {
       const content: unknown = JSON.parse(text);
       if (part === "data") expect(content, template).toEqual(Object(toolResult).data);
       else {
-        // Each request has an id of its own.
+        // Each request has its own id.
         const { meta: _one, page: _page, ...read } = Object(content);
         const { meta: _other, page: _itsPage, ...toolContent } = Object(toolResult);
-        // What a geography tool says of its answer is no part of the contract's body.
+        // The summary of a geography tool is not part of the contract's body.
         const { summary: _summary, ...body } = toolContent;
         expect(read, template).toEqual(template.includes("geography") ? body : toolContent);
       }
@@ -119,7 +119,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     }
   });
 
-  test("the whole catalogue as one table, coverage and vintage on top", async () => {
+  test("the catalogue is one table, with coverage and vintage in its first line", async () => {
     const env = { ...emulatorEnv(bench().service.emulator), MIC_GEOGRAPHY_RATE: "600" };
     const connection = await inProcessClientForTest(clientRevision, env);
     const { mimeType, text } = await connection.readResource(CATALOG_URI);
@@ -131,7 +131,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect(rows).toContain("516\tNizamabad\tTG\tTelangana\t33");
   });
 
-  test("the journal's latest actions, as the agent asked for them", async () => {
+  test("mic://actions lists the journal's latest actions with the agent's arguments", async () => {
     const args = await bench().argumentsFor("createMicPublicInput");
     const { structured } = await bench().ok("register_input", { ...args, clientReference: "a plan" });
     const { text } = await bench().connection.readResource("mic://actions");
@@ -146,7 +146,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     });
   });
 
-  test("the districts of a state, by its code in either case", async () => {
+  test("the districts of a state are read by its code in upper or lower case", async () => {
     const { summary: _summary, ...districts } = (await bench().ok("list_districts", { state: "KA" })).structured;
     for (const code of ["KA", "ka"]) {
       const { text } = await bench().connection.readResource(`mic://geography/states/${code}/districts`);
@@ -154,7 +154,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     }
   });
 
-  test("what does not exist is the protocol's resource-not-found, with its URI", async () => {
+  test("a missing resource returns the protocol's resource-not-found error with its URI", async () => {
     const none = [
       "mic://jobs/no-such-job",
       "mic://inputs/micinput_0",
@@ -178,7 +178,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect(message).toContain("versionId");
   });
 
-  test("an answer that breaks the contract is named, and other failures are", async () => {
+  test("an answer that violates the contract is reported, and so are other errors", async () => {
     const { jobId } = await bench().argumentsFor("getMicJob");
     const uri = `mic://jobs/${jobId}`;
     await bench().service.injectFault(
@@ -195,7 +195,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect(forbidden).toMatchObject({ code: -32603, data: { "mic-mcp/error": { kind: "forbidden", status: 403 } } });
   });
 
-  test("a revision of 2^63-1 stands as its digits, and a field that nobody knows is named", async () => {
+  test("a revision of 2^63-1 is returned as its digits, and an unknown field is reported", async () => {
     const { requestId } = await bench().argumentsFor("getMicSharedFileProcessingRequest");
     const { data } = await bench().service.ok(operations.getMicSharedFileProcessingRequest, {
       path: { requestId: String(requestId) },
@@ -210,7 +210,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect(meta).toEqual({ "mic-mcp/drift": ["/data/color"] });
   });
 
-  test("no secret leaves in a resource, an error or a completion", async () => {
+  test("secrets are redacted in resources, errors and prompts", async () => {
     const { clientSecret } = bench().service.emulator;
     const { jobId } = await bench().argumentsFor("getMicJob");
     const { data } = await bench().service.ok(operations.getMicJob, { path: { jobId: String(jobId) } });
@@ -224,7 +224,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect(await bench().connection.getPrompt("diagnose_job", { jobId: clientSecret })).not.toContain(clientSecret);
   });
 
-  test("variables complete with what the server knows", async () => {
+  test("URI variables have completions from the data of the server", async () => {
     const job = await submitJob(bench().service, FILE.succeeds);
     const { complete } = bench().connection;
     const completionsFor = (uri: string, name: string, value: string) =>
@@ -234,7 +234,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect((await completionsFor(states, "code", "t")).slice(0, 3)).toEqual(["TG", "TN", "TR"]);
     expect(await completionsFor(states, "code", "karnat")).toEqual(["KA"]);
     expect(await completionsFor(states, "code", "no such state")).toEqual([]);
-    // Without a default workspace jobs are those of this server's own actions.
+    // Without a default workspace, jobs are completed only from this server's own actions.
     const args = await bench().argumentsFor("createMicPublicInput");
     const { structured } = await bench().ok("register_input", args);
     const { id } = Object(structured["data"]);
@@ -244,7 +244,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     await expect(completionsFor("mic://nothing/{x}", "x", "")).rejects.toThrow(/mic:\/\/nothing/);
   });
 
-  test("results link the resource they speak of, and the link can be read", async () => {
+  test("results link the resource that they describe, and the link can be read", async () => {
     const input = await registerInput(bench().service, FILE.succeeds);
     const linked = [
       await bench().ok("get_input", { inputId: input.id }),
@@ -267,7 +267,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect((await bench().ok("get_usage", await bench().argumentsFor("getMicPublicUsage"))).link).toBeUndefined();
   });
 
-  test("a default workspace stands in the list, its jobs and recipes complete", async () => {
+  test("a default workspace has its jobs and recipes listed and completed", async () => {
     const { emulator } = bench().service;
     const { workspaceId, recipeVersionIds } = emulator;
     const connection = await inProcessClientForTest(clientRevision, {
@@ -293,7 +293,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     ]);
   });
 
-  test("toolsets hold for resources and prompts as well, and read-only mode keeps what reads", async () => {
+  test("toolsets apply to resources and prompts, and read-only mode keeps those that only read", async () => {
     const env = emulatorEnv(bench().service.emulator);
     const geography = await inProcessClientForTest(clientRevision, { ...env, MIC_TOOLSETS: "geography" });
     const [ofGeography] = SKILLS;

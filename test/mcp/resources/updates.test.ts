@@ -1,4 +1,4 @@
-// Updates: who listens hears of every move, in either era, from one poller; and nobody polls for nobody.
+// Tests resource updates: listeners get each change, in each revision, from one poller, and polling stops with the last listener.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
@@ -10,7 +10,7 @@ import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
 const STAGE_MS = 500;
 const pollOptions = { timeout: 8_000, interval: 50 };
-/** Longer than the pause between two looks at what moves. */
+/** Longer than the pause between two reads of a changing resource. */
 const SEVERAL_POLLS_MS = 2_600;
 
 const countReads = async (bench: Bench, id: string): Promise<number> =>
@@ -21,7 +21,7 @@ const countReads = async (bench: Bench, id: string): Promise<number> =>
 describeEachRevisionInProcess((bench, revision) => {
   const countUpdates = (uri: string): number => bench().connection.updates.filter((each) => each === uri).length;
 
-  test("a job's moves are told until it ends or nobody listens any more; then nobody looks", async () => {
+  test("updates of a job are sent until it ends or the client stops listening; then it is not read again", async () => {
     const { id: finishedId } = await runJobToEnd(bench().service, FILE.succeeds);
     const { id: unwatchedId } = await submitJob(bench().service, FILE.succeeds);
     const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -33,7 +33,7 @@ describeEachRevisionInProcess((bench, revision) => {
     bench().clock.advance(2 * STAGE_MS);
     await vi.waitFor(() => expect(uris.map(countUpdates)).toEqual([1, 1, 0]), pollOptions);
     await bench().connection.stopListening(unwatchedUri);
-    // What stops and what is asked next come in one order: the stop has arrived when this is answered.
+    // The server handles these messages in order: the stop has arrived when this request is answered.
     await bench().connection.listPrompts();
     const readsOfUnwatched = await countReads(bench(), unwatchedId);
     for (let updateCount = 2; updateCount <= 3; updateCount += 1) {
@@ -47,13 +47,13 @@ describeEachRevisionInProcess((bench, revision) => {
     await sleep(SEVERAL_POLLS_MS);
     expect(await countReads(bench(), id)).toBe(readsOfFinished);
     expect(await countReads(bench(), unwatchedId)).toBe(readsOfUnwatched);
-    // What has ended is looked at once.
+    // A job that has ended is read once.
     expect(await countReads(bench(), finishedId)).toBe(before + 1);
     expect(uris.map(countUpdates)).toEqual([4, 1, 0]);
     for (const each of [uri, finishedUri]) await bench().connection.stopListening(each);
   });
 
-  test("an operation's end is told", async () => {
+  test("the end of an operation is reported", async () => {
     const args = await bench().argumentsFor("cancelMicJob");
     const { structured } = await bench().ok("cancel_job", args);
     const uri = `mic://operations/${Object(structured["data"]).id}`;
@@ -63,11 +63,12 @@ describeEachRevisionInProcess((bench, revision) => {
     await bench().connection.stopListening(uri);
   });
 
-  // Whoever looks knows of no era, and the rest that a service asks for has to pass: watching.test.ts has a clock for it.
+  // The watcher is the same in each revision, and a Retry-After has to pass in real time. watching.test.ts covers it with its own
+  // clock.
   const unwatchedId = isThorough ? "" : " (skipped: MIC_TEST_ALL is not 1)";
   if (revision === "v2-modern")
     test.runIf(isThorough)(
-      `a service that was away when listening began is heard of when it is back${unwatchedId}`,
+      `an API that was unavailable when listening began causes an update when it is back${unwatchedId}`,
       async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
         const uri = `mic://jobs/${id}`;
@@ -75,7 +76,7 @@ describeEachRevisionInProcess((bench, revision) => {
         await bench().service.injectFault(rateLimited, { operationId: "getMicJob" });
         expect(await bench().connection.listen(uri)).toEqual([uri]);
         await sleep(SEVERAL_POLLS_MS);
-        // Asked to rest for longer than a look may take, nobody looks before.
+        // The Retry-After is longer than a read may take, so the server does not read before.
         expect(countUpdates(uri)).toBe(0);
         await vi.waitFor(() => expect(countUpdates(uri)).toBe(1), { timeout: 20_000, interval: 100 });
         await bench().connection.stopListening(uri);
@@ -83,7 +84,7 @@ describeEachRevisionInProcess((bench, revision) => {
       40_000,
     );
 
-  test("what cannot be listened to is said", async () => {
+  test("resources that cannot be watched are reported", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const unwatchable = ["mic://jobs/no-such-job", "mic://actions", "mic://elephants"];
     if (revision === "v1-client") {
@@ -93,7 +94,7 @@ describeEachRevisionInProcess((bench, revision) => {
         /sends no updates.*mic:\/\/jobs\/\{jobId\}/,
       );
     } else {
-      // The acknowledgement names what is watched, and only that.
+      // The acknowledgement lists only the resources that are watched.
       const uri = `mic://jobs/${id}`;
       expect(await bench().connection.listen(uri, ...unwatchable)).toEqual([uri]);
       expect(await bench().connection.listen(...unwatchable)).toEqual([]);
@@ -102,7 +103,7 @@ describeEachRevisionInProcess((bench, revision) => {
     }
   });
 
-  test("a hundred are watched at most, and the next is refused until one is free", async () => {
+  test("at most 100 resources are watched, and the next is refused until one is free", async () => {
     const connection = await inProcessClientForTest(revision, emulatorEnv(bench().service.emulator));
     const ids = await submitJobs(bench(), 101);
     const uris = ids.map((id) => `mic://jobs/${id}`);
@@ -115,7 +116,7 @@ describeEachRevisionInProcess((bench, revision) => {
     await connection.stopListening(one);
   }, 60_000);
 
-  test("listening keeps no process alive", async () => {
+  test("listening does not keep the process alive", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const connection = await connectionForTest(revision, { env: emulatorEnv(bench().service.emulator) });
     await connection.listen(`mic://jobs/${id}`);
@@ -127,7 +128,7 @@ describeEachRevisionInProcess((bench, revision) => {
   });
 });
 
-/** Jobs that move no more by themselves but have not ended: they pause. */
+/** Submits jobs that pause: they have not ended, but do not change. */
 async function submitJobs(bench: Bench, count: number): Promise<string[]> {
   const body = await bench.argumentsFor("createMicJob");
   const ids: string[] = [];

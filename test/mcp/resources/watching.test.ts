@@ -1,4 +1,4 @@
-// One poller for each resource, on a clock of the test's own: how often it looks, when it stops, whom it tells.
+// Tests the poller of a resource with its own clock: how often it reads, when it stops, and which listeners it notifies.
 import { expect, test } from "vitest";
 import { Failure, type FailureFacts } from "../../../src/core/failure.ts";
 import { createResourceWatcher } from "../../../src/toolkit/resources/resource-watcher.ts";
@@ -9,7 +9,7 @@ interface JobState {
   fails?: Partial<FailureFacts>;
 }
 
-/** A world where time passes only while pollers wait. */
+/** Creates a watcher for which time passes only while pollers wait. */
 function createTestWatching({ random = 0.5, maxWatched = 3 } = {}) {
   let nowMs = 0;
   const waits: number[] = [];
@@ -32,7 +32,7 @@ function createTestWatching({ random = 0.5, maxWatched = 3 } = {}) {
   return {
     watching,
     waits,
-    /** Lets every wait end, and what follows happen. */
+    /** Ends every wait and runs the work that follows, `times` times. */
     async pass(times = 1) {
       for (let time = 0; time < times; time += 1) {
         const due = resume;
@@ -64,7 +64,7 @@ function fakeJob(state: JobState) {
   };
 }
 
-test("often while it moves, seldom while it does not", async () => {
+test("a resource is read often while it changes and seldom while it does not", async () => {
   const { watching, waits, pass } = createTestWatching();
   const job = fakeJob({ version: 1 });
   let changes = 0;
@@ -85,7 +85,7 @@ test("often while it moves, seldom while it does not", async () => {
 test.each([
   [0, 800],
   [0.999_999, 1_200],
-])("jitter of %d makes the second look come after %d ms", async (random, expected) => {
+])("jitter of %d delays the second read by %d ms", async (random, expected) => {
   const { watching, waits } = createTestWatching({ random });
   const watch = watching.watch("a", fakeJob({ version: 1 }).look, () => undefined);
   await watch.exists;
@@ -94,7 +94,7 @@ test.each([
   watch.stop();
 });
 
-test("however many listen, one looks; it stops when the last has gone", async () => {
+test("one poller reads for all listeners of a resource, and stops with the last one", async () => {
   const { watching, pass } = createTestWatching();
   const job = fakeJob({ version: 1 });
   const notified: string[] = [];
@@ -118,7 +118,7 @@ test("however many listen, one looks; it stops when the last has gone", async ()
   expect(job.looks()).toBe(3);
 });
 
-test("an end is told and is the end; what has ended already is looked at once", async () => {
+test("the end of a resource is reported and stops the poller; one that has already ended is read once", async () => {
   const { watching, pass } = createTestWatching();
   const job = fakeJob({ version: 1 });
   let changes = 0;
@@ -136,16 +136,19 @@ test("an end is told and is the end; what has ended already is looked at once", 
   expect(changes).toBe(1);
 });
 
-test.each(["not_found", "invalid_arguments"] as const)("what is %s is not there", async (kind) => {
-  const { watching, pass } = createTestWatching();
-  const job = fakeJob({ version: 1, fails: { kind } });
-  expect(await watching.watch("a", job.look, () => undefined).exists).toBe(false);
-  await pass(3);
-  expect(job.looks()).toBe(1);
-  expect(watching.count()).toBe(0);
-});
+test.each(["not_found", "invalid_arguments"] as const)(
+  "a resource whose first read fails with %s does not exist",
+  async (kind) => {
+    const { watching, pass } = createTestWatching();
+    const job = fakeJob({ version: 1, fails: { kind } });
+    expect(await watching.watch("a", job.look, () => undefined).exists).toBe(false);
+    await pass(3);
+    expect(job.looks()).toBe(1);
+    expect(watching.count()).toBe(0);
+  },
+);
 
-test("a service that is away is asked less and less; the first look that succeeds is told", async () => {
+test("an unavailable API is read less and less often; the first successful read is reported", async () => {
   const { watching, waits, pass } = createTestWatching();
   const job = fakeJob({ version: 1, fails: {} });
   let changes = 0;
@@ -159,7 +162,7 @@ test("a service that is away is asked less and less; the first look that succeed
   watch.stop();
 });
 
-test("when the service asks for rest, nobody looks before it is over", async () => {
+test("after a Retry-After of the API, no resource is read before it has passed", async () => {
   const { watching, waits, pass } = createTestWatching();
   const [busy, quiet] = [fakeJob({ version: 1 }), fakeJob({ version: 1 })];
   watching.watch("a", busy.look, () => undefined);
@@ -169,11 +172,11 @@ test("when the service asks for rest, nobody looks before it is over", async () 
   waits.length = 0;
   await pass();
   await pass();
-  // One learns it from the answer; the other at its next wait.
+  // One poller gets the delay from the answer; the other applies it at its next wait.
   expect(waits.filter((ms) => ms >= 100_000).length).toBeGreaterThanOrEqual(2);
 });
 
-test("no more than the limit; one that goes makes room", async () => {
+test("the number of watched resources is limited; a stopped watch makes room", async () => {
   const { watching } = createTestWatching();
   const watches = ["a", "b", "c"].map((name) => watching.watch(name, fakeJob({ version: 1 }).look, () => undefined));
   const fourth = () => watching.watch("d", fakeJob({ version: 1 }).look, () => undefined);

@@ -1,4 +1,4 @@
-// The SDK's client with its host side of the Skills extension, which holds every file to its entry.
+// Connects the SDK's client with its host side of the Skills extension, which verifies each file against its entry.
 import { Client } from "@modelcontextprotocol/client";
 import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";

@@ -1,4 +1,4 @@
-// What a skill says holds for the real tools: every tool, argument, field, state and failure that it names is there.
+// Tests the skills against the real tools: each tool, argument, field, state and error that a skill names exists.
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -10,7 +10,7 @@ import { describeLatestRevision } from "../../tools/revisions.ts";
 
 const names = readdirSync("skills");
 const textOf = (name: string): string => readFileSync(`skills/${name}/SKILL.md`, "utf8");
-/** What stands in backticks. */
+/** The texts in backticks. */
 const codeSpansIn = (text: string): readonly string[] =>
   [...text.matchAll(/`([^`]+)`/g)].map(([, quoted = ""]) => quoted.replace(/\s*\n\s*/g, " "));
 
@@ -20,10 +20,10 @@ const propertiesOf = (name: string): readonly string[] =>
 
 const allArguments = new Set(tools.flatMap(({ name }) => propertiesOf(name)));
 const FAILURES = ["invalid_arguments", "rejected", "outcome_unknown"];
-/** Words in capitals that are no state. */
+/** Words in capitals that are not states. */
 const OTHER_CAPITALS = ["M4_FILE", "SAFE_RESUME", "RESTART", "SKILL", "JSON", "UP", "TN", "KL", "READY", "UT"];
 
-/** Words of an answer that a skill names by themselves. */
+/** Fields of results that the skills name. */
 const FIELDS = [
   "nextStep",
   "summary",
@@ -52,11 +52,11 @@ const FIELDS = [
   "data.recipe.parameters.definition",
 ];
 
-test("there are three", () => {
+test("there are three skills", () => {
   expect(names.sort()).toEqual(["answer-geography", "retry-safely", "run-a-job"]);
 });
 
-/** The calls that a text shows, as far as they stand there in full. */
+/** The tool calls in code spans; their arguments may contain ellipses. */
 function callsIn(quoted: readonly string[]): readonly { readonly tool: string; readonly args: string }[] {
   return quoted.flatMap((part) => {
     const [, tool = "", args = ""] = /^([a-z]+(?:_[a-z]+)+) (\{.*\})$/.exec(part) ?? [];
@@ -69,14 +69,14 @@ describe.each(names)("%s", (name) => {
   const [, frontmatter = "", body = ""] = text.split(/^---$/m);
   const quoted = codeSpansIn(body);
 
-  test("names in its frontmatter the tools that it has the agent call, and no others", () => {
+  test("the frontmatter of a skill lists exactly the tools that the skill names", () => {
     const declared = /^ {2}tools: (.+)$/m.exec(frontmatter)?.[1]?.split(" ") ?? [];
     const named = new Set(quoted.map((part) => part.split(" ")[0] ?? "").filter((word) => toolOf(word)));
     expect([...named].sort()).toEqual([...declared].sort());
     expect(named.size).toBeGreaterThan(1);
   });
 
-  test("shows calls that the tools take", () => {
+  test("the calls that a skill shows match the parameters of the tools", () => {
     const calls = callsIn(quoted).map(({ tool, args }) => ({
       tool,
       args: JSON.parse(args.replaceAll("[…]", "[]").replaceAll("{…}", "{}")),
@@ -85,7 +85,7 @@ describe.each(names)("%s", (name) => {
     for (const { tool, args } of calls) {
       expect(toolOf(tool), tool).toBeDefined();
       for (const argument of Object.keys(args)) expect(propertiesOf(tool), tool).toContain(argument);
-      // Values that stand there in full are values that the tool takes.
+      // The tool must accept each value without an ellipsis.
       const shown = z.record(z.string(), z.unknown()).parse(args);
       const completeCalls = Object.entries(shown).filter(([, value]) => !JSON.stringify(value).includes("…"));
       const { properties } = z
@@ -98,19 +98,19 @@ describe.each(names)("%s", (name) => {
     }
   });
 
-  test("names no tool, argument, field or failure that does not exist", () => {
+  test("a skill names no tool, argument, field or error that does not exist", () => {
     const known = new Set([...tools.map((tool) => tool.name), ...allArguments, ...FAILURES, ...FIELDS]);
     const words = quoted.filter((part) => /^[a-z][\w.[\]]*$/i.test(part));
     expect(words.filter((word) => !known.has(word))).toEqual([]);
   });
 
-  test("names no state that does not exist", () => {
+  test("a skill names no state that does not exist", () => {
     const states: readonly string[] = [...InputState.options, ...JobState.options, ...OTHER_CAPITALS];
     const capitalizedWords = new Set([...body.matchAll(/\b[A-Z][A-Z_0-9]+\b/g)].map(([word]) => word));
     expect([...capitalizedWords].filter((word) => !states.includes(word))).toEqual([]);
   });
 
-  test("is short, and says what never to do", () => {
+  test("a skill is short and has a section with prohibitions", () => {
     expect(text.length).toBeLessThan(4_000);
     expect(body).toMatch(/^# [A-Z]/m);
     expect(body).toMatch(/^## Never$/m);
@@ -119,7 +119,7 @@ describe.each(names)("%s", (name) => {
   });
 });
 
-/** Every path in a value: `data.recipe.inputs[].name`. */
+/** Yields every path in a value, for example `data.recipe.inputs[].name`. */
 function* pathsIn(value: unknown, path: string): Generator<string> {
   yield path;
   if (Array.isArray(value)) for (const item of value) yield* pathsIn(item, `${path}[]`);
@@ -129,14 +129,14 @@ function* pathsIn(value: unknown, path: string): Generator<string> {
 
 describeLatestRevision(
   (bench) => {
-    test("the calls that need no ids are answered", async () => {
+    test("the calls of skills that need no ids succeed", async () => {
       const completeCalls = names
         .flatMap((name) => callsIn(codeSpansIn(textOf(name))))
         .filter(({ args }) => !args.includes("…"));
       expect(completeCalls.length).toBeGreaterThan(8);
       for (const { tool, args } of completeCalls) {
         const workspace = propertiesOf(tool).includes("workspaceId") ? { workspaceId: bench().workspaceId } : {};
-        // Whole India takes its time; a part of it will do here.
+        // The lists of all states take too long; partial results are enough here.
         const noWait = propertiesOf(tool).includes("waitSeconds") ? { waitSeconds: 0 } : {};
         await bench().ok(tool, {
           ...z.record(z.string(), z.unknown()).parse(JSON.parse(args)),
@@ -147,7 +147,7 @@ describeLatestRevision(
       }
     });
 
-    test("the fields that they name are in real answers", async () => {
+    test("the fields that skills name are in real results", async () => {
       bench().clock.advance(60_000);
       const job = await createRetryableJob(bench().service);
       const { emulator } = bench().service;

@@ -1,4 +1,4 @@
-// Skills as clients get them: by the extension's methods in both eras, and as resources; as many as the configuration allows.
+// Tests how skills are served: with the extension's methods in two revisions and as resources, limited by the configuration.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { connectionForTest } from "../../support/mcp.ts";
@@ -9,7 +9,7 @@ const uriOf = (name: string): string => `skill://${name}/SKILL.md`;
 const textOf = (name: string): string => readFileSync(`skills/${name}/SKILL.md`, "utf8");
 
 describe.each(REVISIONS)("%s", (revision) => {
-  test("every skill is listed, got and read, and is what its entry says", async () => {
+  test("every skill is listed, returned and read, and matches its entry", async () => {
     const { skills, client } = await connectSkills(revision);
     expect(skills.supported).toBe(true);
     const { skills: entries, invalid, nextCursor, ...cache } = await skills.list();
@@ -38,7 +38,7 @@ describe.each(REVISIONS)("%s", (revision) => {
     }
   });
 
-  test("what is not there is said", async () => {
+  test("an unknown skill is refused with an error", async () => {
     const { client, skills } = await connectSkills(revision);
     for (const uri of [
       "skill://none/SKILL.md",
@@ -58,7 +58,7 @@ describe.each(REVISIONS)("%s", (revision) => {
     ["MIC_TOOLSETS", "geography", ["answer-geography"]],
     ["MIC_TOOLSETS", "jobs", ["retry-safely", "run-a-job"]],
     ["MIC_READ_ONLY", "1", ["answer-geography"]],
-  ])("%s=%s leaves those whose tools are all there", async (variable, value, names) => {
+  ])("%s=%s leaves the skills whose tools are all offered", async (variable, value, names) => {
     const { client, skills } = await connectSkills(revision, { [variable]: value });
     expect((await skills.list()).skills.map(({ uri }) => uri)).toEqual(names.map(uriOf));
     const { resources } = await client.listResources();
@@ -69,7 +69,7 @@ describe.each(REVISIONS)("%s", (revision) => {
   });
 });
 
-test("the oldest client reads them as resources", async () => {
+test("a client of the first SDK reads skills as resources", async () => {
   const connection = await connectionForTest("v1-client");
   const listed = (await connection.listResources()).filter(({ uri }) => uri.startsWith("skill:"));
   expect(listed.map(({ name }) => name)).toEqual(NAMES);

@@ -1,4 +1,4 @@
-// The built program as a plain child process: its bytes on stdout and stderr, its exit, its stdin in our hands.
+// Runs the built program as a child process, with its stdin, stdout, stderr and exit.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
@@ -18,9 +18,12 @@ export interface Program {
   readonly exit: Promise<Exit>;
   /** Writes one JSON-RPC message as one line. */
   send(message: unknown): void;
-  /** The next line on stdout that no one has taken yet, as JSON. */
+  /** The next line on stdout that was not returned yet, as JSON; rejects if the program ends before. */
   next(): Promise<unknown>;
-  /** Until all of these have come, in any order and with whatever in between: each answer by its id, once. */
+  /**
+   * Resolves when each of these requests has its answer, in any order and with other messages in between. Rejects at an answer to
+   * another id.
+   */
   answersTo(ids: readonly Id[]): Promise<ReadonlyMap<Id, Answer>>;
 }
 
@@ -30,17 +33,17 @@ type Answer = z.infer<typeof Answer>;
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
-  /** node's own arguments, before the entry point. */
+  /** Arguments of node, before the entry point. */
   readonly node?: readonly string[];
-  /** A command that runs node as its own last arguments. */
+  /** A command whose last arguments run node. */
   readonly launcher?: readonly string[];
-  /** Another entry point than the built one. */
+  /** Path of another entry point (default: the built one). */
   readonly entry?: string;
-  /** For `run`: all that is on stdin; default nothing. */
+  /** For `run`: the complete stdin (default: empty). */
   readonly input?: string | Buffer;
 }
 
-/** `mic-mcp <args>` with PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else. */
+/** Starts `mic-mcp <args>` with an environment of PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`. */
 export function launch(args: readonly string[], { env = {}, node = [], launcher = [], entry }: Options): Program {
   const [command = process.execPath, ...rest] = [
     ...launcher,
@@ -59,7 +62,7 @@ export function launch(args: readonly string[], { env = {}, node = [], launcher 
   const err: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
-  // Some tests write to a program that has gone.
+  // Some tests write to a program that has exited.
   child.stdin.on("error", () => undefined);
   const exit = new Promise<Exit>((resolve) => {
     child.once("close", (code, signal) => resolve({ code, signal }));
@@ -117,7 +120,7 @@ export function launch(args: readonly string[], { env = {}, node = [], launcher 
   };
 }
 
-/** Starts a program that is killed when the running test is done. */
+/** Starts a program that is killed when the running test ends. */
 export function start(args: readonly string[], options: Options = {}): Program {
   const program = launch(args, options);
   onTestFinished(async () => {
@@ -127,7 +130,7 @@ export function start(args: readonly string[], options: Options = {}): Program {
   return program;
 }
 
-/** Runs a command to its end; for concurrent tests too. */
+/** Runs a command until it exits; concurrent tests may use it, too. */
 export async function run(args: readonly string[], options: Options = {}) {
   const program = launch(args, options);
   program.process.stdin.end(options.input);
@@ -143,7 +146,7 @@ export const initializeMessage = {
 } as const;
 export const initializedMessage = { jsonrpc: "2.0", method: "notifications/initialized" } as const;
 
-/** The beginning of a session as clients of 2025 speak it; id 1 is taken by it. */
+/** Initializes a session as clients of 2025 do, with the request id 1. */
 export async function initialize(program: Program): Promise<unknown> {
   program.send(initializeMessage);
   const answer = await program.next();

@@ -1,4 +1,4 @@
-// Bytes on stdin as pipes and broken clients deliver them: the server answers what it can and lives on.
+// Tests stdin with the bytes that pipes and broken clients deliver: the server answers what it can and keeps running.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { credentials } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
@@ -12,7 +12,7 @@ async function startSession(): Promise<Program> {
   return program;
 }
 
-/** One server for all that is read to its last answer: whatever it was sent before, it lives on. */
+/** One server for all tests that read to the last answer: it must survive everything that it received before. */
 let sharedServer: Program | undefined;
 beforeAll(async () => {
   sharedServer = launch(["serve", "--emulator"], {});
@@ -29,7 +29,7 @@ const sharedSession = (): Program => {
 
 const toLine = (message: unknown): string => `${JSON.stringify(message)}\n`;
 
-test("malformed lines of every kind are survived", async () => {
+test("malformed lines of every kind do not end the server", async () => {
   const program = await startSession();
   const malformedLines = [
     "{",
@@ -60,11 +60,11 @@ test("malformed lines of every kind are survived", async () => {
 const INVALID = { error: { code: -32600 } };
 
 test.each<readonly [string, string, object]>([
-  ["no JSON", "GET / HTTP/1.1", { error: { code: -32700 } }],
-  ["a request of another JSON-RPC", '{"jsonrpc":"1.0","id":9,"method":"ping"}', { id: 9, ...INVALID }],
-  ["a method that is no text", '{"jsonrpc":"2.0","id":"a","method":5}', { id: "a", ...INVALID }],
-  ["a request without what it needs", '{"jsonrpc":"2.0","id":77,"method":"tools/call"}', { id: 77, error: {} }],
-])("%s is refused, under its id where it has one", async (_, text, refusal) => {
+  ["invalid JSON", "GET / HTTP/1.1", { error: { code: -32700 } }],
+  ["a request of another JSON-RPC version", '{"jsonrpc":"1.0","id":9,"method":"ping"}', { id: 9, ...INVALID }],
+  ["a method that is not a string", '{"jsonrpc":"2.0","id":"a","method":5}', { id: "a", ...INVALID }],
+  ["a request without its params", '{"jsonrpc":"2.0","id":77,"method":"tools/call"}', { id: 77, error: {} }],
+])("%s is refused, under its id if it has one", async (_, text, refusal) => {
   const program = sharedSession();
   program.process.stdin.write(`${text}\n`);
   const response = await program.next();
@@ -73,7 +73,7 @@ test.each<readonly [string, string, object]>([
 });
 
 test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0","id":null,"method":"ping"}'])(
-  "%s is refused without an id: it is none that a request of the client's could have",
+  "%s is refused without an id, because no request can have such an id",
   async (text) => {
     const program = sharedSession();
     program.process.stdin.write(`${text}\n`);
@@ -83,7 +83,7 @@ test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0",
   },
 );
 
-test("blank lines, and what is no request, are not answered", async () => {
+test("blank lines and notifications are not answered", async () => {
   const program = sharedSession();
   for (const text of ["", " ", "\t\r", '{"jsonrpc":"2.0","method":"no/such/notification"}'])
     program.process.stdin.write(`${text}\n`);
@@ -91,7 +91,7 @@ test("blank lines, and what is no request, are not answered", async () => {
   expect(await program.next()).toMatchObject({ id: 2, result: {} });
 });
 
-test("a batch, as revision 2025-03-26 has it, is its messages; each is answered by itself", async () => {
+test("each message of a batch (revision 2025-03-26) is answered separately", async () => {
   const program = await startSession();
   const batch = [
     callMessage(2, "list_states"),
@@ -110,7 +110,7 @@ test("a batch, as revision 2025-03-26 has it, is its messages; each is answered 
   expect(refusals).toHaveLength(2);
 });
 
-test("an id that is still being worked on is not worked on twice at once; both requests are answered", async () => {
+test("a second request with an id that is in flight starts after the first; both are answered", async () => {
   const stub = await stubForTest();
   const { clientId, clientSecret } = credentials;
   const env = { MIC_BASE_URL: stub.baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret };
@@ -130,7 +130,7 @@ test("an id that is still being worked on is not worked on twice at once; both r
   expect(stub.requests.map(({ target }) => target.replace(/.*\//, ""))).toEqual(["job-1", "job-2"]);
 });
 
-test("a message in pieces is one message", async () => {
+test("a message in several chunks is one message", async () => {
   const program = sharedSession();
   const bytes = Buffer.from(toLine(callMessage(2, "get_job", { jobId: "täglich 🍨" })));
   for (let at = 0; at < bytes.length; at += 3) {
@@ -140,7 +140,7 @@ test("a message in pieces is one message", async () => {
   expect(await program.next()).toMatchObject({ id: 2, result: { isError: true } });
 });
 
-test("several messages in one chunk, with any line ends, are several", async () => {
+test("several messages in one chunk, with any line endings, are each answered", async () => {
   const program = sharedSession();
   const messages = [2, 3, 4, 5].map((id) => callMessage(id, "list_states"));
   program.process.stdin.write(`${messages.map((message) => JSON.stringify(message)).join("\r\n")}\n`);
@@ -157,7 +157,7 @@ test("a message of 5 MB is answered, and so is the one after it", async () => {
   expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
 });
 
-test("arguments nested deeper than any stack are refused, and the server lives", async () => {
+test("arguments that are nested too deep for the stack are refused, and the server keeps running", async () => {
   const program = sharedSession();
   const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
   program.process.stdin.write(
@@ -169,7 +169,7 @@ test("arguments nested deeper than any stack are refused, and the server lives",
   expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
 });
 
-test("a batch of millions is one that is refused", async () => {
+test("a batch of millions of elements is refused with one error", async () => {
   const program = sharedSession();
   program.process.stdin.write(`[${"1,".repeat(4_000_000)}1]\n`);
   program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
@@ -186,7 +186,7 @@ test.each([
   ["escaped quotes", `"${fillToSize('\\"')}"`],
   ["escapes", `"${fillToSize("\\u0041")}"`],
   ["numbers", `[${fillToSize("1,")}1]`],
-])("a line just below the limit is answered, though it is all %s", async (_, value) => {
+])("a line just below the size limit is answered if it consists of %s", async (_, value) => {
   const program = sharedSession();
   const params = `{"name":"list_states","arguments":{"x":${value}}}`;
   program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":${params}}\n`);
@@ -199,9 +199,9 @@ test.each([
 test.each([
   ["lists", `[${fillToSize("[],")}1]`],
   ["objects", `[${fillToSize("{},")}1]`],
-  ["nests", `[${fillToSize(`${"[".repeat(2_000)}${"]".repeat(2_000)},`)}1]`],
+  ["nested lists", `[${fillToSize(`${"[".repeat(2_000)}${"]".repeat(2_000)},`)}1]`],
   ["members", `{${fillToSize('"a":1,')}"b":1}`],
-])("a line of millions of %s is refused under its id, and not read", async (_, value) => {
+])("a line with millions of %s is refused under its id without being parsed", async (_, value) => {
   const program = sharedSession();
   program.process.stdin.write(`{"jsonrpc":"2.0","id":"much","method":"ping","params":{"x":${value}}}\n`);
   program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
@@ -210,7 +210,7 @@ test.each([
   expect(await program.next()).toMatchObject({ id: 3, result: {} });
 });
 
-test("a call with more unknown arguments than anybody reads gets a short answer", async () => {
+test("a call with 50,000 unknown arguments gets a short answer", async () => {
   const program = sharedSession();
   const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`unknown${n}`, n]));
   program.send(callMessage(2, "list_states", many));
@@ -221,7 +221,7 @@ test("a call with more unknown arguments than anybody reads gets a short answer"
   }
 });
 
-test("a last line without its end is no message, and does not hold the process", async () => {
+test("a last line without a line ending is not a message and does not delay the exit", async () => {
   const program = await startSession();
   program.process.stdin.end(JSON.stringify(callMessage(2, "list_states")));
   expect(await program.exit).toMatchObject({ code: 0 });

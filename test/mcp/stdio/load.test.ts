@@ -1,4 +1,4 @@
-// Many calls, and large ones: each is answered once, and nothing of them stays in memory.
+// Tests many calls and large ones: each is answered once, and none of them stays in memory.
 import { expect, test } from "vitest";
 import { runCount } from "../../support/thorough.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
@@ -16,7 +16,7 @@ async function startSession(node: readonly string[] = []): Promise<Program> {
   return program;
 }
 
-/** What agents ask most, and what goes wrong: from a cache, from the service, refused, unknown. */
+/** Frequent requests and errors: from a cache, from the API, refused, unknown. */
 const mixedMessage = (id: number): object =>
   [
     callMessage(id, "list_states"),
@@ -26,7 +26,7 @@ const mixedMessage = (id: number): object =>
     { jsonrpc: "2.0", id, method: "resources/read", params: { uri: "mic://geography/states" } },
   ][id % 5] ?? {};
 
-test("thousands of calls leave nothing behind", long, async () => {
+test("thousands of calls do not leak memory", long, async () => {
   const program = await startSession(reportsHeap);
   const count = runCount(4_000, 10_000);
   async function callAll(from: number): Promise<number> {
@@ -40,14 +40,14 @@ test("thousands of calls leave nothing behind", long, async () => {
     }
     return await heapBytes(program);
   }
-  // Caches fill and code is compiled in the first ones.
+  // The first calls fill caches and compile code.
   const before = await callAll(2);
   const after = await callAll(2 + count);
-  // Fifty bytes a call, where there are many; a hundred where the heap's own ups and downs weigh more.
+  // At most 50 bytes per call, or 0.4 MB in total, because the size of the heap varies.
   expect(after - before).toBeLessThan(Math.max(0.4 * MB, 50 * count));
 });
 
-test("10,000 requests at once are answered, each once, under whatever ids", long, async () => {
+test("10,000 concurrent requests are each answered once, with ids that are numbers or strings", long, async () => {
   const program = await startSession(smallHeap);
   const all = [...idRange(2, 9_000), ...idRange(1, 1_000).map((n) => `id ${n}`)];
   program.process.stdin.write(all.map((id, n) => toLine({ ...mixedMessage(n), id })).join(""));
@@ -58,28 +58,32 @@ test("10,000 requests at once are answered, each once, under whatever ids", long
 
 const megabyte = Buffer.alloc(MB, "x");
 
-/** Writes no faster than the server reads. */
+/** Writes only as fast as the server reads. */
 async function write(program: Program, ...parts: readonly (string | Buffer)[]): Promise<void> {
   for (const part of parts) await new Promise((resolve) => program.process.stdin.write(part, resolve));
 }
 
 test.each([
-  ["before its arguments", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`, `"}}\n`],
-  ["behind them", `{"method":"tools/call","params":{"name":"`, `"},"jsonrpc":"2.0","id":7}\n`],
-])("a request of 100 MB, its id %s, is refused under that id, and costs no memory", long, async (_, head, tail) => {
-  const program = await startSession();
-  const before = peakMissing ? 0 : peakBytes(program);
-  await write(program, head, ...Array.from({ length: 100 }, () => megabyte), tail);
-  const refusal = await program.next();
-  expect(refusal).toMatchObject({ id: 7, error: { code: -32600 } });
-  expect(JSON.stringify(refusal)).toMatch(/1000000\d\d bytes.*10485760 is the most/);
-  expect(JSON.stringify(refusal).length).toBeLessThan(300);
-  if (!peakMissing) expect(peakBytes(program) - before).toBeLessThan(80 * MB);
-  program.send(callMessage(8, "list_states"));
-  expect(await program.next()).toMatchObject({ id: 8, result: { structuredContent: {} } });
-});
+  ["before the arguments", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`, `"}}\n`],
+  ["after the arguments", `{"method":"tools/call","params":{"name":"`, `"},"jsonrpc":"2.0","id":7}\n`],
+])(
+  "a request of 100 MB with its id %s is refused under that id, and is not kept in memory",
+  long,
+  async (_, head, tail) => {
+    const program = await startSession();
+    const before = peakMissing ? 0 : peakBytes(program);
+    await write(program, head, ...Array.from({ length: 100 }, () => megabyte), tail);
+    const refusal = await program.next();
+    expect(refusal).toMatchObject({ id: 7, error: { code: -32600 } });
+    expect(JSON.stringify(refusal)).toMatch(/1000000\d\d bytes.*10485760 is the most/);
+    expect(JSON.stringify(refusal).length).toBeLessThan(300);
+    if (!peakMissing) expect(peakBytes(program) - before).toBeLessThan(80 * MB);
+    program.send(callMessage(8, "list_states"));
+    expect(await program.next()).toMatchObject({ id: 8, result: { structuredContent: {} } });
+  },
+);
 
-test("100 MB without an end of line are refused without an id, and end with stdin", long, async () => {
+test("100 MB without a line ending are refused without an id, and the server exits when stdin ends", long, async () => {
   const program = await startSession();
   await write(program, ...Array.from({ length: 100 }, () => megabyte), "\n");
   const refusal = await program.next();

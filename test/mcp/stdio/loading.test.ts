@@ -1,5 +1,5 @@
-// While the program loads, and while it loads what the first call needs: a signal or the end of stdin ends it, no line is lost, and a client that
-// no longer reads is not an error.
+// Tests the server while it loads the program, or the modules that the first call needs. A signal or the end of stdin ends it, no
+// line is lost, and a client that no longer reads is not an error.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { callMessage, initialize, initializedMessage, initializeMessage, type Pr
 
 const long = { timeout: 120_000 };
 
-/** From the first call until well after its answer, on fast and slow machines. */
+/** Delays from the first call until well after its answer, on fast and slow machines. */
 const DELAYS_MS = [0, 5, 15, 30, 50, 80, 120, 170, 230, 320].filter((_, at) => isThorough || at % 2 === 0);
 
 async function expectCleanExit(program: Program): Promise<void> {
@@ -22,7 +22,7 @@ const request = (id: number, method: string) => ({ jsonrpc: "2.0", id, method })
 const messages = [initializeMessage, initializedMessage, request(2, "tools/list"), request(3, "prompts/list")];
 const bytes = Buffer.from(messages.map((message) => `${JSON.stringify(message)}\r\n`).join(""));
 
-test("each request sent before the program is loaded has one answer, when the lines come in pieces and stdin ends", async () => {
+test("each request sent before the program is loaded is answered once, if the lines arrive in chunks and stdin ends", async () => {
   const program = start(["serve"]);
   const chunkSize = Math.ceil(bytes.length / 3);
   for (const at of [0, 1, 2])
@@ -35,14 +35,14 @@ test("each request sent before the program is loaded has one answer, when the li
   expect(lines.map((line) => JSON.parse(line).id).sort()).toEqual([1, 2, 3]);
 });
 
-test("the end of stdin before the program is loaded ends it with exit code 0", async () => {
+test("the end of stdin before the program is loaded ends the server with exit code 0", async () => {
   const program = start(["serve"]);
   program.process.stdin.end();
   await expectCleanExit(program);
   expect(program.stdout()).toBe("");
 });
 
-/** A script for node's --require: the process sends itself the signal when it begins to load dist/main.js. */
+/** Writes a script for node's --require: the process sends itself the signal when it starts to load dist/main.js. */
 async function writeSignalScript(signal: NodeJS.Signals): Promise<string> {
   const file = join(await folderForTest(), "signal.cjs");
   await writeFile(
@@ -65,14 +65,14 @@ test.each([
   await expectCleanExit(start(args, { node: ["--require", await writeSignalScript(signal)] }));
 });
 
-test("a signal while another command loads has Node's own effect", async () => {
+test("a signal while another command loads has Node's default effect", async () => {
   const program = start(["status"], { node: ["--require", await writeSignalScript("SIGTERM")] });
   expect(await program.exit).toEqual({ code: null, signal: "SIGTERM" });
 });
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
-/** How it is left in the middle of loading; the first signal at one moment, the next at the next. */
+/** The ways to end a session while the server loads; `moment` selects the signal. */
 const endings: readonly (readonly [string, (program: Program, moment: number) => void])[] = [
   ["a signal", ({ process }, moment) => void process.kill(SIGNALS[moment % SIGNALS.length])],
   ["the end of stdin", ({ process }) => void process.stdin.end()],
@@ -80,33 +80,37 @@ const endings: readonly (readonly [string, (program: Program, moment: number) =>
     "a client that stops reading",
     (program) => {
       program.process.stdout.destroy();
-      // Whatever was answered before it closed: this one's answer finds nobody.
+      // Answers may be in the pipe already; the answer to this request has no reader.
       program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
     },
   ],
 ];
 
-test.each(endings)("%s ends it plainly, however soon behind the first call", long, async (_, endSession) => {
-  const exits = DELAYS_MS.map(async (ms, moment) => {
-    const program = start(["serve"]);
-    await initialize(program);
-    program.send(callMessage(2, "list_actions"));
-    await sleep(ms);
-    endSession(program, moment);
-    await expectCleanExit(program);
-  });
-  await Promise.all(exits);
-});
+test.each(endings)(
+  "%s soon after the first call ends the server with exit code 0 and without an error",
+  long,
+  async (_, endSession) => {
+    const exits = DELAYS_MS.map(async (ms, moment) => {
+      const program = start(["serve"]);
+      await initialize(program);
+      program.send(callMessage(2, "list_actions"));
+      await sleep(ms);
+      endSession(program, moment);
+      await expectCleanExit(program);
+    });
+    await Promise.all(exits);
+  },
+);
 
 test.each([
-  ["before anything was said", []],
-  ["with the emulator inside", ["--emulator"]],
-])("a client that reads nothing from the beginning is a plain end: %s", long, async (_, flags) => {
+  ["without the emulator", []],
+  ["with the emulator", ["--emulator"]],
+])("a client that never reads ends the server with exit code 0 and without an error: %s", long, async (_, flags) => {
   for (const isWaiting of [true, false]) {
     const program = start(["serve", ...flags]);
     program.process.stdout.destroy();
     if (isWaiting) await sleep(50);
-    // In one write: the first answer fails while the call is in flight.
+    // Sent in one write, so that the first answer fails while the call is in flight.
     const lines = [initializeMessage, initializedMessage, callMessage(2, "list_actions")];
     program.process.stdin.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     await expectCleanExit(program);
@@ -118,7 +122,7 @@ test.each([
   [["status"], 0],
   [["doctor"], 1],
   [["no-such-command"], 2],
-] as const)("%j ends as it would have, though nobody reads what it says", async (args, code) => {
+] as const)("%j has the same exit code if its output is not read", async (args, code) => {
   const program = start(args);
   program.process.stdout.destroy();
   expect(await program.exit).toEqual({ code, signal: null });

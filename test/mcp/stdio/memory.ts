@@ -1,12 +1,12 @@
-// How much memory a process takes, seen from outside.
+// Measures the memory of a process from outside.
 import { existsSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { Program } from "./child.ts";
 
-/** The peak is in /proc alone. */
+/** The peak is only available in /proc. */
 export const peakMissing = !existsSync("/proc/self/status");
 
-/** The most that the process ever held in memory. */
+/** The peak memory of the process, in bytes. */
 export const peakBytes = ({ process }: Program): number => peakOf(process.pid ?? 0);
 
 export function peakOf(pid: number): number {
@@ -14,10 +14,10 @@ export function peakOf(pid: number): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
-/** node's arguments for a program that dies when it holds 64 MB: a third of that is what it needs at rest. */
+/** Arguments of node for a program that dies if its heap exceeds 64 MB; an idle server needs a third of that. */
 export const smallHeap: readonly string[] = ["--max-old-space-size=64"];
 
-/** node's arguments for a program that tells of its heap on SIGUSR2, garbage taken out. */
+/** Arguments of node for a program that collects garbage and reports the size of its heap on SIGUSR2. */
 export const reportsHeap: readonly string[] = [
   "--expose-gc",
   "--import",
@@ -26,7 +26,7 @@ export const reportsHeap: readonly string[] = [
   )}`,
 ];
 
-/** What the heap holds for good; of a program started with `tellsOfItsHeap`. */
+/** Bytes on the heap after a garbage collection, for a program that was started with `reportsHeap`. */
 export async function heapBytes(program: Program): Promise<number> {
   const heapReports = () => [...program.stderr().matchAll(/^heap (\d+)$/gm)];
   const before = heapReports().length;

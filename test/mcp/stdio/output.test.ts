@@ -1,4 +1,4 @@
-// A client that does not read: nothing piles up, nothing blocks, nothing counts as told, and what it reads later is whole.
+// Tests a client that does not read: memory stays bounded, nothing blocks, and later reads return complete answers.
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
@@ -10,10 +10,10 @@ import { smallHeap } from "./memory.ts";
 const long = { timeout: 60_000 };
 const pollOptions = { timeout: 20_000 };
 
-/** Of 13 KB each: as much as the small heap holds. */
+/** With 13 KB per answer, as much as the small heap holds. */
 const ANSWER_COUNT = 5_000;
 
-/** What a pipe holds, and what the server may have begun besides. */
+/** Answers that fit into a pipe, and requests that the server may have started in addition. */
 const MAX_BEGUN = 800;
 
 const environmentFor = (stub: Stub, more: Readonly<Record<string, string>> = {}) => ({
@@ -23,13 +23,13 @@ const environmentFor = (stub: Stub, more: Readonly<Record<string, string>> = {})
 
 const idRange = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
 
-/** Resolves when the server has taken it all in. */
+/** Resolves when all messages are written to the server's stdin. */
 async function write(program: Program, messages: readonly object[]): Promise<void> {
   const lines = messages.map((message) => `${JSON.stringify(message)}\n`).join("");
   await new Promise((resolve) => program.process.stdin.write(lines, resolve));
 }
 
-/** A session whose client reads nothing from now on, and asks for far more than a pipe holds. */
+/** A session whose client stops reading and requests far more than a pipe holds. */
 async function startStalledSession(stub: Stub, count: number): Promise<Program> {
   const program = start(["serve"], { env: environmentFor(stub) });
   await initialize(program);
@@ -43,22 +43,26 @@ async function startStalledSession(stub: Stub, count: number): Promise<Program> 
   return program;
 }
 
-describe("a client that reads nothing of stdout", () => {
-  test("has only so many of its requests begun; reading again, it gets every answer, once", long, async () => {
-    const stub = await stubForTest();
-    const program = await startStalledSession(stub, 1_000);
-    const countBegun = async (): Promise<number> => {
-      const { length } = stub.requests;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      return stub.requests.length === length ? length : await countBegun();
-    };
-    expect(await countBegun()).toBeLessThan(MAX_BEGUN);
-    program.process.stdout.resume();
-    await program.answersTo(idRange(2, 1_000));
-    expect(stub.requests).toHaveLength(1_000);
-  });
+describe("a client that does not read stdout", () => {
+  test(
+    "a client that does not read has few of its requests started; when it reads again, it gets each answer once",
+    long,
+    async () => {
+      const stub = await stubForTest();
+      const program = await startStalledSession(stub, 1_000);
+      const countBegun = async (): Promise<number> => {
+        const { length } = stub.requests;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        return stub.requests.length === length ? length : await countBegun();
+      };
+      expect(await countBegun()).toBeLessThan(MAX_BEGUN);
+      program.process.stdout.resume();
+      await program.answersTo(idRange(2, 1_000));
+      expect(stub.requests).toHaveLength(1_000);
+    },
+  );
 
-  test("does not cost memory, however much it asks for", long, async () => {
+  test("answers that are not read do not use memory, however many are requested", long, async () => {
     const program = start(["serve", "--emulator"], { node: smallHeap });
     await initialize(program);
     program.process.stdout.pause();
@@ -76,7 +80,7 @@ describe("a client that reads nothing of stdout", () => {
     ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
     ["SIGINT", ({ process }) => void process.kill("SIGINT")],
     ["stdout closes", ({ process }) => void process.stdout.destroy()],
-  ])("does not keep the process when %s", async (_, endSession) => {
+  ])("answers that are not read do not delay the exit: %s", async (_, endSession) => {
     const stub = await stubForTest();
     const program = await startStalledSession(stub, 1_000);
     const exited = once(program.process, "exit");
@@ -85,13 +89,13 @@ describe("a client that reads nothing of stdout", () => {
   });
 });
 
-test("a client that reads nothing of stderr is served all the same", async () => {
+test("a client that does not read stderr is still served", async () => {
   const stub = await stubForTest();
   const program = start(["serve"], { env: environmentFor(stub, { MIC_LOG_LEVEL: "debug" }) });
   await initialize(program);
   program.process.stderr.pause();
   stub.respond(() => answer(200, statesResponse));
-  // Each leaves a line: more than any pipe holds.
+  // Each call logs a line; together they exceed the capacity of any pipe.
   await write(
     program,
     idRange(2, 1_000).map((id) => callMessage(id, "list_states", { unknown: "x".repeat(300) })),

@@ -1,4 +1,5 @@
-// Partial files of downloads: removed however the server ends. A killed server leaves them; downloads remove them after a day.
+// Tests the partial files of downloads: they are removed however the server ends. A killed server leaves them; downloads remove
+// them after a day.
 import { lutimes, mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,7 +15,7 @@ const bytes = Buffer.alloc(200_000, "x");
 async function setUp() {
   const stub = await stubForTest();
   const folder = await folderForTest();
-  // Until somebody breaks it off.
+  // The slow download lasts until the test interrupts it.
   stub.respond(({ target }) => (target.includes("quick") ? answer(200, bytes) : answerSlowly(200, bytes, 10_000, 20)));
   return { stub, folder, files: async () => (await readdir(folder)).sort() };
 }
@@ -56,7 +57,7 @@ const endings: readonly (readonly [string, (program: Program) => void])[] = [
   ],
 ];
 
-test.each(endings)("%s in the middle of downloads leaves nothing of them", long, async (_, endSession) => {
+test.each(endings)("%s during downloads leaves no partial files", long, async (_, endSession) => {
   const { stub, folder, files } = await setUp();
   for (let round = 0; round < runCount(1, 3); round++) {
     const program = await startSession(stub, folder);
@@ -69,7 +70,7 @@ test.each(endings)("%s in the middle of downloads leaves nothing of them", long,
   }
 });
 
-test("a call that is cancelled just before the end leaves nothing either", long, async () => {
+test("a call that is canceled just before the exit leaves no partial file", long, async () => {
   const { stub, folder, files } = await setUp();
   for (let round = 0; round < runCount(1, 3); round++) {
     const program = await startSession(stub, folder);

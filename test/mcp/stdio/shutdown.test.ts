@@ -1,5 +1,5 @@
-// However the client goes, the process is gone at once and says nothing on its way (docs/architecture.md, "Exit and noise").
-// What it might wait for lasts longer than a test may.
+// Tests that the process exits at once and silently when its client leaves (docs/architecture.md, "Shutdown and output").
+// Everything that it could wait for takes longer than a test may.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../../api-client/client.ts";
@@ -25,14 +25,14 @@ const endings: readonly (readonly [string, (program: Program) => void])[] = [
 ];
 
 describe.each(endings)("%s", (_, disconnect) => {
-  test("before anything was said", async () => {
+  test("a server without calls exits with code 0", async () => {
     const program = start(["serve"]);
     await initialize(program);
     disconnect(program);
     expect((await program.exit).code).toBe(0);
   });
 
-  test("with a call in flight that is never answered, and an open connection", async () => {
+  test("a server with an unanswered call and an open connection exits with code 0", async () => {
     const stub = await stubForTest();
     const program = start(["serve"], { env: environment(stub) });
     await initialize(program);
@@ -53,7 +53,7 @@ describe.each(endings)("%s", (_, disconnect) => {
   });
 });
 
-test("stdin ending within a second call's answer ends the process as well", async () => {
+test("the end of stdin ends the process while an answer of the API is slow", async () => {
   const stub = await stubForTest();
   const program = start(["serve"], { env: environment(stub) });
   await initialize(program);
@@ -64,7 +64,7 @@ test("stdin ending within a second call's answer ends the process as well", asyn
   expect((await program.exit).code).toBe(0);
 });
 
-test("stdin ending with the emulator inside and a call that waits ends the process as well", async () => {
+test("the end of stdin ends the process with an emulator and a call that waits", async () => {
   const program = start(["serve", "--emulator"]);
   await initialize(program);
   program.send(callMessage(2, "list_jobs", { limit: 100 }));
@@ -74,12 +74,12 @@ test("stdin ending with the emulator inside and a call that waits ends the proce
   program.send(callMessage(3, "get_job", { jobId: running?.id, waitSeconds: 45 }));
   program.process.stdin.end();
   expect((await program.exit).code).toBe(0);
-  // It did not wait for the call's answer.
+  // The process did not wait for the call's answer.
   expect(program.stdout()).not.toContain('"id":3');
 });
 
-describe("a client that stops reading", () => {
-  test("of stderr does not hurt", async () => {
+describe("a client that closes stderr", () => {
+  test("calls are answered after the client has closed stderr", async () => {
     const program = start(["serve", "--emulator"], { env: { MIC_LOG_LEVEL: "debug" } });
     await initialize(program);
     program.process.stderr.destroy();

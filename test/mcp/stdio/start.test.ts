@@ -1,4 +1,4 @@
-// Before the first message: an old Node is told what is needed, and a certificate authority of one's own is trusted.
+// Tests the start before the first message: an old Node is refused, and a private certificate authority is trusted.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { statesResponse } from "../../contract/samples.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { run } from "./child.ts";
 
-/** A module that node loads first and that makes it claim another version. */
+/** Arguments of node that load a module first, which makes node report another version. */
 const withNodeVersion = (version: string): readonly string[] => [
   "--import",
   `data:text/javascript,${encodeURIComponent(
@@ -21,16 +21,19 @@ const withNodeVersion = (version: string): readonly string[] => [
 ];
 
 describe("Node", () => {
-  test.each(["18.20.4", "20.18.3"])("%s is too old, which is said before anything else", async (version) => {
-    const { code, stdout, stderr } = await run(["--version"], { node: withNodeVersion(version) });
-    expect(code).toBe(2);
-    expect(stdout).toBe("");
-    expect(stderr).toContain("20.19");
-    expect(stderr).toContain(version);
-    expect(stderr.trim().split("\n")).toHaveLength(1);
-  });
+  test.each(["18.20.4", "20.18.3"])(
+    "Node %s is refused with one line that names the required version",
+    async (version) => {
+      const { code, stdout, stderr } = await run(["--version"], { node: withNodeVersion(version) });
+      expect(code).toBe(2);
+      expect(stdout).toBe("");
+      expect(stderr).toContain("20.19");
+      expect(stderr).toContain(version);
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+    },
+  );
 
-  test.each(["20.19.0", "100.0.0"])("%s is new enough", async (version) => {
+  test.each(["20.19.0", "100.0.0"])("Node %s is accepted", async (version) => {
     expect(await run(["--version"], { node: withNodeVersion(version) })).toMatchObject({ code: 0, stderr: "" });
   });
 });
@@ -40,7 +43,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const OPENSSL = "openssl";
 
-/** A certificate for 127.0.0.1 that nobody knows; false where there is no openssl to make it. */
+/** Creates a self-signed certificate for 127.0.0.1; returns false if openssl is missing. */
 function makeCertificate(): boolean {
   const names = ["-subj", "/CN=stub", "-addext", "subjectAltName=IP:127.0.0.1"];
   const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
@@ -54,7 +57,7 @@ function makeCertificate(): boolean {
   }
 }
 
-describe.skipIf(!makeCertificate())("a service with a certificate of a private authority (needs openssl)", () => {
+describe.skipIf(!makeCertificate())("an API with a certificate of a private authority (needs openssl)", () => {
   async function startTlsService(): Promise<string> {
     const [key, cert] = await Promise.all(["key.pem", "cert.pem"].map((name) => readFile(join(folder, name))));
     const server = createServer({ key, cert }, (_, response) => {
@@ -69,14 +72,14 @@ describe.skipIf(!makeCertificate())("a service with a certificate of a private a
     return `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
   }
 
-  test("is trusted through NODE_EXTRA_CA_CERTS", async () => {
+  test("a private certificate is trusted through NODE_EXTRA_CA_CERTS", async () => {
     const connection = await connectionForTest("v2-modern", {
       env: { MIC_BASE_URL: await startTlsService(), NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") },
     });
     expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
   });
 
-  test("is not trusted without, and an action on it changed nothing", async () => {
+  test("a private certificate is refused otherwise, and an action has changed nothing", async () => {
     const { service: client } = clientForTest(await startTlsService());
     const facts = await expectFailure(client.call(listPlaygroundStates, {}, createCallContext(10_000)));
     expect(facts).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });

@@ -1,4 +1,4 @@
-// Nothing but the protocol reaches stdout: a whole session, every line read.
+// Tests that stdout contains only protocol messages: each line of a complete session is parsed.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { folderForTest } from "../../support/temporary-folder.ts";
@@ -21,11 +21,11 @@ const Message = z.union([
 ]);
 
 test.each(["debug", "warn"])(
-  "every line of a session is one JSON-RPC 2.0 message, with the log at %s on stderr",
+  "every line of a session on stdout is one JSON-RPC 2.0 message, with the log level %s",
   async (level) => {
     const downloads = await folderForTest();
     const program = start(["serve", "--emulator"], {
-      // A variable that warns, and a dependency's own talk.
+      // A variable that causes a warning, and debug output of dependencies.
       env: {
         MIC_LOG_LEVEL: level,
         MIC_DOWNLOAD_DIR: downloads,

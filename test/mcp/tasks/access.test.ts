@@ -1,4 +1,4 @@
-// Who gets at a task: ids that are none, that are somebody else's, and servers that are told to do less.
+// Tests the access to tasks: invalid ids, ids of other callers, and servers with restricted tools.
 import { expect, test } from "vitest";
 import { serviceForFile, serviceForTest } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
@@ -53,7 +53,7 @@ test("an id that this server's credentials did not sign is refused without a req
   expect((await client.get(taskId)).status).toBe("working");
 });
 
-test("a task of another service's, or another client's, is no task", async () => {
+test("a task of another API or another client is not found", async () => {
   const client = sharedClient();
   const taskId = await beginTask(client);
   const other = await serviceForTest();
@@ -65,7 +65,7 @@ test("a task of another service's, or another client's, is no task", async () =>
   }
 });
 
-test("answers that nobody asked for are taken, and ignored", async () => {
+test("inputs that were not requested are accepted and ignored", async () => {
   const client = sharedClient();
   const taskId = await beginTask(client);
   const { result } = await client.request("tasks/update", {
@@ -77,7 +77,7 @@ test("answers that nobody asked for are taken, and ignored", async () => {
   expect((await client.get(taskId)).status).toBe("working");
 });
 
-test("who would hear of tasks without taking any is refused; who takes them hears that they are asked for", async () => {
+test("a subscription to tasks is refused for a client without tasks, and is acknowledged without tasks for others", async () => {
   const client = sharedClient();
   const notifications = { taskIds: [await beginTask(client)], toolsListChanged: true };
   const error = await client.refusal("subscriptions/listen", { notifications }, { tasks: false });
@@ -87,7 +87,7 @@ test("who would hear of tasks without taking any is refused; who takes them hear
   expect(acknowledged).not.toHaveProperty(["params", "notifications", "taskIds"]);
 });
 
-test("a read-only server shows tasks and cancels none", async () => {
+test("a read-only server returns tasks but cancels none", async () => {
   const taskId = await beginTask(sharedClient());
   const client = await startTaskClient(service(), { MIC_READ_ONLY: "1" });
   expect((await client.get(taskId)).status).toBe("working");
@@ -99,24 +99,21 @@ test("a read-only server shows tasks and cancels none", async () => {
   expect(refused?.message).toMatch(/read-only/);
 });
 
-test("without the jobs toolset there are no tasks", async () => {
+test("a server without the jobs toolset offers no tasks", async () => {
   const client = await startTaskClient(service(), { MIC_TOOLSETS: "geography" });
   expect((await client.request("server/discover")).result).not.toHaveProperty(["capabilities", "extensions", TASKS]);
   for (const method of METHODS) expect((await client.refusal(method, { taskId: "any" })).code).toBe(-32601);
 });
 
-test.each(["v1-client", "v2-legacy"] as const)(
-  "revisions before 2026-07-28 know nothing of them: %s",
-  async (revision) => {
-    const connection = await inProcessClientForTest(revision, emulatorEnv(service().emulator));
-    expect(connection.capabilities()).not.toHaveProperty(["extensions", TASKS]);
-    expect(connection.capabilities()).not.toHaveProperty("tasks");
-    const called = await connection.callTool("submit_job", { ...(await jobArguments(service(), FILE.succeeds)) });
-    expect(called.structured).toMatchObject({ data: { state: "PREPARING" } });
-  },
-);
+test.each(["v1-client", "v2-legacy"] as const)("revisions before 2026-07-28 have no tasks: %s", async (revision) => {
+  const connection = await inProcessClientForTest(revision, emulatorEnv(service().emulator));
+  expect(connection.capabilities()).not.toHaveProperty(["extensions", TASKS]);
+  expect(connection.capabilities()).not.toHaveProperty("tasks");
+  const called = await connection.callTool("submit_job", { ...(await jobArguments(service(), FILE.succeeds)) });
+  expect(called.structured).toMatchObject({ data: { state: "PREPARING" } });
+});
 
-test("what the service says in a task is held back where it holds a secret", async () => {
+test("a secret in an error of the API is redacted in the answer of a task", async () => {
   const client = sharedClient();
   const taskId = await beginTask(client);
   const { clientSecret } = service().emulator;

@@ -1,4 +1,4 @@
-// tasks/cancel: the job is cancelled by one action, however often and from wherever it is asked for.
+// Tests tasks/cancel: one action cancels the job, however often and on whichever server the client requests it.
 import { describe, expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
@@ -25,12 +25,12 @@ const countCancels = () => countExecutions(service(), "cancelMicJob");
 
 async function expectAcknowledged(client: TaskClient, taskId: string): Promise<void> {
   const { result } = await client.request("tasks/cancel", { taskId });
-  // Nothing but the acknowledgement, and who gives it.
+  // The result contains only the acknowledgement, besides _meta.
   const { _meta, ...otherFields } = result ?? {};
   expect(otherFields).toEqual({ resultType: "complete" });
 }
 
-test("cancels the job, once, and says so when it is done", async () => {
+test("tasks/cancel cancels the job once, and the task reports the end", async () => {
   const client = sharedClient();
   const taskId = await beginTask(client);
   const [before, done] = [await cancelRequests(), await countCancels()];
@@ -45,12 +45,12 @@ test("cancels the job, once, and says so when it is done", async () => {
   await expectAcknowledged(client, taskId);
   expect(await cancelRequests()).toBe(before + 1);
   expect(await countCancels()).toBe(done + 1);
-  // What was done stands in the journal, under its key.
+  // The journal contains the action.
   const { result } = await client.request("tools/call", { name: "list_actions", arguments: {} });
   expect(result).toMatchObject({ structuredContent: { actions: [{ tool: "cancel_job", state: "succeeded" }, {}] } });
 });
 
-test("a lost answer and a killed server change nothing of that", async () => {
+test("a lost answer and a killed server do not cause a second cancellation", async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };
   const first = startProcessClient(service(), env);
   const taskId = await beginTask(first);
@@ -69,7 +69,7 @@ test("a lost answer and a killed server change nothing of that", async () => {
   expect((await second.get(taskId)).status).toBe("cancelled");
 });
 
-test("a job that moves on meanwhile is cancelled as it is then", async () => {
+test("a job that changes meanwhile is canceled in its new version", async () => {
   const client = sharedClient();
   const taskId = await beginTask(client);
   const done = await countCancels();
@@ -82,7 +82,7 @@ test("a job that moves on meanwhile is cancelled as it is then", async () => {
 test.each([
   ["has succeeded", FILE.succeeds],
   ["has failed", FILE.failsForGood],
-])("a job that %s is left alone, and its result stays", async (_what, file) => {
+])("a job that %s is not canceled, and its result stays", async (_what, file) => {
   const client = sharedClient();
   const taskId = await beginTask(client, file);
   service().clock.advance(600_000);
@@ -92,7 +92,7 @@ test.each([
   expect((await client.get(taskId)).status).toBe("completed");
 });
 
-test("a job that ends between the look and the command is left alone, too", async () => {
+test("a job that ends between the read and the cancellation leaves its task in a final state", async () => {
   const client = sharedClient();
   const taskId = await beginTask(client);
   await service().injectFault({ kind: "delay", delayMs: 300 }, { operationId: "cancelMicJob" });
@@ -104,7 +104,7 @@ test("a job that ends between the look and the command is left alone, too", asyn
   expect((await client.get(taskId)).status).toMatch(/completed|cancelled/);
 });
 
-test("a job that waits for a person can be cancelled", async () => {
+test("a paused job can be canceled", async () => {
   const client = sharedClient();
   const taskId = await beginTask(client, FILE.pauses);
   service().clock.advance(60_000);
@@ -114,18 +114,18 @@ test("a job that waits for a person can be cancelled", async () => {
   expect((await client.get(taskId)).status).toBe("cancelled");
 });
 
-describe("what could not be done is said", () => {
-  test("where the service refuses", async () => {
+describe("a cancellation that fails", () => {
+  test("tasks/cancel reports a refusal of the API, and succeeds once the API allows it", async () => {
     const client = sharedClient();
     const taskId = await beginTask(client);
     await service().injectFault({ kind: "status", status: 403, code: "NOT_ALLOWED" }, { operationId: "cancelMicJob" });
     const error = await client.refusal("tasks/cancel", { taskId });
     expect(error).toMatchObject({ code: -32603, data: { "mic-mcp/error": { kind: "forbidden", sideEffect: "none" } } });
-    // Allowed now, it is done.
+    // The API allows it now, so it succeeds.
     await expectAcknowledged(client, taskId);
   });
 
-  test("where it is not known what happened", async () => {
+  test("tasks/cancel reports an unknown outcome, and a repeated request resolves it", async () => {
     const client = sharedClient();
     const taskId = await beginTask(client);
     const done = await countCancels();

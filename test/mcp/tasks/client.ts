@@ -1,5 +1,6 @@
-// A client of 2026-07-28 over stdio that follows tasks. The SDK's own refuses results that are tasks, so it speaks by hand;
-// what is a task is the official client's word (@modelcontextprotocol/ext-tasks), whose sessions it carries, too.
+// A client of 2026-07-28 over stdio that supports tasks. The SDK's own client refuses results that are tasks, so this one sends
+// JSON-RPC messages itself. The schemas of the official client (@modelcontextprotocol/ext-tasks) define a task, and its sessions
+// can use this connection.
 import { createInterface } from "node:readline";
 import {
   type ConnectedMcpSessionPort,
@@ -25,24 +26,24 @@ export type Answer = z.infer<typeof Answer>;
 const Request = z.object({ method: z.string(), params: z.record(z.string(), z.unknown()).optional() });
 
 export interface DeclaredCapabilities {
-  /** Whether this request says that its client follows tasks; it does unless told otherwise. */
+  /** Whether the request declares support for tasks (default true). */
   readonly tasks?: boolean;
   readonly elicitation?: boolean;
 }
 
 export interface TaskClient {
   request(method: string, params?: object, declared?: DeclaredCapabilities, id?: number): Promise<Answer>;
-  /** A call whose answer is a task. */
+  /** Makes a call whose answer must be a task. */
   begin(tool: string, args: object): Promise<z.output<typeof CreateTaskResultV2Schema>>;
   get(taskId: string): Promise<z.output<typeof GetTaskResultV2Schema>>;
-  /** The code of a refusal. */
+  /** The error of a refused request; rejects if the request succeeds. */
   refusal(method: string, params: object, declared?: DeclaredCapabilities): Promise<{ code: number; message: string }>;
   cancelRequest(id: number): void;
-  /** A request that is answered by nothing but notifications. */
+  /** Sends a request that is answered only by notifications. */
   send(method: string, params: object): void;
-  /** The first notification of this method, past or to come. */
+  /** The first notification of this method; waits for up to 10 s if there is none yet. */
   notification(method: string): Promise<unknown>;
-  /** The official client's session over this connection. */
+  /** A session of the official client over this connection. */
   session(): TaskEnabledSession;
   /** Ends the server. */
   kill(): Promise<void>;
@@ -57,7 +58,7 @@ const envelope = ({ tasks = true, elicitation = false }: DeclaredCapabilities) =
   },
 });
 
-/** Of a server that was just started. */
+/** Creates the client of a server that was just started. */
 export function createTaskClient({ send, answers, ended, end }: ServerChannel): TaskClient {
   const waiting = new Map<unknown, (answer: Answer) => void>();
   createInterface(answers).on("line", (line) => {

@@ -1,4 +1,4 @@
-// Tasks outlive everything but the job: servers that end, die or share their work, answers that are lost.
+// Tests that tasks survive everything except the end of their job: servers that exit, are killed or share work, and lost answers.
 import { expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
@@ -16,14 +16,14 @@ import {
 const service = serviceForFile();
 const sharedClient = clientForFile(service);
 
-/** How often `operationId` took effect while `work` went on. */
+/** Number of times that `operationId` took effect during `work`. */
 async function countEffects(operationId: string, work: () => Promise<unknown>): Promise<number> {
   const before = await countExecutions(service(), operationId);
   await work();
   return (await countExecutions(service(), operationId)) - before;
 }
 
-test("a task is found by the next server, and by one with another journal", async () => {
+test("a task is found by the next server, although it has another journal", async () => {
   const first = await startTaskClient(service());
   const { taskId } = await first.begin("submit_job", await jobArguments(service(), FILE.succeeds));
   await first.kill();
@@ -36,7 +36,7 @@ test("a task is found by the next server, and by one with another journal", asyn
   });
 });
 
-test("killed after submission, the same call to the next server is the same action, and then a task", async () => {
+test("after a kill, an identical call to the next server is the same action and returns a task", async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };
   const args = await jobArguments(service(), FILE.succeeds);
   const effectCount = await countEffects("createMicJob", async () => {
@@ -56,7 +56,7 @@ test("killed after submission, the same call to the next server is the same acti
   expect(new Set(keys).size).toBe(1);
 });
 
-test("an answer that never reached the client is told again: the same action, the same task", async () => {
+test("an identical call after a canceled one returns the same job and the same task", async () => {
   const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
   const before = await countExecutions(service(), "createMicJob");
@@ -68,16 +68,16 @@ test("an answer that never reached the client is told again: the same action, th
   client.cancelRequest(900);
   const first = await client.begin("submit_job", args);
   expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
-  // The client has its answer now: the same call is still the same job.
+  // The client has its answer now; an identical call still returns the same job.
   const second = await client.begin("submit_job", args);
   expect(second.taskId).toBe(first.taskId);
   expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
 });
 
-test("two clients that submit the same job at once follow one job, and the second task says that it is a replay", async () => {
+test("two clients that submit the same job at once share it, and the second task is a replay", async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };
   const clients = [startProcessClient(service(), env), await startTaskClient(service(), env)];
-  // Both are up, with tokens and an open journal: what follows is at once.
+  // Both servers are up, with tokens and an open journal, so that the next calls run concurrently.
   for (const client of clients) await client.request("tools/call", { name: "list_actions", arguments: {} });
   const args = await jobArguments(service(), FILE.succeeds);
   const before = (await requestsFor(service(), "createMicJob")).length;
@@ -95,20 +95,20 @@ test("two clients that submit the same job at once follow one job, and the secon
   expect(effectCount).toBe(1);
 });
 
-test("a key of one's own starts one job, and its replays are tasks of that job", async () => {
+test("an explicit key starts one job, and its replays are tasks of that job", async () => {
   const [one, two] = [await startTaskClient(service()), await startTaskClient(service())];
   const args = { ...(await jobArguments(service(), FILE.succeeds)), idempotencyKey: "my-own-key-for-this-job" };
   const effectCount = await countEffects("createMicJob", async () => {
     await one.begin("submit_job", args);
     const replay = await one.begin("submit_job", args);
     expect((await one.begin("submit_job", args)).taskId, "the same replay").toBe(replay.taskId);
-    // On a journal of its own it is the API that knows the key, and says so.
+    // The second server has another journal, so the API detects the repeated key.
     expect((await two.begin("submit_job", args)).taskId).toBe(replay.taskId);
   });
   expect(effectCount).toBe(1);
 });
 
-test("an outcome that stays unknown is no task", async () => {
+test("an unknown outcome is an error and not a task", async () => {
   const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
   await service().injectFault({ kind: "drop-after" }, { operationId: "createMicJob" });
@@ -126,7 +126,7 @@ test("an outcome that stays unknown is no task", async () => {
   expect((await client.get(taskId)).status).toBe("working");
 });
 
-test("a service that cannot be asked is an error of this request, never the end of the task", async () => {
+test("an unavailable API is an error of the request and does not end the task", async () => {
   const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
   await service().injectFault({ kind: "status", status: 429, retryAfterSeconds: 3600 }, { operationId: "getMicJob" });
@@ -139,7 +139,7 @@ test("a service that cannot be asked is an error of this request, never the end 
   expect((await client.get(taskId)).status).toBe("working");
 });
 
-test("a job that the service no longer knows is no task", async () => {
+test("the task of a job that no longer exists is not found", async () => {
   const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
   await service().injectFault(

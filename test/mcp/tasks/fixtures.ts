@@ -1,3 +1,4 @@
+// Starts servers and task clients for the tests of tasks, and reads the emulator's counters.
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import type { Service } from "../../emulator/service.ts";
@@ -7,10 +8,10 @@ import { openInProcessChannel, openProcessChannel } from "../../support/server.t
 import { start } from "../stdio/child.ts";
 import { createTaskClient, type TaskClient } from "./client.ts";
 
-/** How to wait for something that a server just started has to do first. */
+/** For conditions that a server can only meet after it has started. */
 export const pollOptions = { interval: 5, timeout: 45_000 };
 
-/** A server of its own, and its client; on a journal of its own unless `env` says which. */
+/** Starts a server with its client, and with a new journal unless `env` names one. */
 export async function startTaskClient(
   service: Service,
   env: Readonly<Record<string, string>> = {},
@@ -20,11 +21,11 @@ export async function startTaskClient(
   return createTaskClient(connection);
 }
 
-/** The same of a process, which may be killed. */
+/** The same with a server in a separate process, which may be killed. */
 export const startProcessClient = (service: Service, env: Readonly<Record<string, string>>): TaskClient =>
   createTaskClient(openProcessChannel(start(["serve"], { env: { ...emulatorEnv(service.emulator), ...env } })));
 
-/** One server for all tests of a file that each have a job of their own; call it behind `serviceForFile`. */
+/** One server for all tests of a file, each of which has its own job. Call it after `serviceForFile`. */
 export function clientForFile(service: () => Service): () => TaskClient {
   let client: TaskClient | undefined;
   beforeAll(() => {
@@ -37,7 +38,7 @@ export function clientForFile(service: () => Service): () => TaskClient {
   };
 }
 
-/** Arguments of a job that ends as its file does. */
+/** Arguments of a job that ends as its file determines. */
 export const jobArguments = async (service: Service, file: number): Promise<object> => ({
   ...(await createJobBodyForFile(service, file)),
 });
@@ -45,11 +46,11 @@ export const jobArguments = async (service: Service, file: number): Promise<obje
 const Requests = z.array(z.looseObject({ operationId: z.string().nullable(), idempotencyKey: z.string().optional() }));
 const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.int() }));
 
-/** What the service was sent of one operation. */
+/** The API requests of one operation. */
 export const requestsFor = async (service: Service, operationId: string) =>
   Requests.parse(await service.admin("GET", "requests")).filter((request) => request.operationId === operationId);
 
-/** How often an operation took effect, under whatever key. */
+/** Number of times that an operation took effect, under any key. */
 export const countExecutions = async (service: Service, operationId: string): Promise<number> =>
   Executions.parse(await service.admin("GET", "executions"))
     .filter((execution) => execution.operationId === operationId)

@@ -1,4 +1,4 @@
-// Tasks over HTTP: each request stands alone, and any of them finds the task.
+// Tests tasks over HTTP: each request is independent, and any server finds the task.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { serviceForFile } from "../../emulator/service.ts";
@@ -44,7 +44,7 @@ async function startServer(): Promise<string> {
   return (await startHttp({ env })).url;
 }
 
-test("a task is begun on one server, followed on another, and cancelled", async () => {
+test("a task is started on one server, read on another one, and canceled", async () => {
   const [one, two] = [await startServer(), await startServer()];
   const args = await jobArguments(service(), FILE.succeeds);
   const before = await countExecutions(service(), "createMicJob");
@@ -57,7 +57,7 @@ test("a task is begun on one server, followed on another, and cancelled", async 
   service().clock.advance(60_000);
   expect(await postRequest(one, "tasks/get", { taskId })).toMatchObject({ result: { status: "cancelled" } });
   expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
-  // Canceled, it is still the job that this call made: another one needs a key of its own.
+  // A canceled job is still the job of this call; another job needs another key.
   const submit = async (more: object) =>
     (await postRequest(one, "tools/call", { name: "submit_job", arguments: { ...args, ...more } })).result;
   expect(await submit({})).toMatchObject({
@@ -67,7 +67,7 @@ test("a task is begun on one server, followed on another, and cancelled", async 
   expect(await submit({ idempotencyKey: "another-job" })).toMatchObject({ resultType: "task", status: "working" });
 });
 
-test("a client that takes no tasks is told so with 400", async () => {
+test("a client without tasks gets 400", async () => {
   const url = await startServer();
   for (const method of ["tasks/get", "tasks/update", "tasks/cancel"])
     expect(await postRequest(url, method, { taskId: "any" }, false)).toMatchObject({

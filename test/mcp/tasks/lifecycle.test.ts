@@ -1,4 +1,4 @@
-// The life of a task, from the call that starts it to what the job told when it ended.
+// Tests the lifecycle of a task, from the call that starts it to the result of its job.
 import { resultFromTaskOutcome } from "@modelcontextprotocol/ext-tasks/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
@@ -32,7 +32,7 @@ const Result = z.looseObject({
   isError: z.boolean().optional(),
 });
 
-/** The newest job of the service: no task says whose it is but in words. */
+/** The id of the newest job, because only the texts of a task name its job. */
 async function newestJobId(): Promise<string> {
   const query = { workspaceId: service().emulator.workspaceId, limit: 1 };
   const [job] = (await service().ok(operations.listMicJobs, { query })).data;
@@ -45,14 +45,14 @@ async function completedTask(client: TaskClient, taskId: string) {
   return { ...task, result: Result.parse(task.result) };
 }
 
-/** Lets the job of the newest task run to where it stays. */
+/** Runs the newest job to its end and returns its id. */
 const finishNewestJob = async (): Promise<string> => {
   const id = await newestJobId();
   await watchJob(service(), id, isTerminal, { stepMs: 60_000 });
   return id;
 };
 
-test("is advertised to 2026-07-28 alone", async () => {
+test("2026-07-28 advertises tasks", async () => {
   const client = sharedClient();
   const { result } = await client.request("server/discover");
   expect(result).toMatchObject({ capabilities: { extensions: { [TASKS]: {} } } });
@@ -84,7 +84,7 @@ test("a job runs as a task from submission to its result", async () => {
   expect(result.content[0]?.text).toContain(statusMessage);
   expect(result.content[1]).toMatchObject({ type: "resource_link", uri: `mic://jobs/${jobId}` });
 
-  // As the tool promises, and as get_job tells it.
+  // The result matches the tool's output schema and the result of get_job.
   const { tools } = z
     .object({ tools: z.array(z.looseObject({ name: z.string(), outputSchema: z.looseObject({}) })) })
     .parse((await client.request("tools/list")).result);
@@ -99,11 +99,11 @@ test("a job runs as a task from submission to its result", async () => {
   const [request] = (await requestsFor(service(), "createMicJob")).slice(-1);
   expect(action).toEqual({ idempotencyKey: request?.idempotencyKey, replayed: false, attempts: 1 });
 
-  // It stays what it is.
+  // The result does not change.
   expect((await completedTask(client, taskId)).result.structuredContent.data).toEqual(result.structuredContent.data);
 });
 
-test("run_job is a task as soon as it has submitted; stopped before that, it is a plain answer", async () => {
+test("run_job is a task once it has submitted the job; if it stops before, it returns a plain result", async () => {
   const client = await startTaskClient(service());
   const { workspaceId, recipeVersionId, inputBindings, parameterValues } = await createJobBodyForFile(
     service(),
@@ -140,7 +140,7 @@ test("run_job is a task as soon as it has submitted; stopped before that, it is 
   });
 });
 
-test("the official client follows a job to its end, its failure, and its cancellation", async () => {
+test("the official client follows a job to success, failure and cancellation", async () => {
   const client = sharedClient();
   const session = client.session();
   const startJobTask = async (file: number) => {
@@ -169,7 +169,7 @@ test("the official client follows a job to its end, its failure, and its cancell
   await session.close();
 });
 
-test("a job that fails is a result that says so, with the step that helps, which is a task again", async () => {
+test("a failed job is an error result whose next step starts another task", async () => {
   const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.failsRetryably));
   const jobId = await finishNewestJob();
@@ -177,7 +177,7 @@ test("a job that fails is a result that says so, with the step that helps, which
   expect(result.isError).toBe(true);
   const { nextStep } = result.structuredContent;
   expect(nextStep).toMatchObject({ tool: "retry_job", arguments: { jobId, retryMode: "SAFE_RESUME" } });
-  // Clients that show errors as text alone lose nothing.
+  // Clients that only show the text of an error lose nothing.
   expect(result.content[0]?.text).toContain(`Next: retry_job ${JSON.stringify(Object(nextStep).arguments)}`);
 
   const retry = await client.begin("retry_job", Object(nextStep).arguments);
@@ -186,14 +186,14 @@ test("a job that fails is a result that says so, with the step that helps, which
     isError: false,
     structuredContent: { data: { state: "SUCCEEDED", retryOfBatchId: jobId } },
   });
-  // The first one's outcome is as it was.
+  // The result of the first task is unchanged.
   expect((await completedTask(client, taskId)).result.isError).toBe(true);
 });
 
 test.each([
-  ["waits for a person's review", FILE.waitsForReview, "WAITING_REVIEW"],
+  ["waits for a review", FILE.waitsForReview, "WAITING_REVIEW"],
   ["is paused by its operator", FILE.pauses, "PAUSED"],
-])("a job that %s is still working: nothing is asked of the client", async (_what, file, state) => {
+])("a job that %s is a working task without input requests", async (_what, file, state) => {
   const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), file));
   await watchJob(service(), await newestJobId(), (job) => job.state === state);
@@ -206,7 +206,7 @@ test.each([
 test.each([
   ["young", "2100-01-01T00:00:00.000Z", 1_000],
   ["old", "2020-01-01T00:00:00.000Z", 10_000],
-])("how often to ask depends on the job's age: %s", async (_age, startAt, expected) => {
+])("the poll interval depends on the age of the job: %s", async (_age, startAt, expected) => {
   const clock = createManualClock(startAt);
   const other = new Service(await emulatorForTest({ clock }), clock);
   const client = await startTaskClient(other);
@@ -232,7 +232,7 @@ test("errors at submission are plain results", async () => {
   expect(await countExecutions(service(), "createMicJob")).toBe(before);
 });
 
-test("a client that does not follow tasks gets the plain answer, and no task", async () => {
+test("a client without tasks gets a plain result and cannot access tasks", async () => {
   const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
   const plain = await client.request("tools/call", { name: "submit_job", arguments: args }, { tasks: false });
@@ -246,7 +246,7 @@ test("a client that does not follow tasks gets the plain answer, and no task", a
   expect(await client.get(taskId)).toMatchObject({ status: "working" });
 });
 
-test("fields that the contract does not know are named, with the task and with its result", async () => {
+test("fields outside the contract are reported with the task and with its result", async () => {
   const client = sharedClient();
   await service().injectFault({ kind: "extra-field" }, { operationId: "createMicJob" });
   const begun = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
@@ -257,13 +257,13 @@ test("fields that the contract does not know are named, with the task and with i
   expect(result).toMatchObject({ _meta: { "mic-mcp/drift": [expect.any(String)] } });
 });
 
-test("tools that start nothing long answer as ever", async () => {
+test("tools that start no long work return plain results", async () => {
   const client = sharedClient();
   const { result } = await client.request("tools/call", { name: "list_states", arguments: {} });
   expect(result).toMatchObject({ resultType: "complete", structuredContent: {} });
 });
 
-test("RESTART asks the person before there is a task, and the answer is the task", async () => {
+test("RESTART asks the user before a task exists, and the confirmed call returns the task", async () => {
   const client = sharedClient();
   const { id: jobId } = await createRetryableJob(service());
   const call = { name: "retry_job", arguments: { jobId, retryMode: "RESTART", reason: "again" } };

@@ -1,4 +1,4 @@
-// Asking the person before something is thrown away: agreed, declined, closed, tampered with, never, and no way to ask.
+// Tests confirmations before destructive calls: accepted, declined, closed, disabled, and clients that cannot ask.
 import { describe, expect, test } from "vitest";
 import { createRetryableJob, FILE, readJob, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import { createLatch } from "../../support/latch.ts";
@@ -6,7 +6,7 @@ import { connectionForTest, emulatorEnv, type Reply, type TestClient } from "../
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
-/** A person whose next answers a test sets, and who remembers what was asked. */
+/** A user whose replies a test sets, and the questions that they were asked. */
 const questions: string[] = [];
 let reply: () => Reply | Promise<Reply> = () => ({ action: "accept", content: {} });
 const onElicitation = async (question: string): Promise<Reply> => {
@@ -30,10 +30,10 @@ const actionsOf = async (connection: TestClient): Promise<readonly unknown[]> =>
 const cancelRequests = async (bench: Bench, jobId: string) =>
   (await bench.requests("cancelMicJob")).filter(({ path }) => path.includes(jobId));
 
-describe("a client that can ask", () => {
+describe("a client that can ask the user", () => {
   describeEachRevisionInProcess(
     (bench) => {
-      test("cancel_job goes on when the person agrees", async () => {
+      test("cancel_job continues when the user agrees", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
         const { result, questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
         expect(questions).toEqual([expect.stringContaining(id)]);
@@ -43,7 +43,7 @@ describe("a client that can ask", () => {
         expect(await cancelRequests(bench(), id)).toHaveLength(1);
       });
 
-      test("the job is looked at before anyone is asked: state, stage and recipe stand in the question", async () => {
+      test("the job is read before the user is asked; the question contains its state, stage and recipe", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
         bench().clock.advance(1_300);
         const { stages, recipeVersionId } = await readJob(bench().service, id);
@@ -53,10 +53,10 @@ describe("a client that can ask", () => {
         );
         expect(questions[0]).toContain(`It is RUNNING, at stage ${stage} (`);
         expect(questions[0]).toContain(JSON.stringify(recipeVersionId));
-        // The look is the reading that the version takes anyway.
+        // The version needs this read anyway.
         expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "cancelMicJob"]);
 
-        // The recipe's name, where it was read; it is the service's free text.
+        // The recipe's name is known after a read; it is untrusted text of the API.
         const { structured } = await bench().ok("get_recipe", { versionId: recipeVersionId });
         const { name } = Object(structured["data"]).recipe;
         const failed = await createRetryableJob(bench().service);
@@ -65,7 +65,7 @@ describe("a client that can ask", () => {
         expect(restarted.questions[0]).toMatch(/It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/);
         expect(restarted.questions[0]).toContain(`its recipe is ${JSON.stringify(name)}`);
 
-        // A retry of it is said, for a person who may not know.
+        // The question mentions an earlier retry, because the user may not be aware of it.
         const again = await withReply(
           () => ({ action: "decline" }),
           () => bench().fails("retry_job", { ...restart, idempotencyKey: `${failed.id}-2` }, "cancelled"),
@@ -74,7 +74,7 @@ describe("a client that can ask", () => {
         expect(again.questions[0]).toContain(`It was retried before, as job ${retryId}.`);
       });
 
-      test("a key of the agent's own is for the job as it is when the person has agreed", async () => {
+      test("with an explicit key, the job is read again after the user has agreed", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
         const answer = (): Reply => {
           bench().clock.advance(1_300);
@@ -85,7 +85,7 @@ describe("a client that can ask", () => {
         expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "getMicJob", "cancelMicJob"]);
       });
 
-      test("nobody is asked about what cannot be done", async () => {
+      test("the user is not asked about an action that cannot succeed", async () => {
         const finishedJob = await runJobToEnd(bench().service, FILE.succeeds);
         const { resourceVersion } = finishedJob;
         for (const args of [{}, { resourceVersion }]) {
@@ -108,7 +108,7 @@ describe("a client that can ask", () => {
         expect(await cancelRequests(bench(), finishedJob.id)).toEqual([]);
       });
 
-      test("where the job may not be read, the person is asked all the same", async () => {
+      test("the user is asked even if the job cannot be read", async () => {
         const { id } = await createRetryableJob(bench().service);
         const insufficientScope = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
         await bench().service.injectFault(insufficientScope, { operationId: "getMicJob" });
@@ -133,7 +133,7 @@ describe("a client that can ask", () => {
         expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
       });
 
-      test("a job that moves on after the person agreed is cancelled as it is then", async () => {
+      test("a job that changes after the user agreed is canceled in its new version", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
         const versionConflict = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
         await bench().service.injectFault(versionConflict, { operationId: "cancelMicJob" });
@@ -146,8 +146,8 @@ describe("a client that can ask", () => {
       test.each<readonly [string, Reply]>([
         ["declines", { action: "decline" }],
         ["closes the dialog", { action: "cancel" }],
-        ["unticks what was to confirm", { action: "accept", content: { confirm: false } }],
-      ])("nothing is left behind when the person %s", async (_what, answer) => {
+        ["clears the checkbox", { action: "accept", content: { confirm: false } }],
+      ])("nothing is sent or recorded when the user %s", async (_what, answer) => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
         const before = await actionsOf(bench().connection);
         const version = (await readJob(bench().service, id)).resourceVersion;
@@ -156,7 +156,7 @@ describe("a client that can ask", () => {
             () => answer,
             () => bench().fails("cancel_job", { jobId: id, reason }, "cancelled"),
           );
-          // Asked again the second time: nobody remembers.
+          // The user is asked each time, because a refusal is not stored.
           expect(questions, String(retry)).toHaveLength(1);
           expect(result).toMatchObject({ sideEffect: "none", retryable: false });
           expect(result.next).toMatch(/user/);
@@ -166,7 +166,7 @@ describe("a client that can ask", () => {
         expect((await readJob(bench().service, id)).resourceVersion).toBe(version);
       });
 
-      test("RESTART asks, SAFE_RESUME does not", async () => {
+      test("RESTART asks the user, SAFE_RESUME does not", async () => {
         const [one, two] = [await createRetryableJob(bench().service), await createRetryableJob(bench().service)];
         const resume = { jobId: one.id, retryMode: "SAFE_RESUME", reason };
         expect((await withReply(accept, () => bench().ok("retry_job", resume))).questions).toEqual([]);
@@ -176,13 +176,13 @@ describe("a client that can ask", () => {
         expect(result.structured["data"]).toMatchObject({ retryOfBatchId: two.id });
       });
 
-      test("arguments are checked before anyone is asked", async () => {
+      test("arguments are checked before the user is asked", async () => {
         const wrong = { jobId: "j", reason: "", retryMode: "RESTART" };
         const { questions } = await withReply(accept, () => bench().refuses("retry_job", wrong, "/reason"));
         expect(questions).toEqual([]);
       });
 
-      test("a key that is given survives the question, and the action is not asked about again", async () => {
+      test("an explicit key is used after the question, and the action is not asked about again", async () => {
         const { id } = await createRetryableJob(bench().service);
         const args = { jobId: id, retryMode: "RESTART", reason, idempotencyKey: `my-own-${id}`.slice(0, 60) };
         const first = await withReply(accept, () => bench().ok("retry_job", args));
@@ -217,7 +217,7 @@ describe("a client that can ask", () => {
         expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
       });
 
-      test("two calls at once are one action, whoever answers first", async () => {
+      test("two concurrent calls run at most once for each key, in any order of the confirmations", async () => {
         const { id } = await createRetryableJob(bench().service);
         const args = { jobId: id, retryMode: "RESTART", reason };
         const { released: bothQuestioned, release: resolveBoth } = createLatch();
@@ -231,7 +231,7 @@ describe("a client that can ask", () => {
         );
         const retriedIds = result.map(({ structured }) => Object(structured?.["data"]).id);
         const keys = (await bench().requests("retryMicJob")).filter(({ path }) => path.includes(id));
-        // The second either joins the first, or comes after its outcome was told: then the service decides.
+        // The second call joins the first, or comes after the first has returned its outcome; then the API decides.
         expect(retriedIds.filter((each) => each !== undefined).length).toBeGreaterThanOrEqual(1);
         for (const { idempotencyKey = "" } of keys)
           expect(await bench().service.countExecutions(idempotencyKey)).toBeLessThanOrEqual(1);
@@ -244,7 +244,7 @@ describe("a client that can ask", () => {
 describe("MIC_CONFIRM=never", () => {
   describeEachRevisionInProcess(
     (bench) => {
-      test("asks nobody", async () => {
+      test("MIC_CONFIRM=never: cancel_job does not ask the user", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
         const { questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
         expect(questions).toEqual([]);
@@ -254,16 +254,16 @@ describe("MIC_CONFIRM=never", () => {
   );
 });
 
-describe("a client that cannot ask", () => {
+describe("a client that cannot ask the user", () => {
   describeEachRevisionInProcess((bench, revision) => {
-    test("is served as annotated: the call goes on", async () => {
+    test("cancel_job and RESTART run without a question", async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
       await bench().ok("cancel_job", { jobId: id, reason });
       const job = await createRetryableJob(bench().service);
       await bench().ok("retry_job", { jobId: job.id, retryMode: "RESTART", reason });
     });
 
-    test("MIC_CONFIRM=auto is what holds without it", async () => {
+    test("MIC_CONFIRM=auto asks the user and logs nothing", async () => {
       const env = { ...emulatorEnv(bench().service.emulator), MIC_CONFIRM: "auto" };
       const connection = await connectionForTest(revision, { env, onElicitation });
       const { id } = await submitJob(bench().service, FILE.succeeds);

@@ -1,4 +1,5 @@
-// The public surface: what tools/list shows, in every protocol era. tools-list.json beside it is for a reviewer to read.
+// Tests the public surface: the result of tools/list in each protocol revision. Reviewers read it in
+// __snapshots__/tools-list.json.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -25,7 +26,7 @@ async function findListedTool(name: string): Promise<ListedTool> {
   return tool;
 }
 
-/** Every schema in a schema, with its place. */
+/** Yields every schema in a schema, with its path. */
 function* schemasIn(value: unknown, place: string): Generator<readonly [string, Record<string, unknown>]> {
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) yield* schemasIn(item, `${place}/${index}`);
@@ -35,13 +36,13 @@ function* schemasIn(value: unknown, place: string): Generator<readonly [string, 
   }
 }
 
-describe("the list", () => {
-  test("is this, to be read by a reviewer", async () => {
+describe("tools/list", () => {
+  test("tools/list and the instructions match the reviewed snapshot", async () => {
     const surface = { instructions: connection().instructions()?.split("\n"), tools: await connection().listTools() };
     await expect(`${formatWideJson(surface)}\n`).toMatchFileSnapshot("__snapshots__/tools-list.json");
   });
 
-  test("is the same in every era, and every time", async () => {
+  test("tools/list is the same in each revision and at each call", async () => {
     const [older, legacy, modern] = await Promise.all(
       clientRevisions.map((revision) => connection(revision).listTools()),
     );
@@ -52,15 +53,19 @@ describe("the list", () => {
     for (const other of others) expect(other).toBe(one);
   });
 
-  covers(["4.1/operation-ids"], "has one tool for each operation, in docs/interface.md's words and order", async () => {
-    const names = (await connection().listTools()).map(({ name }) => name);
-    expect(names).toEqual(TOOL_NAMES);
-    const byEndpoint = allTools.flatMap(({ endpoint, name }) => (endpoint ? [[endpoint.id, name] as const] : []));
-    expect(byEndpoint).toEqual(rows.map(({ id, tool }) => [id, tool]));
-    expect(byEndpoint).toHaveLength(endpoints.length);
-  });
+  covers(
+    ["4.1/operation-ids"],
+    "tools/list has one tool for each operation, with the names and order of docs/interface.md",
+    async () => {
+      const names = (await connection().listTools()).map(({ name }) => name);
+      expect(names).toEqual(TOOL_NAMES);
+      const byEndpoint = allTools.flatMap(({ endpoint, name }) => (endpoint ? [[endpoint.id, name] as const] : []));
+      expect(byEndpoint).toEqual(rows.map(({ id, tool }) => [id, tool]));
+      expect(byEndpoint).toHaveLength(endpoints.length);
+    },
+  );
 
-  test("costs an agent few tokens", async () => {
+  test("tools/list stays within its token budget", async () => {
     const tools = await connection().listTools();
     const totalTokens = countTokens(JSON.stringify(tools));
     expect(totalTokens / tools.length).toBeLessThanOrEqual(212);
@@ -71,7 +76,7 @@ describe("the list", () => {
 });
 
 describe.each(TOOL_NAMES)("%s", (name) => {
-  test("has a short name, a title and a description that says what it does", async () => {
+  test("the tool has a short name, a title and a description", async () => {
     const { title, description } = await findListedTool(name);
     expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(name.length).toBeLessThanOrEqual(30);
@@ -81,7 +86,7 @@ describe.each(TOOL_NAMES)("%s", (name) => {
 
   covers(
     ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
-    "takes the operation's fields, flat, and its extra arguments",
+    "the tool accepts the operation's fields, without nesting, and its extra arguments",
     async () => {
       const { pathParameters, query, body } = allTools.find((tool) => tool.name === name)?.endpoint ?? {};
       const fields = [pathParameters, query, body].flatMap((schema) => Object.keys(schema?.shape ?? {}));
@@ -96,7 +101,7 @@ describe.each(TOOL_NAMES)("%s", (name) => {
     },
   );
 
-  test("has input schemas that every model API takes", async () => {
+  test("the input schema has only keywords that every model API supports", async () => {
     const { inputSchema } = await findListedTool(name);
     expect(inputSchema["type"]).toBe("object");
     for (const [place, schema] of schemasIn(inputSchema, name)) {
@@ -122,18 +127,18 @@ describe.each(TOOL_NAMES)("%s", (name) => {
     }
   });
 
-  test("has an output schema whose root is an object, closed to nothing", async () => {
+  test("the output schema is an object that may get new fields", async () => {
     const { outputSchema } = await findListedTool(name);
     expect(outputSchema?.["type"]).toBe("object");
-    // A field that a later version adds must not make today's clients throw a result away.
+    // A field that a later version adds must not make today's clients reject a result.
     expect(JSON.stringify(outputSchema)).not.toContain('"additionalProperties":false');
     for (const [, schema] of schemasIn(outputSchema, name)) expect(Object.keys(schema)).not.toContain("$ref");
   });
 
-  test("has the hints of what it does, which do not contradict each other", async () => {
+  test("the annotations match the effects of the tool and do not contradict each other", async () => {
     const { annotations = {} } = await findListedTool(name);
     const isWriteTool = POST_TOOLS.includes(name);
-    // Two of them where saveAs is given: a client must not let them run unasked.
+    // All of these write a file (most only with saveAs): a client must not run them without the user's consent.
     const saves = ["download_asset", "list_districts", "list_jobs", "rank_divisions"].includes(name);
     expect(annotations).toMatchObject({
       readOnlyHint: !isWriteTool && !saves,
@@ -146,7 +151,7 @@ describe.each(TOOL_NAMES)("%s", (name) => {
 });
 
 describe("the instructions", () => {
-  test("say how the pieces fit, in the order of the work", () => {
+  test("the instructions name the tools in the order of the work", () => {
     const text = connection().instructions() ?? "";
     const order = ["list_recipes", "register_input", "submit_job", "get_job", "retry_job"];
     const positions = order.map((name) => text.indexOf(name));

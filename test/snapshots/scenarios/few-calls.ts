@@ -1,4 +1,4 @@
-// Scenarios of the tools that combine several actions: what the actions returned, and where they stopped.
+// Scenarios of the tools that combine several actions: their results, and the step at which they stopped.
 import { createValue } from "../../emulator/parameters.ts";
 import { createRetryableJob, FILE, fileId, findOneInputOffer, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import type { Args, Recorder, Scenario } from "../recorder.ts";

@@ -1,4 +1,4 @@
-// Scenarios of the geography tools: what was found, what is ambiguous, and what is missing.
+// Scenarios of the geography tools: matches, ambiguous names and missing data.
 import { PLAYGROUND_CONTRACT } from "../../../src/contract/playground.ts";
 import type { Args, Recorder, Scenario } from "../recorder.ts";
 import { recordReadFailures } from "./failures.ts";

@@ -1,4 +1,4 @@
-// What now, over the wire: advice that follows from attempts, from a retry's history, and from the journal.
+// Tests advice in tool results that depends on attempts, on the history of a retry, and on the journal.
 import { expect, test } from "vitest";
 import { openSqlite } from "../../../src/actions/store/sqlite.ts";
 import { createRetryableJob, FILE, submitJob } from "../../emulator/work.ts";
@@ -18,7 +18,7 @@ async function readNextStep(bench: Bench, jobId: string) {
 }
 
 describeLatestRevision((bench, revision) => {
-  test("an action of unknown outcome comes first, and repeating it under its key settles it", async () => {
+  test("an action with an unknown outcome comes first, and repeating it under its key resolves it", async () => {
     const { id } = await createRetryableJob(bench().service);
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
     await bench().service.injectFault({ kind: "drop-after" }, { operationId: "retryMicJob" });
@@ -29,12 +29,12 @@ describeLatestRevision((bench, revision) => {
     expect(step).toMatchObject({ tool: "resolve_actions", arguments: { idempotencyKey } });
     const again = await bench().ok("retry_job", { idempotencyKey });
     expect(again.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
-    // Settled, it is the retry that counts.
+    // Once the action is resolved, the next step is its retry.
     const retryId = Object(again.structured["data"]).id;
     expect((await readNextStep(bench(), id)).step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
   });
 
-  test("a job that was retried names its retry, and is not said to be worth retrying", async () => {
+  test("a job that was retried names its retry, and is not described as worth retrying", async () => {
     const { id } = await createRetryableJob(bench().service);
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
     const retryId = Object((await bench().ok("retry_job", args)).structured["data"]).id;
@@ -51,7 +51,7 @@ describeLatestRevision((bench, revision) => {
     expect(refused.next).toContain(`get_job {"jobId":"${retryId}"}`);
   });
 
-  test("a retry that another one made is known once it was seen, in a list or by itself", async () => {
+  test("a retry by another server is taken into account after it was read, in a list or as a job", async () => {
     const { id } = await createRetryableJob(bench().service);
     const cancelled = await submitJob(bench().service, FILE.succeeds);
     const cancelKey = `${cancelled.id}-c`;
@@ -83,7 +83,7 @@ describeLatestRevision((bench, revision) => {
     expect(seen.next).toContain(`get_job {"jobId":"${retryId}"}`);
   });
 
-  test("a cancellation whose version the service refuses leads to the job, not to itself", async () => {
+  test("a cancellation that the API refuses for its version leads to the job, not to itself", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const args = { jobId: id, reason: "no" };
     await bench().service.injectFault({ kind: "drop-before" }, { operationId: "cancelMicJob" });
@@ -108,7 +108,7 @@ describeLatestRevision((bench, revision) => {
     expect(ended.next).toMatch(/nothing left to cancel/);
   });
 
-  test("what waits for the outcome of a cancellation is told by its state once it has ended", async () => {
+  test("an unknown cancellation no longer matters once the job has ended", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     await bench().service.injectFault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
     await bench().service.injectFault(RETRY_LATER, { operationId: "cancelMicJob" });
@@ -120,7 +120,7 @@ describeLatestRevision((bench, revision) => {
     expect(step).toEqual({});
   });
 
-  test("a job in which nothing has moved for an hour says since when, and is not polled for ever", async () => {
+  test("a job without changes for an hour reports the time of the last one, and is no longer polled", async () => {
     const job = await submitJob(bench().service, FILE.succeeds);
     const setUpdatedAt = async (beforeMs: number) => {
       const updatedAt = new Date(bench().clock.now() - beforeMs).toISOString();
@@ -137,7 +137,7 @@ describeLatestRevision((bench, revision) => {
     expect(step).toEqual({});
   });
 
-  test("a RESTART is remembered, however much was done since", async () => {
+  test("a RESTART is still known after many later actions", async () => {
     const stateDir = await folderForTest();
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
     const own = bench().withConnection(await inProcessClientForTest(revision, env));
@@ -160,7 +160,7 @@ describeLatestRevision((bench, revision) => {
     expect((await readNextStep(own, jobId)).summary).toMatch(/after a RESTART too: stop retrying/);
   });
 
-  test("a step that this server does not offer is no step", async () => {
+  test("a step with a tool that this server does not offer is left out", async () => {
     const { id } = await createRetryableJob(bench().service);
     const env = { ...emulatorEnv(bench().service.emulator), MIC_READ_ONLY: "1" };
     const readOnly = await inProcessClientForTest(revision, env);
@@ -170,7 +170,7 @@ describeLatestRevision((bench, revision) => {
     expect(text).not.toContain("Next:");
   });
 
-  test("a journal that cannot be read makes no reading fail", async () => {
+  test("an unreadable journal does not make a read fail", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: "/dev/null/nowhere" };
     const connection = await inProcessClientForTest(revision, env);

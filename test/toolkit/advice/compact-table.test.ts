@@ -1,4 +1,4 @@
-// The table of whole items loses nothing: what it says is read back here, by a reader that knows only how it is written.
+// Tests the table of complete items: a parser that uses only the rules of the format reads back everything that was written.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatCompactTable } from "../../../src/toolkit/compact-table.ts";
@@ -21,7 +21,7 @@ const parseList = (cell: string): readonly unknown[] =>
     Array.from({ length: Number(count ?? 1) }, () => readValue(token)),
   );
 
-/** What stands between `; `, but for those inside of JSON texts. */
+/** The parts between `; `, except for separators inside JSON strings. */
 function splitParts(line: string): readonly (readonly [string, string])[] {
   const parts = line.match(/(?:"(?:[^"\\]|\\.)*"|[^";])+/g) ?? [];
   return parts.map((part) => {
@@ -103,8 +103,8 @@ const item = fc.record({
   value: scalar,
 });
 
-describe("the table of whole items", () => {
-  test("is read back as what it was made of", () => {
+describe("compact table", () => {
+  test("a compact table is read back as the items that it was made of", () => {
     fc.assert(
       fc.property(fc.array(item, { minLength: 1, maxLength: 6 }), (items) => {
         const asJson = JSON.parse(JSON.stringify(items));
@@ -114,7 +114,7 @@ describe("the table of whole items", () => {
     );
   });
 
-  test.each([[job], [recipeOffer]])("holds the contract's own items", (one) => {
+  test.each([[job], [recipeOffer]])("a compact table holds the contract's own items", (one) => {
     for (const items of [
       [one],
       [one, { ...one, id: "another" }],
@@ -123,7 +123,7 @@ describe("the table of whole items", () => {
       expect(parseTable(formatCompactTable(items), items.length)).toEqual(items);
   });
 
-  test("says once what all share, and once what comes again", () => {
+  test("a compact table contains shared and repeated values once", () => {
     const items = [1, 2, 3, 4].map((n) => ({
       id: `job-${n}`,
       workspaceId: "micws_1",
@@ -143,7 +143,7 @@ describe("the table of whole items", () => {
     ]);
   });
 
-  test("of nothing is empty", () => {
+  test("a compact table of no items is empty", () => {
     expect(formatCompactTable([])).toBe("");
   });
 });

@@ -1,4 +1,4 @@
-// The table of advice, row by row: every state and outcome, its sentence and its one step.
+// Tests the table of advice row by row: each state and outcome has its sentence and at most one step.
 import { describe, expect, test } from "vitest";
 import { Input, InputState, ScanState } from "../../../src/contract/inputs.ts";
 import { Job, JobState, STAGES } from "../../../src/contract/jobs.ts";
@@ -27,7 +27,7 @@ const problem = (change: Partial<Problem> = {}): Problem => ({
   ...change,
 });
 
-/** Two stages done, the third at work. */
+/** A job with two finished stages, the third of which is running. */
 function job(change: Partial<Job> = {}, third: Partial<Job["stages"][number]> = {}): Job {
   const done = { state: "SUCCEEDED", attemptCount: 1, completedUnits: 10, totalUnits: 10 };
   const runningStage = { state: "RUNNING", attemptCount: 1, completedUnits: 4, totalUnits: 10, ...third };
@@ -70,7 +70,7 @@ const readRecipe = (why: RegExp): Step => stepTo("get_recipe", { versionId: `mic
 const resolve = stepTo("resolve_actions", { idempotencyKey: "mic-key-0001" }, /never runs twice/);
 const GIVE_UP = /stop retrying|give up/;
 
-/** `afterMs`: when it was read, after it was updated. */
+/** `afterMs`: time from the update to the read, in milliseconds. */
 type AdviceContext = JobHistory & { readonly afterMs?: number };
 type JobRow = readonly [
   row: keyof typeof JOB,
@@ -98,7 +98,7 @@ const JOBS: readonly JobRow[] = [
   ["moving", job({ stages: [] }), [/^The job is RUNNING\.$/], wait],
   ["moving", job({ retryOfBatchId: "job-0" }), [/a retry of job-0/], wait],
   ["moving", job(), [/units\.$/], wait, { afterMs: HOUR_MS - 1 }],
-  // The API's clock is behind the job's.
+  // The read is earlier than the update, because the clocks differ.
   ["moving", job(), [/units\.$/], wait, { afterMs: -HOUR_MS }],
   createStalledRow("PREPARING"),
   createStalledRow("QUEUED"),
@@ -171,7 +171,7 @@ const JOBS: readonly JobRow[] = [
 
 function expectAdvice(advice: Advice, patterns: readonly RegExp[], step: Step | undefined): void {
   for (const pattern of patterns) expect(advice.summary).toMatch(pattern);
-  // One plain sentence or two, and never a hole where a fact should stand.
+  // The summary ends with a period, and no fact is missing.
   expect(advice.summary).toMatch(/\.$/);
   expect(JSON.stringify(advice)).not.toMatch(/undefined|null|NaN|\[object/);
   expect(advice.nextStep).toEqual(step && { ...step, why: expect.stringMatching(step.why) });
@@ -218,7 +218,7 @@ const INPUTS: readonly Row<keyof typeof INPUT, Input>[] = [
   ["quarantined", input("QUARANTINED", "UNAVAILABLE"), /scan UNAVAILABLE/],
   ["expired", input("EXPIRED", "CLEAN"), /EXPIRED/, registerAgain("M4_FILE", "devfile_1")],
   ["expired", input("EXPIRED", "NOT_APPLICABLE", dataset), /EXPIRED/, registerAgain("DATASET_VERSION", "dsv-1")],
-  // No call could register it: the contract wants another prefix of a file's id.
+  // No call could register it: the contract requires another prefix for the id of a file.
   ["expired", input("EXPIRED", "CLEAN", { referenceId: "file-1" }), /EXPIRED/],
   ["withdrawn", input("WITHDRAWN", "CLEAN"), /WITHDRAWN/],
 ];
@@ -252,32 +252,33 @@ const REQUESTS: readonly Row<keyof typeof PROCESSING_REQUEST, ProcessingRequest>
   ["revoked, security", request("REVOKED", "SECURITY_REVOKED"), /do not ask again/],
 ];
 
-describe("advice on", () => {
+describe("advice table", () => {
   for (const [row, resource, patterns, step, { afterMs, ...history } = {}] of JOBS)
-    test(`a job: ${row} (${resource.state})`, () =>
+    test(`advice on a job: ${row} (${resource.state})`, () =>
       expectAdvice(
         jobAdvice(resource, history, afterMs === undefined ? undefined : Date.parse(AT) + afterMs),
         patterns,
         step,
       ));
   for (const [row, of, patterns, step] of OPERATIONS)
-    test(`an operation: ${row}`, () => expectAdvice(operationPresenter.advise(of), [patterns], step));
+    test(`advice on an operation: ${row}`, () => expectAdvice(operationPresenter.advise(of), [patterns], step));
   for (const [row, of, patterns, step] of INPUTS)
-    test(`an input: ${row}`, () => expectAdvice(inputPresenter.advise(of), [patterns], step));
+    test(`advice on an input: ${row}`, () => expectAdvice(inputPresenter.advise(of), [patterns], step));
   for (const [row, of, patterns, step] of REQUESTS)
-    test(`a processing request: ${row}`, () => expectAdvice(processingRequestPresenter.advise(of), [patterns], step));
+    test(`advice on a processing request: ${row}`, () =>
+      expectAdvice(processingRequestPresenter.advise(of), [patterns], step));
 
   test.each([
     ["jobs", JOBS, JOB, JobState.options],
     ["operations", OPERATIONS, OPERATION, OperationState.options],
     ["inputs", INPUTS, INPUT, InputState.options],
     ["processing requests", REQUESTS, PROCESSING_REQUEST, ProcessingRequestState.options],
-  ] as const)("%s has a row for each phrase and each state", (_what, rows, phrases, states) => {
+  ] as const)("the advice on %s has a row for each phrase and each state", (_what, rows, phrases, states) => {
     expect(new Set(rows.map(([row]) => row))).toEqual(new Set(Object.keys(phrases)));
     expect(new Set(rows.map(([, { state }]) => state))).toEqual(new Set(states));
   });
 
-  test("each scan state and each reason has a row", () => {
+  test("the advice has a row for each scan state and each reason", () => {
     expect(new Set(INPUTS.map(([, { scanState }]) => scanState))).toEqual(new Set(ScanState.options));
     const reasons = new Set(REQUESTS.flatMap(([, { reasonCode }]) => reasonCode ?? []));
     expect(reasons).toEqual(new Set(ReasonCode.options));

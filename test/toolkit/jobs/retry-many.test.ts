@@ -1,4 +1,4 @@
-// retry_jobs on a clock that the retries themselves move: what the time of one call does not reach is not sent, and named.
+// Tests retry_jobs on a clock that the retries advance: jobs that one call has no time for are not retried, but reported.
 import { expect, test } from "vitest";
 import type { ServiceActions } from "../../../src/actions/service-actions.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../../src/api-client/attempts.ts";
@@ -14,7 +14,7 @@ const failIfUsed = (): never => {
 
 const STARTED_AT = Date.parse("2026-11-20T10:00:00.000Z");
 
-/** A service that takes so long for each retry, and the times at which it was asked. */
+/** An API that takes `retryMs` for each retry, with the times of the requests. */
 function createSlowService(retryMs: number) {
   let nowMs = STARTED_AT;
   const timing: Timing = {
@@ -63,7 +63,7 @@ const createToolCall = ({ now }: Timing): ToolCall => ({
 const options = { retryMode: "SAFE_RESUME", reason: "Slow, but sure", waitSeconds: 0 } as const;
 const jobIds = Array.from({ length: 12 }, (_, at) => `micjob_${at}`);
 
-test("what is not reached in time is not sent, and is the next step", async () => {
+test("retries that do not fit into one call are not sent, and are the next step", async () => {
   const { ports, timing, sentAt } = createSlowService(5_000);
   const { data, nextStep } = await retryMany({ jobIds, ...options }, createToolCall(timing), ports);
   expect(timing.now() - STARTED_AT).toBeLessThanOrEqual(CALL_LIMIT_MS);
@@ -77,7 +77,7 @@ test("what is not reached in time is not sent, and is the next step", async () =
   expect(nextStep).toMatchObject({ tool: "retry_jobs", arguments: { jobIds: notSent, ...again } });
 });
 
-test("what fits is done, and waiting for it is the next step", async () => {
+test("retries that fit into one call are sent, and waiting for them is the next step", async () => {
   const { ports, timing, sentAt } = createSlowService(1_000);
   const { nextStep } = await retryMany({ jobIds, ...options }, createToolCall(timing), ports);
   expect(sentAt).toHaveLength(12);
