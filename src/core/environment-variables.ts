@@ -31,7 +31,7 @@ export const wholeNumber =
   };
 
 export const isHttpUrl = (text: string): boolean => {
-  // A path must be appendable. URL itself would trim the text, and accept an empty query or fragment.
+  // Paths are appended to the URL. URL itself would trim the text, and accept an empty query or fragment.
   if (!/^https?:\/\/[\x21-\x7e]+$/i.test(text) || /[?#]/.test(text) || !URL.canParse(text)) return false;
   const { username, password } = new URL(text);
   return username + password === "";
