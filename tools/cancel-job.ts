@@ -1,3 +1,4 @@
+// This module defines cancel_job, which cancels a job that has not ended.
 import * as z from "zod/v4";
 import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { resourceVersion } from "../src/contract/jobs.ts";

@@ -1,3 +1,4 @@
+// This module defines download_asset, which saves the original bytes of an asset in the download folder, or returns a link to them.
 import * as z from "zod/v4";
 import type { SavedFile } from "../src/api-client/downloads.ts";
 import { fileNameSchema } from "../src/api-client/file-names.ts";
@@ -28,7 +29,7 @@ type LinkedFileResult = FileDetails & Link & Pick<LinkedFile, "bytes" | "sha256"
 const previewText = (preview: string | undefined): string =>
   preview === undefined ? `${NO_PREVIEW}.` : `It begins: ${formatJson(preview)}`;
 
-/** An asset's id has no form that would show it: what the API does not know may be an input's (doubt 6). */
+/** The contract defines no form for asset ids. An id that the API does not find may belong to an input (open question 6). */
 function explainNotFound(error: unknown, assetId: string): unknown {
   const isInput = error instanceof Failure && error.facts.kind === "not_found" && InputId.safeParse(assetId).success;
   return isInput

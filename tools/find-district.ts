@@ -1,3 +1,4 @@
+// This module defines find_district, which finds districts by current or former name, headquarters or misspelling.
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
@@ -32,7 +33,7 @@ import type { ToolCall } from "../src/toolkit/tool-call.ts";
 type FoundAnswer = FindingMetadata & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
 
 interface FindingMetadata extends GeographyMetadata {
-  /** Differences between the lists that concern the matches; absent where there are none. */
+  /** Differences between the lists that affect the matches; absent if there are none. */
   readonly consistency?: readonly string[];
 }
 
@@ -46,13 +47,16 @@ interface FindDistrictArguments {
 const DEFAULT_LIMIT = 5;
 
 const nameArgument = z.string().trim().min(2).max(80);
-/** Told once is enough: the bounds of `name` hold for each. */
+/** The length limits are checked but not listed, since `name` already lists the same ones. */
 const oneOfNames = z
   .string()
   .trim()
   .refine(({ length }) => length >= 2 && length <= 80, { error: "must be 2 to 80 characters long" });
 
-/** What no schema without unions can say. Throws Failure. */
+/**
+ * Returns the names to find. Throws Failure (invalid_arguments) unless exactly one of `name` and `names` is present, which a schema
+ * without unions cannot express.
+ */
 function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   if (name !== undefined && names === undefined) return [name];
   if (names !== undefined && name === undefined) return names;
@@ -64,10 +68,10 @@ function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
 }
 
 const COLUMNS = [...DISTRICT_COLUMNS, "match", "score"] as const;
-/** Only where a row has one. */
+/** Columns that are shown only if a row has a value for them. */
 const MORE_COLUMNS = ["kind", "since", "via"] as const;
 
-/** Every match of these, behind its query where there are several. */
+/** Formats all matches as a table, with their queries if `hasQueryColumn` is true. */
 function tableOf(findings: readonly Finding[], hasQueryColumn: boolean): readonly string[] {
   const rows = findings.flatMap(({ answer: { query, matches } }) => matches.map((match) => ({ query, match })));
   if (rows.length === 0) return [];
@@ -82,7 +86,10 @@ function tableOf(findings: readonly Finding[], hasQueryColumn: boolean): readonl
   return [formatTable([...(hasQueryColumn ? ["query"] : []), ...COLUMNS, ...more], cells)];
 }
 
-/** The one call that gets further: the rest of the lists, the state's own, or the name without its state. */
+/**
+ * Returns the call that can find more. It reads missing lists or the list of one state, or finds the districts that the place is now part
+ * of, or drops the state from the query.
+ */
 function nextStepFor(
   finding: Finding,
   isElsewhere: boolean,

@@ -1,3 +1,4 @@
+// This module defines get_capabilities, which returns what a workspace may process and the limits of a job.
 import * as z from "zod/v4";
 import { getMicPublicCapabilities } from "../src/contract/endpoints/job-processing.ts";
 import type { CapabilitySet } from "../src/contract/usage.ts";

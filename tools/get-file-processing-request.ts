@@ -1,3 +1,4 @@
+// This module defines get_file_processing_request, which reads one permission request, and can wait for its review.
 import * as z from "zod/v4";
 import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";

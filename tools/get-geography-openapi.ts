@@ -1,3 +1,4 @@
+// This module defines get_geography_openapi, which returns the OpenAPI document of the playground API.
 import * as z from "zod/v4";
 import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
 import { pluralize } from "../src/geography/format.ts";

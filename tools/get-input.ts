@@ -1,3 +1,4 @@
+// This module defines get_input, which reads a registered input, and can wait for its scan.
 import * as z from "zod/v4";
 import { getMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";

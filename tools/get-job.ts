@@ -1,3 +1,4 @@
+// This module defines get_job, which reads one job, and can wait until it ends, pauses or needs a review.
 import * as z from "zod/v4";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";

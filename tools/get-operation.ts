@@ -1,3 +1,4 @@
+// This module defines get_operation, which reads an asynchronous operation, and can wait for its end.
 import * as z from "zod/v4";
 import { getMicPublicOperation } from "../src/contract/endpoints/job-processing.ts";
 import type { Operation } from "../src/contract/operation.ts";

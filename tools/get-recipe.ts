@@ -1,3 +1,4 @@
+// This module defines get_recipe, which reads one recipe version with its ports and parameter schema.
 import * as z from "zod/v4";
 import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";

@@ -1,3 +1,4 @@
+// This module defines get_usage, which returns the used and remaining amounts of each quota.
 import * as z from "zod/v4";
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../src/contract/usage.ts";

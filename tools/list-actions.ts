@@ -1,3 +1,4 @@
+// This module defines list_actions, which lists the actions in the journal, unresolved ones first.
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
 import { DEFAULT_LIMIT, formatState, type ListedAction, summarizeList } from "../src/actions/listing.ts";

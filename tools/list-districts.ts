@@ -1,3 +1,4 @@
+// This module defines list_districts, which lists or saves the districts of one state.
 import * as z from "zod/v4";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import type { DistrictsResponse } from "../src/contract/playground.ts";
@@ -21,16 +22,19 @@ type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsRes
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
-/** Letters, and what stands between the words of a name. */
+/** Letters, and the characters between the words of a name. */
 const STATE = /^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
 
-/** The arguments were well-formed; but an upstream's status is kept, whatever it is (section 7.1). */
+/**
+ * Returns true if the API may have rejected the code as unknown: the arguments were well-formed. A relayed status of the playground's own
+ * upstream does not count (docs/contract.md, 7.1).
+ */
 const mayBeUnknownState = (error: unknown): boolean =>
   error instanceof Failure &&
   error.facts.kind !== "upstream_unavailable" &&
   (error.facts.status === 400 || error.facts.status === 404);
 
-/** The list of a state by its code or name, and the code that the API was asked for. Throws Failure. */
+/** Reads the district list of a state by its code or name. Returns it with the code in the request. Throws Failure. */
 async function readDistricts(text: string, { context }: ToolCall, { geography }: Pick<Ports, "geography">) {
   const read = async (code: string) => ({ ...(await geography.districts(code, context)), code });
   const { success, data: code = "" } = stateCode.safeParse(text);
@@ -42,8 +46,8 @@ async function readDistricts(text: string, { context }: ToolCall, { geography }:
     return undefined;
   });
   if (list !== undefined && list.value.districts.length > 0) return list;
-  // The API's answer to a code that matches no state is not known: it matches none if the states list has none such (doubt 9). A former
-  // code is followed to the state that it was.
+  // The contract does not define the response to an unknown code. A code is unknown if the states list does not contain it (open
+  // question 9). A former code is resolved to the state that had it.
   const states = await geography.states(context).then(
     ({ value }) => value.states,
     () => undefined,

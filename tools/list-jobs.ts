@@ -1,3 +1,4 @@
+// This module defines list_jobs, which lists or saves the jobs of a workspace, optionally only those that match a filter.
 import * as z from "zod/v4";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";

@@ -1,3 +1,4 @@
+// This module defines list_recipes, which lists the recipe versions that jobs of a workspace can run.
 import * as z from "zod/v4";
 import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";

@@ -1,3 +1,4 @@
+// This module defines list_states, which lists all states and union territories with their counts.
 import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";

@@ -1,3 +1,4 @@
+// This module defines rank_divisions, which ranks, filters and totals states or districts.
 import * as z from "zod/v4";
 import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
@@ -16,7 +17,7 @@ import { checkSaveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
-/** Of states and of districts in each (docs/contract.md, 2.1). */
+/** Maximum number of districts: that of states times that of districts in a state (docs/contract.md, 2.1). */
 const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
 const MAX_NAME = 80;
 
@@ -26,7 +27,7 @@ function throwInvalidArgument(argument: string, message: string): never {
   ]);
 }
 
-/** What no schema without unions can say. */
+/** Rejects combinations of arguments that a schema without unions cannot exclude. Throws Failure (invalid_arguments). */
 function checkCombinations(level: "state" | "district", { by, min, max, perState, startsWith }: RankingQuery): void {
   if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
     throwInvalidArgument("by", "a district has mandalCount and name only");
@@ -43,7 +44,7 @@ const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsP
 const cellsOf = (row: DivisionRow): readonly (string | number)[] =>
   "stateCode" in row ? toDistrictCells(row) : STATE_COLUMNS.map((column) => row[column]);
 
-/** A file outlives what is said of it: it holds all rows, or there is none. */
+/** A file outlives the result that would mention missing rows, so a file is saved only with all rows. */
 function incompleteFailure(coverage: Coverage): Failure {
   const seconds = secondsUntilComplete(coverage);
   return new Failure({
@@ -90,7 +91,7 @@ export const rankDivisions = defineTool({
       coverage: outputs.object,
       vintage: outputs.object,
     },
-    // And `rows`: the rows, or how many were saved.
+    // The output also has `rows`: the rows, or the number of saved rows.
     { nextStep: outputs.object },
   ),
   async run({ waitSeconds, ...args }, call, ports) {
@@ -121,7 +122,7 @@ export const rankDivisions = defineTool({
             arguments: { ...args, offset: shown },
             why: `rows ${shown + 1} to ${last} of ${totalRows}`,
           };
-    // While lists are still to come, further rows may be others by then.
+    // While lists are missing, the rows of the next page may still change.
     const isMoreToCome = !exact && secondsUntilComplete(coverage) !== undefined;
     const nextStep = isMoreToCome ? repeatWithMaxWait(call, args, coverage) : nextPage;
     const lines = [inAll, formatTable(columns, sheet.rows), ...consistency, line];

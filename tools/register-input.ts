@@ -1,3 +1,4 @@
+// This module defines register_input, which registers a file, acquisition or dataset version as an input for jobs.
 import * as z from "zod/v4";
 import { matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";

@@ -1,3 +1,4 @@
+// This module defines request_file_processing, which requests permission to process a shared file with a recipe version.
 import * as z from "zod/v4";
 import {
   getMicSharedFileProcessingRequest,
@@ -12,7 +13,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
-/** This machine's clock may be wrong by so much: the service judges by its own (doubt 16). */
+/** Tolerance for errors of this machine's clock, since the API decides by its own clock (open question 16). */
 const CLOCK_SLACK_MS = 5 * 60_000;
 
 function rejectPast(expiresAt: string, now: number): void {

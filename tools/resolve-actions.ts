@@ -1,3 +1,4 @@
+// This module defines resolve_actions, which finds out the outcome of unresolved actions.
 import * as z from "zod/v4";
 import { anyKey } from "../src/actions/idempotency-keys.ts";
 import { stringValidatedBy } from "../src/toolkit/arguments.ts";

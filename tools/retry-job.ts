@@ -1,3 +1,4 @@
+// This module defines retry_job, which runs an ended job again as a new job.
 import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";

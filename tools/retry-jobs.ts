@@ -1,3 +1,4 @@
+// This module defines retry_jobs, which retries several jobs and waits for the new ones.
 import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { jobIds, keyArgument, longWaitSeconds, stringValidatedBy } from "../src/toolkit/arguments.ts";

@@ -1,3 +1,4 @@
+// This module defines run_job, which registers files, submits a job and waits for it in one call.
 import * as z from "zod/v4";
 import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";

@@ -1,3 +1,4 @@
+// This module defines show_actions, which shows the actions in the journal to the user.
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
 import { type ListedAction, summarizeCounts } from "../src/actions/listing.ts";
@@ -5,7 +6,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult, toViewResult } from "../src/toolkit/results.ts";
 
-/** Resolved actions that are shown. */
+/** Maximum number of resolved actions that are shown. */
 const MAX_SHOWN = 100;
 
 interface ShownActions {

@@ -1,3 +1,4 @@
+// This module defines show_divisions, which shows states or districts with their counts to the user.
 import * as z from "zod/v4";
 import type { DivisionRow, RankingQuery } from "../src/geography/rank.ts";
 import { geographyWaitSeconds, repeatWithMaxWait } from "../src/toolkit/country.ts";
@@ -11,7 +12,7 @@ interface ShownDivisions extends RankingFacts {
   readonly rows: readonly DivisionRow[];
 }
 
-/** As many as a person looks through. */
+/** The limit is about as many rows as a user looks through. */
 const QUERY: RankingQuery = { by: "mandalCount", order: "desc", limit: 100 };
 
 export const showDivisions = defineTool({

@@ -1,3 +1,4 @@
+// This module defines show_job, which shows one job to the user in a view that updates itself.
 import * as z from "zod/v4";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";

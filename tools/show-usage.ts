@@ -1,3 +1,4 @@
+// This module defines show_usage, which shows the usage of each quota to the user.
 import * as z from "zod/v4";
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../src/contract/usage.ts";

@@ -1,3 +1,4 @@
+// This module defines submit_job, which submits a job from READY inputs and a recipe version.
 import * as z from "zod/v4";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";

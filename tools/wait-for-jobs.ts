@@ -1,3 +1,4 @@
+// This module defines wait_for_jobs, which waits until all or any of several jobs stop.
 import * as z from "zod/v4";
 import { jobIds, longWaitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";

@@ -1,5 +1,5 @@
-// `mic-mcp demo`: the main job end to end. An MCP client (the v1 SDK, independent of the SDK that the server uses) calls this
-// server over stdio, and an emulator stands in for the MIC API. Read it from `demo` on; the helpers are below.
+// This module implements `mic-mcp demo`, which shows the main features end to end. An MCP client calls this server over stdio, and an
+// emulator replaces the MIC API. The client is the v1 SDK, which is independent of the server's SDK. `runDemo` comes first.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -92,7 +92,7 @@ const ToolResult = z.looseObject({
   structuredContent: z.unknown().optional(),
 });
 
-/** The structuredContent of a call that must succeed. */
+/** Returns the structuredContent of a call. Throws an Error if the call failed. */
 function readResult<S extends z.ZodType>(schema: S, { isError, data }: Awaited<ReturnType<typeof call>>): z.output<S> {
   if (isError) throw new Error("the last call returned an error");
   return schema.parse(data);
@@ -121,7 +121,7 @@ async function startServer(env: Record<string, string>) {
   };
 }
 
-/** Calls a tool, and prints the call, its progress and the text that a model reads. */
+/** Calls a tool, and prints the call, its progress and the text for the model. */
 async function call({ client }: Awaited<ReturnType<typeof startServer>>, name: string, args: object) {
   print(`\n> ${name} ${JSON.stringify(args)}`);
   const onprogress = ({ message = "" }: { message?: string | undefined }) => print(`... ${message}`);

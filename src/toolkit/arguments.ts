@@ -1,5 +1,5 @@
-// The arguments of tools: fields that several tools share, how tools/list shows them, how they are checked, and the request of an
-// endpoint that they make.
+// This module handles the arguments of tools: shared fields, their listing in tools/list, their validation, and their conversion to the
+// request of an endpoint.
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { keySchemas } from "../actions/idempotency-keys.ts";
@@ -18,10 +18,10 @@ export const view = z.enum(["summary", "full"]).optional();
 
 export const waitSeconds = z.int().min(0).max(45).describe("Default 0; cancelling ends the waiting only.").optional();
 
-/** Of a tool that can save its rows instead of showing them. */
+/** For tools that can save their rows instead of returning them. */
 export const saveAs = fileNameSchema.describe("Saves all rows as CSV.").optional();
 
-/** A text whose grammar is checked, not listed: what is copied from a result or described by another tool need not be repeated. */
+/** A string whose grammar is checked but not listed, because agents copy it from a result or another tool describes it. */
 export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) =>
   z.string().superRefine((value, { addIssue }) => {
     for (const { message } of schema.safeParse(value).error?.issues ?? []) addIssue({ code: "custom", message });
@@ -36,7 +36,7 @@ export const jobIds = z
   .refine((ids) => new Set(ids).size === ids.length, { error: "must be unique" });
 
 export const LONG_WAIT_SECONDS = 45;
-/** Of tools that are called in order to wait, for the whole call (default: the maximum). */
+/** For tools whose purpose is to wait: the limit for the whole call in seconds (default: the maximum, 45 s). */
 export const longWaitSeconds = z
   .custom<number>((value) => z.int().min(0).max(LONG_WAIT_SECONDS).safeParse(value).success, {
     error: `must be a whole number from 0 to ${LONG_WAIT_SECONDS}`,
@@ -70,13 +70,13 @@ function parseJsonObject(value: unknown): unknown {
   }
 }
 
-/** A free-form object. Some models send it as a string of JSON: that is read as the object that it holds. Listed as an object alone. */
+/** A free-form object. Some models send it as a JSON string, which is parsed. tools/list shows only the object type. */
 export const objectArgument = z.preprocess(parseJsonObject, jsonObject);
 
-/** As long as an id of the contract, or as a cursor. */
+/** Maximum lengths of ids and cursors in the contract, in characters. */
 const ID_AND_CURSOR_LENGTHS: ReadonlySet<unknown> = new Set([128, 4096]);
 
-/** Each agent pays for tools/list in each session: it does not need the grammar of what it copies from a result. */
+/** Each agent pays tokens for tools/list in each session, and does not need the grammar of values that it copies from results. */
 const isListedKeyword = ([keyword, value]: readonly [string, unknown]): boolean =>
   keyword !== "minLength" &&
   !(keyword === "maxLength" && ID_AND_CURSOR_LENGTHS.has(value)) &&
@@ -89,17 +89,17 @@ function omitUnlistedKeywords(schema: unknown): unknown {
   return Object.fromEntries(kept.map(([keyword, value]) => [keyword, omitUnlistedKeywords(value)]));
 }
 
-/** A tool's arguments as tools/list shows them: what an agent needs to write a call. All of the schema is checked. */
+/** Returns the argument schema for tools/list, reduced to what an agent needs to write a call. Calls are checked against all of it. */
 export function toListedSchema(input: z.ZodType): JsonSchema {
   const schema = omitUnlistedKeywords(toJsonSchema(input, "input"));
   return isJsonObject(schema) ? schema : {};
 }
 
-/** A message may contain many unknown arguments with long names: the answer must not be as long. */
+/** A call may contain many unknown arguments with long names; these limits keep the error short. */
 const MAX_UNKNOWN = 20;
 const MAX_NAME = 200;
 
-/** Names every violation by its pointer, and an unknown argument together with the valid ones. */
+/** Throws a Failure that lists every violation with its pointer. An unknown argument is listed together with the valid ones. */
 function throwInvalidArguments(name: string, input: z.ZodObject, error: z.ZodError): never {
   const valid = Object.keys(input.shape);
   const known = valid.length === 0 ? "; it takes none" : `; it takes: ${valid.join(", ")}`;
@@ -120,7 +120,10 @@ function throwInvalidArguments(name: string, input: z.ZodObject, error: z.ZodErr
   );
 }
 
-/** JSON numbers beyond 2^53-1, 1e400 among them, were already rounded when they arrived: sent on they would be others (doubt 18). */
+/**
+ * Rejects numbers beyond 2^53-1, such as 1e400. The JSON parser has already rounded them, so the API would receive other values (open
+ * question 18).
+ */
 function rejectRoundedNumbers(name: string, value: unknown, path: readonly PropertyKey[]): void {
   if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER)
     throw invalidArguments(`${name} was not called: a number beyond 9007199254740991 cannot be sent exactly.`, [
@@ -130,7 +133,7 @@ function rejectRoundedNumbers(name: string, value: unknown, path: readonly Prope
     for (const [key, part] of Object.entries(value)) rejectRoundedNumbers(name, part, [...path, key]);
 }
 
-/** Checks the arguments of the tool of this name strictly. Throws Failure. */
+/** Validates the arguments of the named tool, and rejects unknown ones. Throws Failure (invalid_arguments). */
 export function checkArguments<I extends z.ZodRawShape>(
   name: string,
   input: z.ZodObject<I, z.core.$strict>,
@@ -142,7 +145,7 @@ export function checkArguments<I extends z.ZodRawShape>(
   return parsed.data;
 }
 
-/** Arguments as an agent may send them: an object, or nothing at all. */
+/** Returns the arguments of a call, which must be an object or absent. Throws Failure (invalid_arguments). */
 export function toArgumentsObject(name: string, args: unknown): Arguments {
   if (args === undefined) return {};
   if (isJsonObject(args)) return { ...args };
@@ -151,7 +154,7 @@ export function toArgumentsObject(name: string, args: unknown): Arguments {
 
 const isText = (value: unknown): value is string => typeof value === "string";
 const isTextOrNumber = (value: unknown): value is string | number => isText(value) || typeof value === "number";
-// Arguments come out of JSON and a strict schema.
+// Arguments come from JSON and a strict schema, so no other check is necessary.
 const isJson = (value: unknown): value is Json => value !== undefined && typeof value !== "function";
 
 function pick<T>(args: Arguments, fields: object, fits: (value: unknown) => value is T): Record<string, T> {
@@ -163,7 +166,7 @@ function pick<T>(args: Arguments, fields: object, fits: (value: unknown) => valu
   return picked;
 }
 
-/** From a tool's flat arguments to the endpoint's request: path, query, body. */
+/** Converts a tool's flat arguments to the path, query and body of the endpoint's request. */
 export function toCallRequest({ pathParameters, query, body: schema }: Endpoint, args: Arguments): CallRequest {
   const body: JsonObject | undefined = schema && pick(args, schema.shape, isJson);
   return {

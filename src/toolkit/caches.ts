@@ -1,4 +1,4 @@
-// What this process has read before and uses again at no extra request: recipe offers, and which job retries which.
+// This module caches data that this process has read, to save requests: recipe offers, and which job retries which.
 
 import type { Job } from "../contract/jobs.ts";
 import type { RecipeOffer } from "../contract/recipes.ts";
@@ -27,7 +27,7 @@ export type RetryCache = ReturnType<typeof createRetryCache>;
 export function createRetryCache() {
   const latest = new BoundedMap<string, Pick<Job, "id" | "createdAt">>(MAX_RETRIES);
   return {
-    /** Of jobs that were listed or read: only the later job names the earlier one (`retryOfBatchId`). */
+    /** Records the retries among jobs that were listed or read. Only the later job refers to the earlier one (`retryOfBatchId`). */
     remember(jobs: readonly Job[]): void {
       for (const { id, createdAt, retryOfBatchId: earlier } of jobs) {
         if (earlier === null) continue;
@@ -37,7 +37,7 @@ export function createRetryCache() {
         latest.set(earlier, isOlder ? before : { id, createdAt });
       }
     },
-    /** The id of the latest retry of a job, if one was read. */
+    /** Returns the id of the latest retry of a job, if one was read. */
     get: (jobId: string): string | undefined => latest.get(jobId)?.id,
   };
 }

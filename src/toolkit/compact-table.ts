@@ -1,9 +1,9 @@
-// Whole items as a table that loses nothing and repeats nothing: columns are named once, and what all items share, or a long
-// value that occurs again, is written once (decision 015). test/toolkit/advice/compact-table.test.ts reads it back.
+// This module formats full items as a lossless table without repetition. Column names, values that all items share, and long values
+// that occur more than once are written once (decision 015). test/toolkit/advice/compact-table.test.ts parses the table.
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { formatJson, isCode } from "../core/untrusted-text.ts";
 
-/** One column: the value of each item, or for a column of lists the list of each. */
+/** One column: for each item, its formatted value or list of values. */
 interface Column {
   readonly name: string;
   readonly cells: readonly string[];
@@ -11,11 +11,11 @@ interface Column {
 
 const LOOKS_LIKE_JSON = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 
-/** An id or a code is unchanged if it can be nothing else; all other values are JSON. */
+/** Leaves an id or a code unquoted if it cannot be mistaken for JSON; formats all other values as JSON. */
 const formatCell = (value: unknown): string =>
   typeof value === "string" && isCode(value) && !LOOKS_LIKE_JSON.test(value) ? value : formatJson(value);
 
-/** Equal neighbors are counted: `PENDING×5`. */
+/** Formats a list of values; adjacent equal values are counted: `PENDING×5`. */
 function formatList(values: readonly unknown[]): string {
   const parts: string[] = [];
   for (let at = 0; at < values.length; ) {
@@ -27,7 +27,7 @@ function formatList(values: readonly unknown[]): string {
   return parts.join(" ");
 }
 
-/** The fields of objects that all have the same ones; undefined if the values are not all such objects. */
+/** Returns the objects and their fields if all values are objects with the same fields; otherwise undefined. */
 function findCommonFields(values: readonly unknown[]) {
   const objects = values.filter(isJsonObject);
   const fields = Object.keys(objects[0] ?? {});
@@ -39,11 +39,11 @@ function findCommonFields(values: readonly unknown[]) {
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** Rows of one shape, more than one: worth a table of their own. */
+/** Returns true for two or more objects with the same fields, which are shown as a separate table. */
 export const isTable = (value: unknown): value is readonly unknown[] =>
   isList(value) && value.length > 1 && findCommonFields(value) !== undefined;
 
-/** Lists of flat objects stand sideways: a column for each field, whose cells contain that field of all list items. */
+/** Transposes lists of flat objects: returns one column for each field, whose cells contain that field of all list items. */
 function listColumns(name: string, values: readonly unknown[]): readonly Column[] | undefined {
   const lists = values.filter(isList);
   const all = lists.length === values.length ? findCommonFields(lists.flat()) : undefined;
@@ -68,7 +68,7 @@ function columnsOf(name: string, values: readonly unknown[]): readonly Column[] 
 
 const MIN_REPEATED = 16;
 
-/** Names for long cells that occur again: `@1`. */
+/** Assigns names such as `@1` to long cells that occur more than once. */
 function createAliases(columns: readonly Column[]): ReadonlyMap<string, string> {
   const seen = new Set<string>();
   const aliases = new Map<string, string>();
@@ -79,7 +79,7 @@ function createAliases(columns: readonly Column[]): ReadonlyMap<string, string> 
   return aliases;
 }
 
-/** Lines: what all share, what is named, then the columns with a row for each item. Empty for no items. */
+/** Returns lines: shared values, named values, column names, and a row for each item. Returns an empty string for no items. */
 export function formatCompactTable(items: readonly unknown[]): string {
   const shared: string[] = [];
   const varying: Column[] = [];

@@ -1,4 +1,4 @@
-// A value that completion offers for a variable of a URI or an argument of a prompt.
+// This module defines the values that completion offers for a variable of a URI or an argument of a prompt.
 export type CompletionKind =
   | "jobId"
   | "versionId"
@@ -11,8 +11,8 @@ export type CompletionKind =
 
 export interface CompletionValue {
   readonly value: string;
-  /** What a person may type instead: completion shows values alone. */
+  /** Text that the user may type instead. Completion shows only the values. */
   readonly name?: string;
-  /** Something is still to come of it: offered first. */
+  /** True if the resource has not ended, or an action on it is unresolved. Such values are offered first. */
   readonly isUnresolved?: boolean;
 }

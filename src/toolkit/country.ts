@@ -1,4 +1,5 @@
-// What the geography tools share: their common arguments, the end of every answer, and the call that continues an incomplete one.
+// This module has the shared parts of the geography tools: common arguments, coverage and vintage, and the call that continues an
+// incomplete answer.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
 import {
@@ -17,7 +18,7 @@ import type { Ports, ToolCall } from "./tool-call.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
 const MAX_WAIT_SECONDS = 45;
-/** Some of a call's 45 s are kept for making its answer. */
+/** Part of a call's 45 s is reserved for building its response. */
 const LONGEST_WAIT_SECONDS = MAX_WAIT_SECONDS - RESPONSE_RESERVE_MS / 1000;
 
 export const geographyWaitSeconds = z
@@ -30,16 +31,16 @@ export const geographyWaitSeconds = z
 export const stateArgument = z.string().max(80).describe("Code or name.");
 
 export interface GeographyQuery {
-  /** Whether the states list alone answers it. */
+  /** "state" if the states list is sufficient for the answer. */
   readonly level: "state" | "district";
   readonly about: (states: readonly State[]) => readonly State[];
   readonly requiredLists: (about: readonly State[], country: Country) => RequiredLists | Promise<RequiredLists>;
-  /** Why a state whose list the question does not need was not read. */
+  /** The reason that is reported for states whose lists the answer does not need. */
   readonly notNeeded: string;
   readonly waitSeconds: number | undefined;
 }
 
-/** What every answer about the country ends with. */
+/** The fields at the end of every answer about the country. */
 export interface GeographyMetadata {
   readonly coverage: Coverage;
   readonly vintage: Vintage;
@@ -48,13 +49,14 @@ export interface GeographyMetadata {
 export interface CountryAnswer {
   readonly country: Country;
   readonly states: readonly State[];
-  /** `missing` of its coverage has only the lists that the answer depends on. */
+  /** `coverage.missing` contains only the lists that the answer depends on. */
   readonly metadata: GeographyMetadata;
-  /** The one line on coverage and vintage. */
+  /** One line with coverage and vintage. */
   readonly line: string;
   readonly drift: readonly string[];
 }
 
+/** Reads the lists that the query requires within `waitSeconds` (default 20 s), and reports progress. Throws Failure. */
 export async function queryCountry(
   { level, about, requiredLists, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuery,
   call: ToolCall,
@@ -73,7 +75,7 @@ export async function queryCountry(
   const isStates = level === "state";
   const codes = isStates ? [] : states.map(({ code }) => code);
   const { rows, all } = await requiredLists(states, country);
-  // Lists that the rows do not depend on and that are still to come are not mentioned: that would read as a doubt.
+  // Pending lists that cannot change the rows are not reported, since they would suggest that the answer is uncertain.
   const reportedMissing = missing.filter(({ state, retryAfterSeconds }) =>
     (retryAfterSeconds === undefined ? all : rows).some(({ code }) => code === state),
   );
@@ -86,8 +88,8 @@ export async function queryCountry(
 }
 
 /**
- * The same call with the longest wait, if what it lacks can come within that time: an agent cannot wait without a call. Otherwise the
- * call would end at once, again and again: then the answer only says when to ask again.
+ * Returns the same call with the longest wait, if missing lists can arrive within that time, since an agent cannot wait without a call.
+ * Otherwise each such call would return at once, so there is no next step, and the answer only states when to call again.
  */
 export function repeatWithMaxWait(
   call: ToolCall,

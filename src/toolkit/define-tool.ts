@@ -1,4 +1,4 @@
-// What a tool is: data from which everything that agents see is derived, plus one function that runs it.
+// This module defines a tool: data from which everything that agents see is derived, and one function that runs it.
 import type * as z from "zod/v4";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import type { CallerActionDescriptor } from "../actions/service-actions.ts";
@@ -13,58 +13,57 @@ import type { ToolName } from "./tool-names.ts";
 import type { ViewName } from "./views.ts";
 
 /**
- * What a call does. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
- * read: nothing changes; save: a file is written here; export: a file is written if `saveAs` is given; the others change something at
- * the API.
+ * The effect of a call. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
+ * read: changes nothing; save: writes a local file; export: writes a local file if `saveAs` is given. The others change data of the API.
  */
 export type Effect = "read" | "save" | "export" | "create" | "cancel" | "retry";
 
-/** What the user is asked, and the version of the job that the question is about. */
+/** The question to the user, and the version of the job that it is about. */
 export interface ConfirmationPrompt {
   readonly text: string;
-  /** Undefined if the job could not be read. */
+  /** Undefined if the job could not be read, or if the question is about several jobs. */
   readonly resourceVersion: number | undefined;
 }
 
-/** A call that discards something: the user is asked before. */
+/** The confirmation of a call that discards something: the user is asked before it runs. */
 export interface ConfirmationRequest {
-  /** Reads what it is about; undefined if nothing would be discarded. Throws Failure if it cannot be done: then the user is not asked. */
+  /** Builds the question; returns undefined if nothing would be discarded. Throws Failure if the call cannot succeed. */
   prepare(call: ToolCall): Promise<ConfirmationPrompt | undefined>;
-  /** What the call does: nothing is asked if the journal has all of them. Undefined: `prepare` decides. */
+  /** The actions of the call. The user is not asked if the journal contains all of them. If undefined, `prepare` decides. */
   readonly actions: readonly CallerActionDescriptor[] | undefined;
   readonly idempotencyKey: string | undefined;
 }
 
-/** A call with nothing but an idempotencyKey: which tool's action the key names, and what the call's arguments are then. */
+/** A call with only an idempotencyKey: the tool of the action with that key, and the function that returns the call's arguments. */
 export interface CallByKey {
   readonly tool: ToolName;
   argumentsOf(stored: Arguments): Arguments;
 }
 
-/** The kinds of resource that actions make. A job continues after its action: for a client that follows tasks it is a task. */
+/** The kinds of resource that actions create. A job continues after its action, so it becomes a task for clients that follow tasks. */
 export type CreatedResourceKind = "job" | "input" | "operation" | "processing request";
 
-/** What a definition states and everyone may read. */
+/** The parts of a definition that every module may read. */
 interface ToolMetadata {
   readonly name: ToolName;
   readonly title: string;
   readonly description: string;
   readonly effect: Effect;
-  /** Undefined if the tool is no single operation of the API. */
+  /** Undefined unless the tool is a single operation of the API. */
   readonly endpoint?: Endpoint | undefined;
-  /** What shows its result to the user: the tool is listed for clients that show views. */
+  /** The view that shows the result to the user. Such a tool is listed only for clients that show views. */
   readonly view?: ViewName | undefined;
   readonly makes?: CreatedResourceKind | undefined;
   /** Defined if each call is exactly one action. */
   readonly traits?: ActionTraits | undefined;
-  /** Undefined if a key alone is no call (default: if the tool has `traits`, its own action and the stored arguments). */
+  /** Undefined if a call needs more than a key (default for a tool with `traits`: its own action and the stored arguments). */
   readonly byKey?: CallByKey | undefined;
 }
 
-/** The facts of a tool that need no ports. */
+/** The properties of a tool that need no ports. */
 export interface ToolFacts extends ToolMetadata {
   readonly toolset: Toolset;
-  /** A call may change something at the API. */
+  /** True if a call may change data of the API. */
   readonly isWrite: boolean;
   readonly argumentNames: readonly string[];
   readonly outputSchema: JsonSchema;
@@ -72,18 +71,18 @@ export interface ToolFacts extends ToolMetadata {
 }
 
 export interface Tool extends ToolFacts {
-  /** Values for completion that its answers contain. */
+  /** Lists values for completion from the results of the tool. */
   readonly completions:
     | {
         readonly kind: CompletionKind;
         readonly ttlMs: number;
-        /** Undefined if it lists the values of a workspace, and there is no workspace. Throws Failure. */
+        /** Returns undefined if the values belong to a workspace and there is no workspace. Throws Failure. */
         list(call: ToolCall, workspaceId: string | undefined): Promise<readonly CompletionValue[] | undefined>;
       }
     | undefined;
-  /** Checks the arguments strictly; undefined if the user need not be asked first. Throws Failure. */
+  /** Returns undefined if the user need not be asked first. Throws Failure if it finds invalid arguments. */
   confirmationFor(args: Arguments): ConfirmationRequest | undefined;
-  /** Checks the arguments strictly, then runs. Throws Failure. */
+  /** Validates the arguments, then runs the tool. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ToolResult>;
 }
 
@@ -91,10 +90,10 @@ export interface DefinedTool extends ToolFacts {
   create(ports: Ports): Tool;
 }
 
-/** The output schema. `T`: the data of the result. */
+/** The output schema. `T`: the type of the result's data. */
 export interface Output<T> {
   readonly schema: JsonSchema;
-  /** Never there: it ties the schema to the type of the data. */
+  /** Never set: it ties the schema to the type of the data. */
   readonly data?: T;
 }
 
@@ -102,19 +101,19 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   readonly name: N;
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: Output<O>;
-  /** Default: what the endpoint's API says; jobs if there is none. */
+  /** Default: "geography" for an endpoint of the playground API, otherwise "jobs". */
   readonly toolset?: Toolset;
-  /** What is listed instead if files are links. */
+  /** The description and output that are listed instead if files are links. */
   readonly withLinks?: { readonly description: string; readonly output: Output<O> };
-  /** What a variable of a URI or a prompt may be, if the answer says so. */
+  /** Values for completion of a variable of a URI or a prompt, if the results contain them. */
   readonly completions?: {
     readonly kind: CompletionKind;
     readonly ttlMs: number;
-    /** The arguments to ask with; undefined if there is nothing to ask for. */
+    /** Returns the arguments of the call that lists the values; undefined if there is nothing to list. */
     arguments(workspaceId: string | undefined): Arguments | undefined;
     toValues(data: O): readonly CompletionValue[];
   };
-  /** How the user is asked before the call (default: `actions` is the tool's own action); undefined if the call discards nothing. */
+  /** Returns the question before the call (default of `actions`: the tool's own action); undefined if the call discards nothing. */
   readonly confirm?: (args: z.output<z.ZodObject<I>>) =>
     | {
         readonly actions?: readonly CallerActionDescriptor[];
@@ -153,7 +152,7 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
     isWrite: effect !== "read" && effect !== "save" && effect !== "export",
     argumentNames: Object.keys(input.shape),
     outputSchema: output.schema,
-    /** Made when it is first asked for: a start need not wait for the schemas of all tools. */
+    /** Builds the schema on first use, so that the start of the server does not wait for the schemas of all tools. */
     inputSchema(): JsonSchema {
       schema ??= toListedSchema(input);
       return schema;

@@ -1,30 +1,31 @@
-// The files of a caller on another machine, for whom a path on this machine is useless: a short-lived link, and the content of small files.
+// This module defines files for callers on other machines, who cannot use a path on this machine. They get a short-lived link, and the
+// content of small files.
 
 import type { CallContext } from "../api-client/attempts.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 
 export interface Link {
   readonly url: string;
-  /** To the second. */
+  /** An instant with a precision of one second. */
   readonly expiresAt: string;
 }
 
-/** What a file holds, in the answer itself: text, or an image's bytes in base64. */
+/** The content of a file in the result itself: text, or the bytes of an image in base64. */
 export type FileContent = { readonly text: string } | { readonly blob: string };
 
-/** A file under its link. */
+/** A file and its link. */
 export interface LinkedFile extends Link {
   readonly fileName: string;
   readonly contentType: string;
-  /** Where it is known; of rows only with `content`, since its link makes them again. */
+  /** Present if known. For rows it is present only with `content`, since the link generates the rows again. */
   readonly bytes?: number;
-  /** Of `content`. */
+  /** The SHA-256 of `content`. */
   readonly sha256?: string;
   readonly content?: FileContent;
 }
 
 export interface LinkedAsset extends LinkedFile {
-  /** The first lines, where they were asked for; undefined where it is no text. */
+  /** The first lines, if requested; undefined if the file is not text. */
   readonly preview: string | undefined;
 }
 
@@ -34,7 +35,7 @@ export interface AssetRequest {
   readonly preview: boolean;
 }
 
-/** Rows, and the call that makes them again. */
+/** Rows, and the call that generates them again. */
 export interface GeneratedRows {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -44,8 +45,8 @@ export interface GeneratedRows {
 
 export interface LinkedFiles {
   readonly kind: "links";
-  /** Looks at the asset, since its type and size are known to the service alone. Throws Failure. */
+  /** Requests the asset from the API, which is the only source of its type and size. Throws Failure. */
   asset(endpoint: Endpoint, request: AssetRequest, context: CallContext): Promise<LinkedAsset>;
-  /** Throws Failure. */
+  /** Creates a link to the rows. Throws Failure. */
   rows(generated: GeneratedRows): Promise<LinkedFile>;
 }

@@ -1,6 +1,6 @@
-// What agents see of a tool's answer as its output schema, and in types what its `run` returns.
-// Schemas are shallow on purpose: answers were already checked against the whole contract. They have no `required`: every agent would
-// pay for it in each session, and no client needs it. test/tools/success.test.ts checks that what is promised is there.
+// This module builds the output schemas of tools, together with the types of the data that `run` returns.
+// The schemas are shallow, since responses were already checked against the full contract. They have no `required`: every agent would
+// pay tokens for it in each session, and no client needs it. test/tools/success.test.ts checks that the listed fields are present.
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { Output } from "./define-tool.ts";
 
@@ -23,7 +23,7 @@ type FieldSchema<V> = V extends string
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** Fields that are always there, each with the schema of its type. */
+/** Schemas of the fields that are always present. */
 type FieldSchemas<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]?: FieldSchema<T[K]> } & Fields;
 
 const advised = { summary: text, nextStep: object } as const;
@@ -32,14 +32,14 @@ const envelope = { data: object, meta: object } as const;
 const shape = <T>(properties: Fields): Output<T> => ({ schema: { type: "object", properties } });
 
 export const outputs = {
-  /** One resource: its state and what to do next. A wait that found nothing new has no `meta`. */
+  /** One resource: its state and the next step. A wait without a change has no `meta`. */
   advised: <T>() => shape<T>({ ...advised, ...envelope }),
-  /** What an action made. */
+  /** The resource that an action created. */
   action: <T>() => shape<T>({ ...advised, ...envelope, action: object }),
-  /** With what was read and the call that reads on. `facts`: what some calls add. */
+  /** One page of a list, and the call that reads the next page. `facts`: fields that some calls add. */
   page: <T>(facts: Fields = {}) =>
     shape<readonly T[]>({ ...advised, ...facts, data: objects, page: object, meta: object }),
-  /** Fields of the data themselves, after the summary; `optional`: fields that are not always there. */
+  /** The fields of the data at the top level, after the summary. `optional`: fields that are not always present. */
   answer: <T>(fields: FieldSchemas<T>, optional: Fields = {}) => shape<T>({ summary: text, ...fields, ...optional }),
   text,
   integer,

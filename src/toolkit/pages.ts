@@ -1,15 +1,15 @@
-// Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
+// This module builds pages of a list: summaries by default, full items on request, and the call that fetches the next page.
 import { formatRecordTable } from "../core/table.ts";
 import { formatCompactTable } from "./compact-table.ts";
 import { callText, type NextStep, type ToolResult, toolResult, type View, withExactNumbers } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 
-/** As many bytes of whole items as one answer holds: clients cut off, or drop, what is over 50,000 characters or 25,000 tokens. */
+/** Maximum bytes of full items in one result: clients truncate or drop results over 50,000 characters or 25,000 tokens. */
 export const MAX_FULL_VIEW_BYTES = 40_000;
 
 export const bytesOf = (item: unknown): number => Buffer.byteLength(JSON.stringify(withExactNumbers(item)));
 
-/** How many whole items, from the first, fit; at least one. */
+/** Counts the leading full items that fit into one result; at least one. */
 function countFitting(items: readonly unknown[]): number {
   let bytes = 0;
   const firstOverflow = items.findIndex((item) => {
@@ -19,19 +19,22 @@ function countFitting(items: readonly unknown[]): number {
   return firstOverflow === -1 ? items.length : Math.max(1, firstOverflow);
 }
 
-/** The list may move between two readings. An API that still returns more than it is asked for keeps its page: no item is lost. */
+/**
+ * The list may change between two reads. If the API still returns too many items after this many reads, the page is kept, so that no item
+ * is lost.
+ */
 const MAX_READINGS = 4;
 
 export interface FittingPage<A> {
   /** Undefined if not even one item fits. */
   readonly answer: A | undefined;
-  /** The page would have been longer. */
+  /** True if the page was shortened. */
   readonly isCut: boolean;
 }
 
 /**
- * A page with no more items than fit. Cursors are the API's own, so a page that is too long is read again, shorter.
- * `room`: how many of these items, from the first, fit.
+ * Reads a page with at most as many items as fit. Only the API can create cursors, so a page that is too long is read again with a smaller
+ * limit. `countThatFit` returns how many of the leading items fit.
  */
 export async function readFittingPage<T, A extends { readonly value: { readonly data: readonly T[] } }>(
   read: (limit?: number) => Promise<A>,
@@ -61,18 +64,18 @@ interface PageOptions<T> {
   readonly view: View | undefined;
   /** "25 jobs: 20 SUCCEEDED, 5 FAILED." */
   readonly summary: string;
-  /** Not all that was asked for fits. */
+  /** True if not all requested items fit. */
   readonly isCut: boolean;
-  /** The next page is not worth a step. */
+  /** True if the next page is not worth a next step. */
   readonly isEnough?: boolean;
-  /** More fields, before the rows. */
+  /** Additional fields before the rows. */
   readonly facts?: object;
   /** The URI of the list. */
   readonly link: string;
   readonly summarize: (item: T) => Readonly<Record<string, unknown>>;
 }
 
-/** One page; in the full view no more items than one answer holds. */
+/** Reads one page; in the full view, at most as many items as fit into one result. */
 export async function readPage<T, A extends PageAnswer<T>>(
   read: (limit?: number) => Promise<A>,
   view: View | undefined,
@@ -82,7 +85,7 @@ export async function readPage<T, A extends PageAnswer<T>>(
   return { answer: answer ?? (await read(1)), isCut };
 }
 
-/** `hasMore` states whether more remain (section 4.2); the sentence also mentions a cursor that says otherwise. */
+/** `hasMore` decides whether more items remain (docs/contract.md, 4.2). The sentence also mentions a cursor that contradicts it. */
 function restText(hasMore: boolean, hasCursor: boolean): string {
   if (hasMore) return hasCursor ? "More remain." : "More remain, but the service gives no cursor to read them by.";
   return hasCursor ? "No more, though the service gives a cursor." : "No more.";

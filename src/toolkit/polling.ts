@@ -1,4 +1,4 @@
-// Reads until a resource stops moving or time is up: the one way to wait for resources.
+// This module reads resources until they stop moving or time is up. All tools that wait use it.
 
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { CallRequest } from "../api-client/encode.ts";
@@ -18,20 +18,20 @@ import type { Ports, ToolCall } from "./tool-call.ts";
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
 const GROWTH = 1.5;
-/** Time kept for a last read within the call's own limit. */
+/** Time that is reserved for a last read before the call's deadline. */
 const FINAL_READ_MARGIN_MS = 2_000;
 
 export interface PollTarget<T> {
   read(): Promise<T>;
   /** Changes whenever the resource does. */
   version(value: T): string | number | bigint;
-  /** It changes without anyone acting. */
+  /** Returns true if the resource changes without user action. */
   isMoving(value: T): boolean;
-  /** It continues when a user of the API has acted. */
+  /** Returns true if the resource continues only after a user of the API acts. */
   needsUserAction?(value: T): boolean;
-  /** Receives each reading that is not the last. */
+  /** Receives each value that was read, except the last one. */
   onRead(value: T): void;
-  /** The shortest time between two readings (default: 0.5 s): for a reading that is many requests. */
+  /** Minimum pause between two reads (default 500 ms), for a read that takes many requests. */
   readonly minPauseMs?: number;
 }
 
@@ -43,8 +43,9 @@ const waitCanceledFailure = new Failure({
 });
 
 /**
- * Reads until the resource stops moving or `seconds` are up, and returns the newest state; often while it changes, seldom while
- * it does not. What starts to wait for a user of the API has stopped; what waited for one at the first reading is read until it changes.
+ * Reads until the resource stops moving or `seconds` have passed, and returns the newest state. It reads often while the resource changes,
+ * and rarely otherwise. A resource that starts to wait for a user of the API has stopped. A resource that waited for a user at the first
+ * read is read until it changes. Throws Failure (cancelled) if the client cancels the call.
  */
 export async function poll<T>(
   target: PollTarget<T>,
@@ -82,14 +83,14 @@ interface ReadRequest<T> {
   readonly endpoint: ResourceEndpoint<T>;
   readonly path: NonNullable<CallRequest["path"]>;
   readonly presenter: PollableResourcePresenter<T>;
-  /** Default 0. */
+  /** Seconds to wait (default 0). */
   readonly waitSeconds?: number | undefined;
-  /** Time of the call that is kept for what follows (default: 0). */
+  /** Time of the call that is reserved for later steps (default 0). */
   readonly reservedMs?: number;
   readonly view?: View | undefined;
 }
 
-/** Reads one resource until it stops moving or time is up. `onRead` receives each reading that is not the last. */
+/** Reads one resource until it stops moving or time is up. `onRead` receives each state except the last one. Throws Failure. */
 export const pollResource = <T>(
   { endpoint, path, presenter, waitSeconds = 0, reservedMs = 0 }: ReadRequest<T>,
   { context }: Pick<ToolCall, "context">,
@@ -114,7 +115,7 @@ function unchangedText(first: ProgressSnapshot, last: ProgressSnapshot, seconds:
   return `Still ${last.state}${last.detail === undefined ? "" : `, ${last.detail}`}${units}.`;
 }
 
-/** What a tool that reads one resource answers; after a wait no more than what is new. */
+/** Builds the result of a tool that reads one resource. After a wait in the same routine state, it contains only the progress. */
 export async function readResource<T extends { readonly state: string }>(
   request: ReadRequest<T>,
   call: ToolCall,

@@ -1,4 +1,5 @@
-// The prompts: what a person may start with one choice, as instructions to the agent. Arguments are data, and quoted.
+// This module defines the prompts: tasks that the user starts with one choice, as instructions to the agent. Arguments are untrusted data,
+// so they are quoted.
 import { formatJson } from "../core/untrusted-text.ts";
 import type { CompletionKind } from "./completion-value.ts";
 import type { ToolName } from "./tool-names.ts";
@@ -7,7 +8,7 @@ export interface PromptArgument {
   readonly name: string;
   readonly description: string;
   readonly required: boolean;
-  /** What it may be, where the server knows. */
+  /** The kind of values that completion offers, if there is one. */
   readonly completionKind?: CompletionKind;
 }
 
@@ -16,9 +17,9 @@ export interface Prompt {
   readonly title: string;
   readonly description: string;
   readonly arguments: readonly PromptArgument[];
-  /** The tools that it has the agent call; where one is not offered, neither is the prompt. */
+  /** The tools that the instructions name. If one of them is not offered, the prompt is not offered either. */
   readonly tools: readonly ToolName[];
-  /** How the work is done, where a skill says it: its text stands behind the prompt's own. */
+  /** The name of a skill that describes the work. Its text follows the prompt's own text. */
   readonly skill?: string;
   text(args: Readonly<Record<string, string>>): string;
 }

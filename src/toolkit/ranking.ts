@@ -1,4 +1,4 @@
-// Rankings of states or districts, as rank_divisions and show_divisions answer with them.
+// This module ranks states or districts for rank_divisions and show_divisions.
 import type { State } from "../contract/playground.ts";
 import { findDifferencesInStates } from "../geography/districts.ts";
 import { resolveStates } from "../geography/names/resolve-state.ts";
@@ -16,7 +16,7 @@ import type { Ports, ToolCall } from "./tool-call.ts";
 
 interface RankingArguments {
   readonly level: "state" | "district";
-  /** Codes or names; absent: all. */
+  /** Codes or names (default: all states). */
   readonly states?: readonly string[] | undefined;
   readonly waitSeconds?: number | undefined;
 }
@@ -28,7 +28,7 @@ export interface RankingFacts extends GeographyMetadata {
   readonly consistency: readonly string[];
 }
 
-/** Reads what the ranking needs, and ranks. `line`: coverage and vintage in a sentence. Throws Failure. */
+/** Reads the lists that the ranking needs, and ranks. `line`: one line with coverage and vintage. Throws Failure. */
 export async function queryRanking(
   { level, states: requestedStates, waitSeconds }: RankingArguments,
   query: RankingQuery,
@@ -50,7 +50,7 @@ export async function queryRanking(
   const { rows, totalRows, totals, exact } = ranking;
   const consistency = findDifferencesInStates(states, country);
   const facts: RankingFacts = { totalRows, totals, exact, consistency, ...metadata };
-  // Which states were taken is a part of the answer.
+  // The answer names the selected states.
   const selectedCodes =
     requestedStates !== undefined && requestedStates.length > 0 ? states.map(({ code }) => code) : undefined;
   return {

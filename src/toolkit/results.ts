@@ -1,4 +1,4 @@
-// The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, shorter, as text.
+// This module builds results (docs/interface.md, "Results"): the structuredContent for an agent, and a shorter text.
 import type * as z from "zod/v4";
 import type { EarlierAction } from "../actions/actions.ts";
 import type { DecodedBody } from "../api-client/decode.ts";
@@ -13,59 +13,59 @@ import { isNullOrEmptyList } from "./summary-view.ts";
 import type { Progress, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 
-/** The one call that makes sense next, with its arguments filled in. */
+/** The recommended next call, with complete arguments. */
 export interface NextStep {
   readonly tool: ToolName;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly why: string;
 }
 
-/** What happened, in one sentence, and what to do about it. */
+/** The outcome in one sentence, and the next step. */
 export interface Advice {
   readonly summary: string;
   readonly nextStep?: NextStep | undefined;
-  /** There is nothing else to say: a wait that finds the same state again need not repeat it. */
+  /** True if a wait that ends in the same state need not repeat the summary. */
   readonly isRoutine?: boolean | undefined;
 }
 
-/** How a kind of resource is shown: the URI that names it, and the advice on its state. */
+/** Presents a kind of resource: its URI, the advice on its state, and its summary view. */
 export interface ResourcePresenter<T> {
   readonly uri: (resource: T) => string | undefined;
-  /** `readAt`: when it was so, in milliseconds since 1970; undefined if the answer was kept. */
+  /** `readAt`: the time of the API's response, in milliseconds since 1970; undefined if it is unknown. */
   readonly advise: (resource: T, readAt?: number) => Advice | Promise<Advice>;
-  /** The fields that an agent decides by. */
+  /** Returns the fields of the summary view. */
   readonly toSummary: (resource: T) => object;
-  /** It will not change any more. */
+  /** Returns true if the resource will not change anymore. */
   readonly hasEnded?: (resource: T) => boolean;
 }
 
-/** How far a resource is: a change of `is` is news, `at` is its place, `units` counts the work done. */
+/** The progress of a resource. A change of `state` is always reported; `detail` is the position; `units` counts completed work. */
 export interface ProgressSnapshot {
   readonly state: string;
   readonly detail?: string;
   readonly units?: number;
 }
 
-/** A kind of resource that moves, and that actions make. */
+/** Presents a kind of resource that changes over time and that actions create. */
 export interface PollableResourcePresenter<T> extends ResourcePresenter<T> {
   /** Changes whenever the resource does. */
   readonly version: (resource: T) => string | number | bigint;
-  /** It changes without anyone acting. */
+  /** Returns true if the resource changes without user action. */
   readonly isMoving: (resource: T) => boolean;
-  /** It continues when a user of the API has acted. */
+  /** Returns true if the resource continues only after a user of the API acts. */
   readonly needsUserAction?: (resource: T) => boolean;
   readonly progressSnapshot: (resource: T) => ProgressSnapshot;
-  /** Present if the API counts. */
+  /** Present if the API counts completed work. */
   readonly progress?: (resource: T) => Progress;
-  /** Its state in a few words: "FAILED at CHURN". */
+  /** Returns the state in a few words: "FAILED at CHURN". */
   readonly state: (resource: T) => string;
-  /** The action that made it may be wanted once more (default: true); false if another next step is better. */
+  /** Returns true if it makes sense to run the creating action again (default); false if another next step is better. */
   readonly mayRunAgain?: (resource: T) => boolean;
-  /** Present if it is a job: an action that makes one is a task for clients that follow tasks. */
+  /** Present for jobs: an action that creates a job becomes a task for clients that follow tasks. */
   readonly job?: (resource: T) => Job;
 }
 
-/** How much of a resource is shown: what an agent decides by, or every field of the contract. */
+/** How much of a resource is shown: the fields that an agent needs for its next step, or all fields of the contract. */
 export type View = "summary" | "full";
 
 export interface ActionReport {
@@ -74,55 +74,55 @@ export interface ActionReport {
   readonly attempts: number;
 }
 
-/** Nothing was sent, since an identical call ran before. */
+/** A call for which nothing was sent, because an identical call ran before. */
 export interface Replay {
   readonly earlier: EarlierAction;
   readonly idempotencyKey: string;
-  /** Of the first call's notes, those that this call words differently. */
+  /** A sentence about the notes of the first call that differ in this call, or an empty string. */
   readonly notes: string;
-  /** This call named no key, so it may have been meant to run once more. */
+  /** True if this call had no key, so that the agent may want a second run. */
   readonly isKeyless: boolean;
 }
 
 interface ResultFacts {
-  /** Fields of the API's answer that the contract does not know. */
+  /** Fields of the API's response that the contract does not define. */
   readonly drift?: readonly string[];
   /** The URI of the resource that the result is about. */
   readonly link?: string | undefined;
-  /** A file for a caller elsewhere. */
+  /** A file for a caller on another machine. */
   readonly file?: LinkedFile | undefined;
-  /** The resource in `data` will not change any more. */
+  /** True if the resource in `data` will not change anymore. */
   readonly hasEnded?: boolean;
-  /** The action that made the resource in `data`. */
+  /** The action that created the resource in `data`. */
   readonly action?: ActionReport | undefined;
   /** The id of that resource. */
   readonly resourceId?: string | undefined;
-  /** Why this is not simply the answer of a new action; the summary starts with it. */
+  /** A sentence about an earlier attempt or identical call, if there was one. The summary starts with it. */
   readonly notice?: string | undefined;
-  /** Present if nothing was sent: an identical call ran before. */
+  /** Present if nothing was sent, because an identical call ran before. */
   readonly replay?: Replay | undefined;
-  /** The same of a call of several actions. */
+  /** True if nothing was sent. Also covers calls of several actions. */
   readonly isReplay?: boolean;
-  /** The job that the call started: for a client that follows tasks it is a task. */
+  /** The job that the call started. It becomes a task for clients that follow tasks. */
   readonly job?: Job | undefined;
 }
 
-/** What a tool answers. `T`: its data, as the contract has them. */
+/** The result of a tool. `T`: the type of its data, as in the contract. */
 export interface ToolResult<T = unknown> extends Advice, ResultFacts {
   readonly data: T;
   readonly drift: readonly string[];
-  /** Follows the tool's output schema; complete by itself. */
+  /** The structuredContent. It follows the tool's output schema and needs no text. */
   readonly structured: object;
-  /** The same, shorter, for clients that show text only. */
+  /** The same content in a shorter form, for clients that show only text. */
   readonly text: string;
 }
 
-/** What an action made. */
+/** The result of one action. */
 export interface ActionResult<T> extends ToolResult<T> {
   readonly action: ActionReport;
 }
 
-/** Numbers that JSON.stringify refuses, or makes null of: integers beyond 2^53-1, and what no double holds (1e400). */
+/** Returns true for numbers that JSON.stringify rejects (bigints, for integers beyond 2^53-1) or converts to null (1e400). */
 const isInexactNumber = (value: unknown): boolean =>
   typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
 
@@ -143,17 +143,17 @@ function stringifyInexactNumbers(value: unknown): unknown {
 }
 
 /**
- * Bigints as strings of their digits: a client's JSON would round them (docs/interface.md, "Results"). A number beyond all doubles as
- * words (doubt 18). A value without such numbers is returned as it is.
+ * Converts bigints to strings of digits, since a client's JSON parser would round them (docs/interface.md, "Results"). Converts numbers
+ * beyond all doubles to words (open question 18). Returns a value without such numbers unchanged.
  */
 export const withExactNumbers = (value: unknown): unknown =>
   containsInexactNumber(value) ? stringifyInexactNumbers(value) : value;
 
-/** Compact JSON without nulls and empty lists. */
+/** Formats compact JSON without nulls and empty lists. */
 export const compactJson = (value: unknown): string =>
   escapeText(JSON.stringify(value, (_name, part: unknown) => (isNullOrEmptyList(part) ? undefined : part)));
 
-/** As compact JSON; lists of rows follow as tables. */
+/** Formats data as compact JSON, followed by its lists of rows as tables. */
 function dataText(data: unknown): string {
   if (!isJsonObject(data)) return compactJson(data);
   const fields = Object.entries(data);
@@ -163,7 +163,7 @@ function dataText(data: unknown): string {
   return [compactJson(Object.fromEntries(fields.filter(([, part]) => !isTable(part)))), ...tables].join("\n");
 }
 
-/** The journal may name tools that this version does not have. */
+/** A step from the journal, which may name a tool that this version does not have. */
 type AnyStep = Omit<NextStep, "tool"> & { readonly tool: string };
 
 export const callText = (step: Pick<AnyStep, "tool" | "arguments">): string =>
@@ -172,13 +172,13 @@ export const callText = (step: Pick<AnyStep, "tool" | "arguments">): string =>
 export const nextText = (step: AnyStep): string => `Next: ${callText(step)} (${step.why})`;
 
 interface ResultParts extends Advice, ResultFacts {
-  /** What structuredContent has after `summary` and `nextStep`; absent: the data. */
+  /** The fields of structuredContent after `summary` and `nextStep` (default: the data). */
   readonly fields?: object;
-  /** What the text has after the summary and the next step. */
+  /** The lines of the text after the summary and the next step. */
   readonly lines?: readonly (string | undefined)[];
 }
 
-/** Builds the result of every tool. A next step that is not offered here is no step. */
+/** Builds the result of every tool. Omits a next step whose tool is not offered. */
 export function toolResult<T extends object>(
   { isOffered }: Pick<ToolCall, "isOffered">,
   data: T,
@@ -195,10 +195,10 @@ export interface Envelope<T> {
   readonly meta: { readonly requestId: string };
 }
 
-/** An endpoint that answers with one resource. */
+/** An endpoint that returns one resource. */
 export type ResourceEndpoint<T> = JsonEndpoint<z.ZodType<Envelope<T>>>;
 
-/** The API's answer, and when it was read. */
+/** The API's response, and its time in milliseconds since 1970, if known. */
 export interface ReadAnswer<T> extends DecodedBody<Envelope<T>> {
   readonly respondedAt?: number;
 }
@@ -207,7 +207,7 @@ interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "r
   readonly view?: View | undefined;
 }
 
-/** One resource: its state and what to do next; of an action, also how it ran. */
+/** Builds the result for one resource: its state, the next step and, after an action, the key and the attempts. */
 export async function resourceResult<T extends object>(
   { value: { data, meta }, respondedAt, drift }: ReadAnswer<T>,
   presenter: ResourcePresenter<T>,
@@ -235,7 +235,7 @@ export async function resourceResult<T extends object>(
   });
 }
 
-/** One action of a call, as the journal has it. */
+/** One action of a call, as stored in the journal. */
 export interface Step {
   readonly tool: ToolName;
   readonly idempotencyKey: string;
@@ -252,7 +252,7 @@ export const toStep = (tool: ToolName, { data, action }: ActionResult<{ readonly
 
 const STEP_COLUMNS = ["tool", "idempotencyKey", "resourceId", "replayed"] as const;
 
-/** The result with the steps that led to it instead of the one action. */
+/** Replaces the single action of a result by the steps of the call. */
 export function withSteps<T>({ structured, text, ...result }: ToolResult<T>, steps: readonly Step[]): ToolResult<T> {
   const { action, ...fields }: Readonly<Record<string, unknown>> = { ...structured };
   const rows = steps.map((step) => STEP_COLUMNS.map((column) => String(step[column])));
@@ -263,12 +263,12 @@ export function withSteps<T>({ structured, text, ...result }: ToolResult<T>, ste
   };
 }
 
-/** What the user may do in the view: if user and agent follow one piece of advice, it is done twice. */
+/** Tools that the user can call in the view. The agent is not advised to call them too, so that they do not run twice. */
 const USER_TRIGGERED_TOOLS: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
 
 /**
- * What is shown to the user in a view: the view gets `structured`, the agent a short text. There is no link to a resource: some hosts
- * pass a view no result that has one.
+ * Builds the result of a tool that shows a view: the view receives `structured`, the agent a short text. The result has no link to a
+ * resource, since some hosts do not pass results with a link to a view.
  */
 export function toViewResult<T>(result: ToolResult<T>, notice: string): ToolResult<T> {
   const { data, structured, drift, summary, nextStep } = result;

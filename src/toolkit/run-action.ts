@@ -1,4 +1,4 @@
-// Runs an action tool: the journal makes sure that the action runs at most once, and the result states how it went.
+// This module runs an action tool: the journal ensures that the action runs at most once, and the result reports the outcome.
 import type { EarlierAction } from "../actions/actions.ts";
 import { formatDuration } from "../actions/deduplication-window.ts";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
@@ -20,7 +20,7 @@ import { type ActionPorts, type ToolCall, toStepFailure } from "./tool-call.ts";
 
 export interface ActionArguments {
   readonly idempotencyKey?: string | undefined;
-  /** mic-mcp derived the key for one step of a call. */
+  /** True if mic-mcp derived the key for one step of a call. */
   readonly isDerivedKey?: boolean | undefined;
   readonly [field: string]: unknown;
 }
@@ -29,19 +29,22 @@ export interface ActionRun<T> {
   readonly endpoint: ResourceEndpoint<T>;
   readonly traits: ActionTraits;
   readonly presenter: PollableResourcePresenter<T>;
-  /** How an agent finds out whether an old action happened. */
+  /** Advice on how an agent can find out whether an old action took effect. */
   readonly findOut: string;
-  /** Checks a new action before it is sent; an action that is resumed was checked before. Throws Failure. */
+  /** Checks a new action before it is sent; a resumed action was checked before. Throws Failure. */
   readonly check?: () => Promise<void>;
-  /** Returns why the answer belongs to something else, if it does. */
+  /** Returns the reason if the response does not belong to the request; otherwise undefined. */
   readonly mismatch?: (resource: T) => string | undefined;
-  /** The If-Match of a new action. */
+  /** Returns the If-Match header of a new action. */
   readonly ifMatch?: () => Promise<string>;
-  /** Reads what the action made, as it is now; `state` is shown instead of the subject's. Absent: the caller reads it. Throws Failure. */
+  /**
+   * Reads the current state of the resource that the action created. `state` is shown instead of the presenter's. Absent if the caller
+   * reads the resource itself. Throws Failure.
+   */
   readonly readNow?: (id: string) => Promise<ReadAnswer<T> & { readonly state?: string }>;
 }
 
-/** A text field of the resource in an answer whose shape is not known. */
+/** Returns a text field of the resource in a response whose shape is unknown. */
 function textField(answer: unknown, name: string): string | undefined {
   const data = isJsonObject(answer) ? answer["data"] : undefined;
   const value = isJsonObject(data) ? data[name] : undefined;
@@ -50,7 +53,7 @@ function textField(answer: unknown, name: string): string | undefined {
 
 const resourceId = (answer: unknown): string | undefined => textField(answer, "id");
 
-/** The notes of the first call that this one words differently: the API received only the first. */
+/** Lists the notes of the first call that differ in this one. The API received only those of the first call. */
 function firstCallNotesText(first: Arguments, call: Arguments, { identifyingArguments }: ActionTraits): string {
   const notes = Object.entries(first).filter(
     ([name, value]) => !identifyingArguments.includes(name) && typeof value === "string" && value !== call[name],
@@ -62,7 +65,8 @@ function firstCallNotesText(first: Arguments, call: Arguments, { identifyingArgu
 const NOT_READ = " Its current state could not be read; this is the first answer.";
 
 /**
- * The first words of a replay. `state`: as it is now; undefined if it could not be read. `mayOffer`: running it again is a sensible wish.
+ * Returns the first sentences of a replay. `state`: the current state of the resource; undefined if it could not be read. `mayOffer`: true
+ * if it makes sense to run the action again.
  */
 export function replayNotice(
   { earlier, idempotencyKey, notes, isKeyless }: Replay,
@@ -76,7 +80,7 @@ export function replayNotice(
   return `Not run again: an identical call ran ${formatDuration(earlier.ageMs)} ago${shown}.${notes}${now}${offer}`;
 }
 
-/** ", at 13:36:51 UTC", with the date if that is not today's; nothing if the text is no instant. */
+/** Formats ", at 13:36:51 UTC", with the date if it is not today; returns an empty string if the text is not an instant. */
 function clockTime(instant: string, now: number): string {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(instant)) return "";
   const [date = "", time = ""] = instant.split("T");
@@ -87,6 +91,7 @@ function clockTime(instant: string, now: number): string {
 const newActionNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
   `A new action: an identical call ran ${formatDuration(ageMs)} ago${id === undefined ? "" : ` (${formatToken(id)})`}.`;
 
+/** Runs one action. Returns the resource that it created, or a replay of an identical call. Throws Failure. */
 export async function runAction<T extends object>(
   args: ActionArguments,
   call: ToolCall,
@@ -121,7 +126,7 @@ export async function runAction<T extends object>(
   const { idempotencyKey, replayed, attempts } = action;
   const report = { idempotencyKey, replayed, attempts };
   const first = { value: endpoint.success.body.parse(value), drift };
-  /** As it is now; undefined if it could not be read. */
+  // The response of a new action is current, so only other responses are read again. `now` is undefined if that fails.
   const id = origin === "new" ? undefined : resourceId(value);
   const now =
     id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void toStepFailure(error, call));

@@ -1,5 +1,5 @@
-// Rows saved as CSV (RFC 4180): in the download folder with a download's care, a new file, whole or not there at all; for a caller
-// elsewhere under a link.
+// This module saves rows as CSV (RFC 4180). For a caller on this machine it creates a new file in the download folder, which is complete
+// or absent. A caller on another machine gets a link.
 import { createHash } from "node:crypto";
 import { assertNameFree, createFile, diskFailure, prepareFolder } from "../api-client/new-file.ts";
 import { Failure } from "../core/failure.ts";
@@ -8,23 +8,23 @@ import { pluralize } from "../geography/format.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { FolderFiles } from "./tool-call.ts";
 
-/** What an answer contains about them: a file in the folder, or (elsewhere) a link. `rows`: without the header. */
+/** The saved rows in a result: a file in the folder, or a link for a caller on another machine. `rows` does not count the header. */
 export type SavedRows =
   | { readonly path: string; readonly rows: number; readonly sha256: string }
   | (Link & Pick<LinkedFile, "fileName" | "bytes" | "sha256"> & { readonly rows: number });
 
 type Cell = string | number;
 
-// A spreadsheet takes a cell that begins so for a formula, whoever wrote it.
+// Spreadsheets interpret a cell that starts with such a character as a formula.
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** Text that a spreadsheet would run gets an apostrophe before it. */
+/** Puts an apostrophe before text that a spreadsheet would evaluate. */
 function csvCell(cell: Cell): string {
   const text = typeof cell === "string" && FORMULA.test(cell) ? `'${cell}` : String(cell);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** RFC 4180, in UTF-8: a header line, CRLF behind every line. A lone surrogate has no UTF-8 and becomes U+FFFD. */
+/** Formats rows as RFC 4180: a header line, and CRLF after every line. In UTF-8 a lone surrogate becomes U+FFFD. */
 export const toCsv = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
 
@@ -37,12 +37,12 @@ export function savedText(saved: SavedRows): string {
     : `${rows} as ${formatToken(fileName)}: ${bytes} bytes in this answer, sha256 ${sha256}.`;
 }
 
-/** A tool that saves rows does not download. */
+/** A tool that saves rows needs no download function. */
 interface SaveRowsPorts {
   readonly files: Pick<FolderFiles, "kind" | "folder"> | Pick<LinkedFiles, "kind" | "rows">;
 }
 
-/** Before anything is read for it. Throws Failure where the name is taken. */
+/** Throws Failure if the name is taken. Tools call it before they read the rows. */
 export async function checkSaveAs({ files }: SaveRowsPorts, fileName: string): Promise<void> {
   if (files.kind === "folder") await assertNameFree(files.folder, fileName, "saveAs");
 }
@@ -52,7 +52,10 @@ interface Table {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** `madeBy`: the call that made the rows; the same call, `saveAs` included, makes them again. Throws Failure; nothing partial stays. */
+/**
+ * Saves rows as CSV. `sourceCall`: the call that produced the rows; repeated with all its arguments, including `saveAs`, it generates them
+ * again. Throws Failure; no partial file remains.
+ */
 export async function saveRows(
   { files }: SaveRowsPorts,
   fileName: string,

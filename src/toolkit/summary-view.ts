@@ -1,5 +1,5 @@
-// Resources without what tells an agent nothing: nulls, empty lists, what is always or usually so, fractions of seconds.
-// `view: "full"` gives the contract's whole instead (docs/interface.md, "Results").
+// This module builds the summary view of resources, which omits nulls, empty lists, usual values and fractions of seconds.
+// `view: "full"` returns all fields of the contract instead (docs/interface.md, "Results").
 import type { Problem } from "../contract/problem.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
 
@@ -7,13 +7,13 @@ type SummaryFields = Readonly<Record<string, unknown>>;
 
 const INSTANT_FIELD = /(?:At|windowStart|windowEnd)$/;
 
-/** To the second: an agent reads it, and no two of its steps are nearer. */
+/** Removes fractions of seconds: the steps of an agent are at least a second apart. */
 export const truncateToSeconds = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/, "");
 
 export const isNullOrEmptyList = (value: unknown): boolean =>
   value === null || (Array.isArray(value) && value.length === 0);
 
-/** `usual`: fields that go where they have just this value. A field has a name of the contract's. */
+/** `defaults`: usual values; a field that has its usual value is omitted. Field names are those of the contract. */
 export function toSummaryFields(resource: object, defaults: SummaryFields = {}): SummaryFields {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(resource))
@@ -22,7 +22,7 @@ export function toSummaryFields(resource: object, defaults: SummaryFields = {}):
   return kept;
 }
 
-/** Only these fields, lean. */
+/** Returns the summary of only these fields. */
 export const pickSummaryFields = (
   resource: object,
   names: readonly string[],
@@ -30,7 +30,7 @@ export const pickSummaryFields = (
 ): SummaryFields =>
   toSummaryFields(Object.fromEntries(Object.entries(resource).filter(([name]) => names.includes(name))), defaults);
 
-/** Rows with what all of them share said once; a single row shares nothing. */
+/** Rows, and separately the fields that are equal in all of them. A single row has no shared fields. */
 export interface SharedRows {
   readonly inAll?: SummaryFields;
   readonly rows: readonly SummaryFields[];
@@ -46,14 +46,14 @@ export function extractSharedFields(rows: readonly SummaryFields[]): SharedRows 
   return { ...(Object.keys(shared).length > 0 && { inAll: shared }), rows: rest };
 }
 
-/** A failure: its title stands in the summary, what is wrong with which field stands here. */
+/** Returns the code, `retryable` and the field errors of a failure. Its title is in the summary sentence. */
 export const toFailureSummary = (failure: Problem | null): SummaryFields =>
   failure === null ? {} : { failure: pickSummaryFields(failure, ["code", "retryable", "fieldErrors"]) };
 
-/** A failure in a few words; what is wrong with which field stands beside them, in `data.failure`. */
+/** Returns the code and the quoted title of a problem. Its field errors are in `data.failure`. */
 export const problemName = ({ code, title }: Problem): string => `${formatToken(code)} ${quote(title)}`;
 
-/** A failure in words: code, quoted title, and the first field errors. */
+/** Returns the code, the quoted title and the first three field errors of a problem. */
 export function problemText(problem: Problem): string {
   const fields = problem.fieldErrors
     .slice(0, 3)
@@ -63,7 +63,7 @@ export function problemText(problem: Problem): string {
   return `${problemName(problem)}${where}`;
 }
 
-/** A failure beside a state that should have none (doubt 17), as a sentence; else nothing. */
+/** Names the failure of a resource whose state should have none (open question 17); otherwise returns an empty string. */
 export const unexpectedFailureText = ({
   state,
   failure,

@@ -1,4 +1,4 @@
-// What a tool works with: the ports that it is created with, and what belongs to one call.
+// This module defines the ports that tools are created with, and the context of one tool call.
 import type { ServiceActions } from "../actions/service-actions.ts";
 import type { CallContext } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
@@ -9,19 +9,19 @@ import type { RecipeOfferCache, RetryCache } from "./caches.ts";
 import type { LinkedFiles } from "./linked-files.ts";
 import type { ToolName } from "./tool-names.ts";
 
-/** The one folder that tools write to, and how a file gets there. */
+/** The download folder, the only folder that tools write to, and the function that saves a file in it. */
 export interface FolderFiles extends Pick<Downloads, "save"> {
   readonly kind: "folder";
   readonly folder: string;
 }
 
-/** Each tool names the few that it works with. */
+/** The dependencies of all tools. Each function picks the ones that it uses. */
 export interface Ports {
   readonly service: ApiClient;
   readonly actions: ServiceActions;
-  /** Every playground request goes through it. */
+  /** Sends all requests to the playground API. */
   readonly geography: Geography;
-  /** Files here, for a caller on this machine; links, for callers elsewhere. */
+  /** A folder if the caller is on this machine; links if callers are on other machines. */
   readonly files: FolderFiles | LinkedFiles;
   readonly offers: RecipeOfferCache;
   readonly retries: RetryCache;
@@ -36,38 +36,37 @@ export interface Progress {
   readonly message: string;
 }
 
-/** What the call of an action tool made. */
+/** The result of a call to an action tool. */
 export interface ActionCallResult {
   readonly resourceId?: string | undefined;
-  /** Why this is not simply the answer of a new action. */
+  /** A sentence about an earlier attempt or an earlier identical call, if there was one. */
   readonly notice?: string | undefined;
-  /** Present if nothing was sent. */
+  /** Present if nothing was sent, because an identical call ran before. */
   readonly replay?: object | undefined;
 }
 
 export interface ToolCall {
-  /** The tool's own name. */
   readonly tool: ToolName;
   readonly context: CallContext;
-  /** The Idempotency-Key that a new action of this call takes if the agent names none. */
+  /** The Idempotency-Key of a new action of this call, if the agent passes no key. */
   readonly proposedKey?: string | undefined;
-  /** The version of the job that the user was asked about. */
+  /** The `resourceVersion` of the job in the question, if the user was asked to confirm. */
   readonly shownVersion?: number | undefined;
-  /** A job that the call starts is a task for its client: the call does not wait for it. */
+  /** True if the client follows tasks: a job that the call starts becomes a task, and the call does not wait for it. */
   readonly followsTasks?: boolean;
-  /** Whether an agent can call this tool here. */
+  /** Returns true if this server offers the tool. */
   isOffered(tool: ToolName): boolean;
-  /** Calls an action tool by its name; undefined if there is no such tool. Throws Failure. */
+  /** Calls an action tool by its name; returns undefined if there is no such tool. Throws Failure. */
   callActionTool(
     tool: string,
     args: Readonly<Record<string, unknown>>,
     context: CallContext,
   ): Promise<ActionCallResult | undefined>;
-  /** Reports progress to a client that asked for it. */
+  /** Reports progress if the client requested it. */
   report(progress: Progress): void;
 }
 
-/** The Failure that one step of a call ended with. Throws everything else, and also what ended a canceled call. */
+/** Returns the Failure of one step of a call. Throws the error again if it is not a Failure, or if the call was canceled. */
 export function toStepFailure(error: unknown, { context }: Pick<ToolCall, "context">): Failure {
   if (error instanceof Failure && !context.signal.aborted) return error;
   throw error;

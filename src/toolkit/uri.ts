@@ -1,4 +1,4 @@
-// mic:// URIs: made from a template and its variables, and read back (docs/interface.md, "Resources").
+// This module builds mic:// URIs from templates and variables, and parses them (docs/interface.md, "Resources").
 import { isWellFormed } from "../contract/text.ts";
 
 const VARIABLE = /\{(\w+)\}/g;
@@ -10,12 +10,12 @@ export const variableNames = (template: string): readonly string[] =>
 
 interface Segment {
   readonly text: string;
-  /** Of a variable. */
+  /** The name of the variable; undefined for fixed text. */
   readonly name: string | undefined;
 }
 
 interface Template {
-  /** All that stands before the first variable. */
+  /** The text before the first variable. */
   readonly prefix: string;
   readonly segments: readonly Segment[];
 }
@@ -34,13 +34,13 @@ function parseTemplate(template: string): Template {
 const encodeSegment = (value: string): string =>
   encodeURIComponent(isWellFormed(value) ? value : value.replace(/\p{Surrogate}/gu, "\ufffd"));
 
-/** Ids may hold characters that end a path segment: each goes in percent-encoded. A lone surrogate has no such form. */
+/** Percent-encodes each variable, since ids may contain characters that end a path segment. A lone surrogate becomes U+FFFD. */
 export const expand = (template: string, variables: UriVariables): string =>
   parseTemplate(template)
     .segments.map(({ text, name }) => (name === undefined ? text : encodeSegment(variables[name] ?? "")))
     .join("/");
 
-/** For ids that the service gives: one with a lone surrogate has no URI (doubt 23). */
+/** For ids from the API. Returns undefined for an id with a lone surrogate, which has no URI (open question 23). */
 const expandIfPossible = (template: string, variables: UriVariables): string | undefined =>
   Object.values(variables).every(isWellFormed) ? expand(template, variables) : undefined;
 
@@ -66,7 +66,7 @@ function decodeSegment(part: string): string | undefined {
   }
 }
 
-/** The template's variables in this URI; undefined when it is none of the template's. */
+/** Returns the values of the template's variables in the URI; undefined if the URI does not match. */
 export function matchTemplate(template: string, uri: string): UriVariables | undefined {
   const { prefix, segments } = parseTemplate(template);
   if (!uri.startsWith(prefix)) return undefined;

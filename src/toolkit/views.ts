@@ -1,8 +1,8 @@
-// The views that a host draws for a person (MCP Apps, SEP-1865): their names, and which clients show them.
+// This module has the names of the views that a host shows to the user (MCP Apps, SEP-1865), and detects clients that show them.
 
 export const UI_EXTENSION = "io.modelcontextprotocol/ui";
 
-/** The one kind of view that there is. */
+/** The MIME type of all views. */
 export const APP_HTML = "text/html;profile=mcp-app";
 
 export const VIEW_NAMES = ["job", "divisions", "usage", "actions"] as const;
@@ -10,13 +10,13 @@ export type ViewName = (typeof VIEW_NAMES)[number];
 
 export const viewUri = (name: ViewName): string => `ui://mic-mcp/${name}.html`;
 
-/** MIC_APPS, docs/interface.md, "Configuration". */
+/** The values of MIC_APPS (docs/interface.md, "Configuration"). */
 export type AppsSetting = "auto" | "always" | "never";
 
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
-/** `capabilities`: what the client declares, in either protocol era. */
+/** `capabilities`: the capabilities that the client declares, in any protocol revision. */
 function declaresViews(capabilities: unknown): boolean {
   const { extensions } = fieldsOf(capabilities);
   const { mimeTypes } = fieldsOf(fieldsOf(extensions)[UI_EXTENSION]);

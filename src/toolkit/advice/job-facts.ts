@@ -1,31 +1,31 @@
-// What a job's phrases are filled with: its place among the stages, its failure, what has become of it since.
+// This module computes the facts for the phrases about a job: its current stage, its failure, its results and its retry.
 import type { ResourceAction } from "../../actions/service-actions.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { problemName } from "../summary-view.ts";
 
-/** States of jobs and operations that have ended: they do not change any more. */
+/** Final states of jobs and operations. */
 export const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);
 
-/** What is known about a job beyond its own fields. */
+/** Facts about a job that its own fields do not contain. */
 export interface JobHistory {
-  /** An action on the job of unknown outcome. */
+  /** An action on the job with an unknown outcome. */
   readonly unresolved?: ResourceAction | undefined;
-  /** The job's retry; its `id` is undefined if the API's answer could not be read. */
+  /** The job's retry; its `id` is undefined if the API's response could not be read. */
   readonly retry?: { readonly id: string | undefined } | undefined;
-  /** A RESTART of this server made the job. */
+  /** True if a RESTART in the journal created the job. */
   readonly restarted?: boolean;
 }
 
 export const isDone = ({ state }: Stage): boolean => state === "SUCCEEDED" || state === "NOT_REQUIRED";
 
-/** The stage the job is at: the first one that is neither finished nor not needed. */
+/** Returns the job's current stage: the first one that has not succeeded and is required. */
 export const currentStage = ({ stages }: Job): Stage | undefined => stages.find((stage) => !isDone(stage));
 
 export const failingStage = (job: Job): Stage | undefined =>
   job.stages.find(({ state }) => state === "FAILED") ?? currentStage(job);
 
-/** ", at stage …", or nothing. */
+/** Formats the current stage as ", at stage …"; returns an empty string if there is none. */
 export function stagePositionText(job: Job): string {
   const stage = currentStage(job);
   if (!stage) return "";
@@ -39,12 +39,15 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * A job that has not changed for an hour is not worth polling: that hour is 80 waits of 45 s, each with the same answer. It
- * is no verdict, since the contract does not state how long a stage may take: the agent is informed and decides.
+ * A job that has not changed for 1 h is not worth polling: in that time, 80 waits of 45 s return the same result. The contract does not
+ * state how long a stage may take, so the agent is informed and decides.
  */
 const STALLED_AFTER_MS = HOUR_MS;
 
-/** " Nothing has moved since …" if that is long; `readAt` is the API's clock, as `updatedAt` is. */
+/**
+ * Returns " Nothing has moved since …" if the job has stalled, otherwise an empty string. `readAt` is in milliseconds since 1970, by the
+ * API's clock, as `updatedAt` is.
+ */
 export function stalledText({ updatedAt }: Job, readAt: number | undefined): string {
   const unchangedMs = readAt === undefined ? 0 : readAt - Date.parse(updatedAt);
   if (!(unchangedMs >= STALLED_AFTER_MS)) return "";
@@ -55,7 +58,7 @@ export function stalledText({ updatedAt }: Job, readAt: number | undefined): str
 
 const MAX_POINTERS = 3;
 
-/** JSON pointers of what the failure finds wrong. */
+/** Formats the first JSON pointers of the failure's field errors. */
 function pointersOf({ failure }: Job): string {
   const named = (failure?.fieldErrors ?? []).map(({ pointer }) =>
     pointer === "" ? "the whole" : formatToken(pointer),
@@ -69,7 +72,7 @@ function pointersOf({ failure }: Job): string {
 const outputText = (output: string): string =>
   ` Output: dataset version ${formatToken(output)}. Its rows cannot be read through this API: bind it to another job (register_input, DATASET_VERSION) or open it at the service.`;
 
-/** No operation of the contract changes it: the API advances a publication, at a time that the contract does not state. */
+/** No operation of the contract changes a publication: the API advances it, at a time that the contract does not state. */
 const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
   NOT_REQUESTED: "",
   AWAITING_RELEASE: " Publication: AWAITING_RELEASE (the API advances it; get_job shows it).",
@@ -80,26 +83,26 @@ const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
 
 export type JobFacts = ReturnType<typeof jobFacts>;
 
-/** `still`: how long nothing has moved. */
+/** `still`: the result of `stalledText`. */
 export function jobFacts(job: Job, { unresolved, retry }: JobHistory, still: string) {
   const { id, state, workspaceId, recipeVersionId, failure, outputDatasetVersionId: output } = job;
   const stage = failingStage(job);
   const stagesFinished = job.stages.filter((each) => each.state === "SUCCEEDED").length;
   return {
     ...{ id, state, workspaceId, recipeVersionId, unresolved, still },
-    /** "The job", with the job it retries. */
+    /** "The job", with the id of the job that it retries, if any. */
     what: `The job${job.retryOfBatchId === null ? "" : `, a retry of ${formatToken(job.retryOfBatchId)},`}`,
     place: stagePositionText(job),
-    /** Its output and its publication, or nothing. */
+    /** Sentences about the output and the publication, or an empty string. */
     results: `${output === null ? "" : outputText(output)}${PUBLICATION[job.publicationState]}`,
     finished: `${stagesFinished} of ${job.stages.length} stages finished`,
     failure: failure ? problemName(failure) : "",
     code: failure ? formatToken(failure.code) : "",
-    /** The stage that failed, and how often. */
+    /** The failed stage, otherwise the current one; `attempts` is the number of its attempts. */
     stage: stage?.stage ?? "the job",
     attempts: stage?.attemptCount ?? 0,
     pointers: pointersOf(job),
-    /** The job that retries it; undefined if the retry's id was never learned. */
+    /** The id of the job's retry; undefined if there is none, or if its id is unknown. */
     retriedBy: retry?.id,
   };
 }

@@ -1,4 +1,4 @@
-// How jobs are shown: which phrase fits, what is known of a job's history, and its lean fields.
+// This module presents jobs: it selects the phrase, reads the job's history, and builds the summary view.
 import type { ResourceAction } from "../../actions/service-actions.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
@@ -28,22 +28,22 @@ import { JOB, toAdvice } from "./phrases.ts";
 
 const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
 
-/** The job changes without anyone acting, so it is worth waiting for. */
+/** Returns true if the job changes without user action, so that a wait is useful. */
 export const isJobMoving = ({ state }: Job): boolean => MOVING.has(state);
 
-/** A user of the API has to act before the job goes on. */
+/** Returns true if the job continues only after a user of the API acts. */
 export const needsUserAction = ({ state }: Job): boolean => state === "WAITING_REVIEW" || state === "PAUSED";
 
-/** The actions on a job: the journal has them by the names of their tools. */
+/** The tools whose actions in the journal belong to a job's history. */
 const RETRY: ToolName = "retry_job";
 const CANCEL: ToolName = "cancel_job";
 
-/** What the history of jobs is read from: the journal first, then other jobs that this process has read. */
+/** The sources of a job's history: the journal first, then other jobs that this process has read. */
 export type HistoryPorts = Pick<Ports, "retries"> & { readonly actions: Pick<Ports["actions"], "listByResource"> };
 
 const HISTORY_LIMIT_MS = 1_000;
 
-/** A journal that cannot be read, or not soon, makes advice poorer; it never makes a reading fail or late. */
+/** Returns `otherwise` if the journal fails or takes more than 1 s. Then the advice is less precise, but the read succeeds in time. */
 const withHistoryTimeout = <T>(reading: Promise<T>, otherwise: T): Promise<T> =>
   withTimeoutFallback(reading, otherwise, HISTORY_LIMIT_MS);
 
@@ -53,7 +53,7 @@ function findRetry(actions: readonly ResourceAction[], jobId: string, { retries 
   return made === undefined && id === undefined ? undefined : { id };
 }
 
-/** The job's retry, if it is known. */
+/** Returns the job's retry, if it is known. */
 export const findKnownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
   findRetry(await withHistoryTimeout(ports.actions.listByResource(jobId), []), jobId, ports);
 
@@ -64,14 +64,14 @@ export async function readJobHistory(job: Job, ports: Pick<Ports, "actions" | "r
     madeBy ? withHistoryTimeout(madeBy, undefined) : undefined,
   ]);
   const retry = findRetry(actions, job.id, ports);
-  /** In a job that has ended nothing is left to cancel, and a retry that is known is resolved by that. */
+  /** An unresolved cancellation is moot if the job has ended. An unresolved, rejected retry is moot if the job's retry is known. */
   const isMoot = ({ tool, isRefused }: ResourceAction): boolean =>
     tool === CANCEL ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
   const unresolved = actions.find((action) => action.state === "unknown" && !isMoot(action));
   return { unresolved, retry, restarted: made?.["retryMode"] === "RESTART" };
 }
 
-/** After so many attempts a stage is not worth another. */
+/** After this many attempts of a stage, another retry is not advised. */
 const MAX_ATTEMPTS = 3;
 
 function failureCase(job: Job, { restarted }: JobHistory): keyof typeof JOB {
@@ -105,14 +105,17 @@ function jobCase(job: Job, history: JobHistory, isStalled: boolean): keyof typeo
   }
 }
 
-/** `readAt`: when the job was so; undefined if the answer was kept: how long it has been so is unknown. */
+/**
+ * Returns the sentence and the next step for a job. `readAt`: the time of the API's response in milliseconds since 1970. If it is
+ * undefined, the advice does not consider whether the job has stalled.
+ */
 export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): Advice {
   const still = stalledText(job, readAt);
   const advice = toAdvice(JOB[jobCase(job, history, still !== "")], jobFacts(job, history, still));
   return { ...advice, summary: advice.summary + unexpectedFailureText(job) };
 }
 
-/** A next step that retries without losing finished stages. */
+/** Returns true if the step retries a job without discarding finished stages. */
 export const isSafeRetry = (step: NextStep | undefined): boolean =>
   step?.tool === RETRY && step.arguments["retryMode"] === "SAFE_RESUME";
 
@@ -122,7 +125,10 @@ const COMPACT_STATE_LABELS: Readonly<Partial<Record<Stage["state"], string>>> = 
   NOT_REQUIRED: "not needed",
 };
 
-/** All stages on one line: neighbors in the same quiet state together; the others with their units and attempts. */
+/**
+ * Formats all stages on one line. Adjacent stages that are done, pending or not needed are grouped; the other stages show their units. A
+ * repeated stage shows the number of its attempts.
+ */
 export function stagesLine(stages: readonly Stage[]): string {
   const parts: { text: string; names: string[] }[] = [];
   for (const { stage, state, attemptCount, completedUnits, totalUnits } of stages) {
@@ -136,7 +142,7 @@ export function stagesLine(stages: readonly Stage[]): string {
   return parts.map(({ text, names }) => `${names.join(" ")} ${text}`).join("; ");
 }
 
-/** What a job mostly has. */
+/** Usual values, which the summary view omits. */
 const DEFAULT_VALUES = { publicationState: "NOT_REQUESTED", reviewState: "NOT_REQUIRED" };
 
 function toJobSummaryView(job: Job): object {
@@ -149,7 +155,7 @@ function toJobSummaryView(job: Job): object {
   };
 }
 
-/** "FAILED at CHURN". */
+/** Returns the state and, if it applies, the stage: "FAILED at CHURN". */
 export function jobStateText(job: Job): string {
   const stage = job.state === "FAILED" ? failingStage(job) : currentStage(job);
   return stage === undefined || stage.state === "PENDING" || job.state === "CANCELLED"
@@ -166,7 +172,7 @@ function progressSnapshot(job: Job): ProgressSnapshot {
   return { state: job.state, detail, units };
 }
 
-/** How far a job is, for a client that asked for progress: stages done of all, units inside the current one. */
+/** Returns the progress of a job for progress notifications: finished stages of all stages, and units of the current stage. */
 export function jobProgress(job: Job) {
   const stage = currentStage(job);
   const units = stage ? ` ${stage.stage} ${stage.completedUnits}/${stage.totalUnits ?? "?"} units` : "";
@@ -191,13 +197,13 @@ export const createJobPresenter = (ports: Pick<Ports, "actions" | "retries">): P
   },
 });
 
-/** A job's state, for the user. `recipeName`: if it is known. */
+/** Describes a job to the user. `recipeName`: if known (default: the recipe version's id). */
 export function describeJob(job: Job, recipeName: string = job.recipeVersionId): string {
   const failed = job.failure ? ` Its failure: ${problemText(job.failure)}.` : "";
   return `It is ${job.state}${stagePositionText(job)}; its recipe is ${quote(recipeName)}.${failed}`;
 }
 
-/** A job in a list: what an agent decides by; what is usual is left out. `updatedAt` shows whether a moving job has stalled. */
+/** Returns the row of a job in a list, without usual values. `updatedAt` shows whether a moving job has stalled. */
 export function summarizeJob(job: Job, retriedBy: string | undefined) {
   const stage = currentStage(job);
   return {

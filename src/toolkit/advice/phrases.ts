@@ -1,5 +1,5 @@
-// What an agent reads about each state of each kind of resource: one plain sentence and, if there is one, the sensible next call.
-// Which phrase fits is decided beside it: job.ts and subjects.ts.
+// This module has the text about each state of each kind of resource: a sentence and, if there is one, the recommended next call.
+// job.ts and presenters.ts select the phrase.
 
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { matchesInputKind } from "../../contract/endpoints/bodies.ts";
@@ -13,9 +13,9 @@ import type { JobFacts } from "./job-facts.ts";
 
 export interface Phrase<Facts> {
   readonly summary: (facts: Facts) => string;
-  /** None: there is nothing to do, or nothing that can be done from here. */
+  /** Absent if nothing is left to do, or if no tool can do it. */
   readonly nextStep?: (facts: Facts) => NextStep | undefined;
-  /** A wait that finds it so again need not repeat it. */
+  /** Set if a wait that ends in the same state need not repeat the sentence. */
   readonly isRoutine?: true;
 }
 
@@ -54,7 +54,7 @@ const readRetryStep = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
     : { tool: "get_job", arguments: { jobId: retriedBy }, why: "shows how the retry stands" };
 
 export const JOB = {
-  // Before anything new is done about a job, the outcome of what was done must be known.
+  // The outcome of an earlier action on a job must be resolved before a new action.
   unresolved: {
     summary: ({ what, state, place, unresolved }) =>
       `${what} is ${state}${place}; a ${unresolved?.tool} call about it, sent at ${unresolved?.sentAt}, has an unknown outcome.`,
@@ -94,7 +94,7 @@ export const JOB = {
     summary: (facts) => `${facts.what} is CANCELLED; ${facts.finished}. ${retriedText(facts)}`,
     nextStep: readRetryStep,
   },
-  // Whatever it failed of: the retry is what counts now.
+  // Whatever the cause of the failure, the retry is more relevant now.
   "failed, retried": {
     summary: (facts) =>
       `${facts.what} FAILED${facts.place}${facts.failure === "" ? "" : `: ${facts.failure}`}. ${retriedText(facts)}`,
@@ -138,7 +138,7 @@ export const JOB = {
   },
 } satisfies Phrases<JobFacts>;
 
-// The contract does not say what kind of resource it is about; only jobs have operations today.
+// The contract does not state the kind of resource that an operation belongs to; today only jobs have operations.
 const getJobStep = ({ resultResourceId, originatingResourceId }: Operation, why: string): NextStep => ({
   tool: "get_job",
   arguments: { jobId: resultResourceId ?? originatingResourceId },
@@ -205,7 +205,7 @@ export const INPUT = {
   expired: {
     summary: () => "The input has EXPIRED; register the file again to use it.",
     nextStep({ id, workspaceId, inputKind, referenceId }) {
-      // Derived from the input, so that repeating the offered call registers the file only once more.
+      // The key is derived from the input, so a repeated call registers the file only one more time.
       const again = { workspaceId, inputKind, referenceId, idempotencyKey: deriveRepeatKey(id) };
       if (!matchesInputKind(again)) return undefined;
       return { tool: "register_input", arguments: again, why: "makes a new input of the same, if it is still wanted" };

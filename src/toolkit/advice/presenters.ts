@@ -1,4 +1,4 @@
-// How the other resources are shown: inputs, operations, processing requests, recipe offers, usage and capabilities.
+// This module presents resources other than jobs: inputs, operations, processing requests, recipe offers, usage and capabilities.
 import type { Input } from "../../contract/inputs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
@@ -27,11 +27,11 @@ const INPUT_FIELDS = ["id", "state", "inputKind", "referenceId", "scanState"];
 
 export const inputPresenter = {
   version: ({ resourceVersion }) => resourceVersion,
-  /** A scan that is stuck may end, too. */
+  /** An input with a stuck scan also counts as moving, since the scan may still end. */
   isMoving: ({ state }) => state === "WAITING_SCAN",
   progressSnapshot: ({ state, scanState }) => ({ state, detail: `scan ${scanState}` }),
   state: ({ state }) => state,
-  // An expired one has its own next step; one that is not safe to use is not registered again.
+  // An expired input has its own next step, and an unsafe input must not be registered again.
   mayRunAgain: ({ state }) => state === "READY" || state === "WAITING_SCAN",
   uri: ({ id }) => uris.input(id),
   advise: (input) => toAdvice(INPUT[inputCase(input)], input),
@@ -93,13 +93,13 @@ export const summarizeOffer = ({ recipe, expiresAt }: RecipeOffer) => ({
   expiresAt,
 });
 
-/** The JSON Schema, and what it refers to. */
+/** Returns the JSON Schema and the schemas that it references. */
 const schemaOf = ({ definition, references }: RecipeParameters) => ({
   definition,
   ...(Object.keys(references).length > 0 && { references }),
 });
 
-/** `executionAvailable` is false in every offer of the contract: it does not say that a job cannot run, so it is left out. */
+/** Omits `executionAvailable`: it is false in every offer of the contract, even if jobs can run. */
 export const recipeOfferPresenter: ResourcePresenter<RecipeOffer> = {
   uri: ({ recipe }) => uris.recipe(recipe.versionId),
   advise: ({ recipe: { name, inputs } }) => ({
@@ -139,7 +139,10 @@ function usageText({ window, buckets }: UsageSummary): string {
   return sentences.filter(Boolean).join(" ");
 }
 
-/** `asked`: the window of the question. A summary cannot say MONTH, and nothing ties its window to the one asked for (doubt 1). */
+/**
+ * `requestedWindow`: the window in the call. A response cannot contain MONTH, and the contract does not tie its window to the requested one
+ * (open question 1).
+ */
 export const createUsagePresenter = (requestedWindow: string): ResourcePresenter<UsageSummary> => ({
   uri: () => undefined,
   advise: (usage) => ({
@@ -160,7 +163,7 @@ export const createUsagePresenter = (requestedWindow: string): ResourcePresenter
   },
 });
 
-/** What was granted is the sum of the rest; it is said where it is not. */
+/** Includes `granted` only if it is not the sum of `used`, `reserved` and `remaining`. */
 function toLimitSummary({ granted, ...rest }: QuotaBucket): Readonly<Record<string, unknown>> {
   const isSum = granted === rest.used + rest.reserved + rest.remaining;
   return toSummaryFields({ ...rest, ...(!isSum && { granted }) }, { reserved: 0 });

@@ -1,15 +1,15 @@
-// What the work on jobs shares: reading one, a few at a time, and no longer than the call may take.
+// This module has functions that several job tools share: reading a job, limiting concurrency, and keeping to the call's deadline.
 
 import { type CallContext, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { Failure } from "../../core/failure.ts";
 import type { Ports, ToolCall } from "../tool-call.ts";
 
-/** The API's answer, with the time it was given. Throws Failure. */
+/** Reads a job. Returns the API's response with its time. Throws Failure. */
 export const readJob = (jobId: string, { context }: Pick<ToolCall, "context">, { service }: Pick<Ports, "service">) =>
   service.call(getMicJob, { path: { jobId } }, context);
 
-/** " (FAILED)"; nothing if the job may not be read; undefined if there is no such job. */
+/** Returns the state as " (FAILED)"; an empty string if the job cannot be read; undefined if it does not exist. */
 export async function stateSuffix(
   jobId: string,
   { context }: Pick<ToolCall, "context">,
@@ -23,29 +23,32 @@ export async function stateSuffix(
   }
 }
 
-/** Time kept from a call's end, to answer in. */
+/** Time that is reserved at the end of a call for its response. */
 const ANSWER_MS = 1_000;
 
-/** The call's own time without what it takes to answer. */
+/** Returns the context with an earlier deadline, so that time remains for the response. */
 export const withTimeToAnswer = (context: CallContext): CallContext => ({
   ...context,
   deadlineAt: context.deadlineAt - ANSWER_MS,
 });
 
-/** What is left of so many seconds that began at `startedAt`. */
+/** Returns how many of the seconds since `startedAt` (milliseconds) remain; negative if they have passed. */
 export const secondsLeft = (seconds: number, startedAt: number, timing: Timing): number =>
   seconds - (timing.now() - startedAt) / 1_000;
 
-/** Less is not enough to send an action and receive its answer. */
+/** Minimum time to send an action and receive its response. */
 export const MIN_ACTION_MS = 5_000;
 
 export const hasTimeToAct = (context: CallContext, timing: Timing): boolean =>
   timeLeftMs(context, timing) >= MIN_ACTION_MS;
 
-/** One call sends the API at most so many requests at once. */
+/** Maximum number of concurrent requests of one call. */
 const MAX_CONCURRENT_REQUESTS = 8;
 
-/** Does `work` for each, a few at a time. Rejects as the first of them did, after all that had begun have ended. */
+/**
+ * Runs `work` for each item, at most 8 at a time. After a failure it starts no more items, waits for those in progress, and rejects with
+ * the first error.
+ */
 export async function mapConcurrently<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results = new Map<number, R>();
   const remaining = items.entries();
@@ -67,7 +70,7 @@ export async function mapConcurrently<T, R>(items: readonly T[], work: (item: T)
   });
 }
 
-/** "2 FAILED, 1 RUNNING", the most frequent first. */
+/** Formats label counts as "2 FAILED, 1 RUNNING", the most frequent first. */
 export function countsOf(labels: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
@@ -77,11 +80,11 @@ export function countsOf(labels: readonly string[]): string {
     .join(", ");
 }
 
-/** "1 job", "2 jobs". */
+/** Formats a count as "1 job" or "2 jobs". */
 export const formatCount = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
 
-/** "wait 7 s first; ", the longest of these waits, or nothing. */
+/** Formats the longest of these waits as "wait 7 s first; "; returns an empty string if there is none. */
 export function waitFirstText(waits: readonly { readonly retryAfterSeconds?: number | undefined }[]): string {
   const seconds = Math.max(0, ...waits.map(({ retryAfterSeconds = 0 }) => retryAfterSeconds));
   return seconds > 0 ? `wait ${seconds} s first; ` : "";

@@ -1,5 +1,5 @@
-// Cancelling needs the job's current version (docs/contract.md, 4.2: If-Match). Left out, it is read first; a job that moves on
-// in between is read again, since its agent asked to cancel it as it is now.
+// This module cancels jobs. A cancellation needs the job's current version (docs/contract.md, 4.2: If-Match). If the call has none, the
+// version is read first. If the job changes in between, it is read again, since the agent asked to cancel its current state.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
@@ -18,16 +18,16 @@ import { readJob } from "./batch.ts";
 interface JobConfirmation {
   readonly jobId: string;
   readonly reason: string;
-  /** "Cancel job x? …" */
+  /** For example "Cancel job x? …". */
   readonly question: string;
-  /** Throws Failure if it is certain that it cannot be done. */
+  /** Throws Failure if the change is certain to be rejected. */
   readonly check?: (job: Job) => void;
 }
 
-/** An application that may act on jobs need not be allowed to read them. */
+/** Kinds of errors that do not prevent the question: an application may be allowed to change jobs, but not to read them. */
 const UNREADABLE: ReadonlySet<string> = new Set(["forbidden", "unauthorized"]);
 
-/** What the user is asked before a job's work is discarded. Throws Failure: there is no such job, or it cannot be done. */
+/** Builds the question to the user before a job's work is discarded. Throws Failure if the job does not exist, or if `check` does. */
 export async function prepareJobConfirmation(
   { jobId, reason, question, check }: JobConfirmation,
   call: ToolCall,
@@ -63,7 +63,10 @@ export const cancelTraits: ActionTraits = { aboutArgument: "jobId", identifyingA
 const MAX_ROUNDS = 4;
 const NOTHING_LEFT = "The job has ended; there is nothing left to cancel.";
 
-/** Throws Failure: of the contract's states only these three are certain (doubt 37); the API refuses what else cannot be cancelled. */
+/**
+ * Throws Failure if the job has ended. Only the three final states are certain to prevent a cancellation (open question 37); in other
+ * states the API decides.
+ */
 export function rejectEndedJob({ id, state }: Job): void {
   if (!ENDED.has(state)) return;
   throw new Failure({
@@ -86,7 +89,7 @@ function explainStaleVersion(conflict: Failure, tried: number | undefined, job: 
   });
 }
 
-/** The same bytes are most likely refused again: only the job shows what became of the first attempt. */
+/** The API would most likely reject the same request again, so only the job shows the effect of the first attempt. */
 function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | undefined): Failure {
   const getJobCall = callText({ tool: "get_job", arguments: { jobId, waitSeconds: 30 } });
   return conflict.with({
@@ -99,19 +102,19 @@ function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | unde
   });
 }
 
-/** Cancels the job at the given version, else at its current one. Throws Failure. */
+/** Cancels the job at the given version (default: its current version). Throws Failure. */
 export async function cancelJob(
   args: CancelArguments,
   call: ToolCall,
   ports: ActionPorts,
 ): Promise<ActionResult<Operation>> {
   const { jobId, resourceVersion, idempotencyKey } = args;
-  // The version that the user was shown need not be read again. A key of the agent's own always stands for one version, so there
-  // it is read: the job may have moved on while the user decided.
+  // The version in the user's question is used without another read. With an agent's key it is read again: the key is bound to one
+  // version, and the job may have changed while the user decided.
   let version = resourceVersion ?? (idempotencyKey === undefined ? call.shownVersion : undefined);
   for (let round = 1; ; round++) {
     try {
-      // The proposed key stands for the first version; another version is another command.
+      // The proposed key belongs to the first version; a request with another version is a different one.
       const proposedKey = round === 1 ? call.proposedKey : undefined;
       return await runAction({ ...args }, { ...call, proposedKey }, ports, {
         endpoint: cancelMicJob,
@@ -136,7 +139,7 @@ export async function cancelJob(
       if (!(error instanceof Failure)) throw error;
       const { kind, sideEffect } = error.facts;
       const isStale = kind === "precondition_failed" && sideEffect === "none";
-      /** Refused, but an earlier attempt may have taken effect. */
+      /** Rejected, although an earlier attempt may have taken effect. */
       const isUnknown = (kind === "precondition_failed" || kind === "conflict") && sideEffect === "unknown";
       if (!isStale && !isUnknown) throw error;
       const job = await readJob(jobId, call, ports).then(
@@ -144,9 +147,9 @@ export async function cancelJob(
         () => undefined,
       );
       if (isUnknown) throw explainUnknownOutcome(error, jobId, job);
-      // The refusal is true, whatever kept the job from being read.
+      // If the job cannot be read, the rejection is still valid.
       if (!job) throw error;
-      // A key stands for one exact command: only one of our own making is replaced by another for the next version.
+      // A key belongs to one exact request. Only a generated key can be replaced for the next version.
       const isFixed = resourceVersion !== undefined || idempotencyKey !== undefined;
       if (isFixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explainStaleVersion(error, version, job);
       version = job.resourceVersion;

@@ -1,4 +1,5 @@
-// The jobs that a filter keeps. The API has no filter, so its pages are read here; a next page continues exactly where reading ended.
+// This module finds the jobs that match a filter. The API has no filter, so the module reads its pages. A next page continues exactly
+// where reading ended.
 import * as z from "zod/v4";
 import { SMALLER_LIMIT } from "../../api-client/classify.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
@@ -10,12 +11,12 @@ import { findKnownRetry, type HistoryPorts } from "../advice/job.ts";
 import { bytesOf, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
 import type { Ports, ToolCall } from "../tool-call.ts";
 
-/** Jobs, in one call. */
+/** Maximum number of jobs that one call reads. */
 export const MAX_READ = 1_000;
 const MAX_MS = 20_000;
 
 export const jobFilter = {
-  // Bounds that no agent would break are checked, not listed.
+  // Bounds that no agent would exceed are checked, but not listed in tools/list.
   states: z
     .array(JobState)
     .refine(({ length }) => length >= 1 && length <= JobState.options.length, { error: "must be 1 to 8 states" })
@@ -30,10 +31,10 @@ export interface JobFilter {
   readonly unretried?: boolean | undefined;
 }
 
-/** The contract's schema has accepted it, so it is an instant. */
+/** Returns microseconds since 1970. The contract's schema has already accepted the text as an instant. */
 const microsOf = (instant: string): bigint => parseDateTime(instant) ?? 0n;
 
-/** As far as a job alone shows: whether another one retries it is not in it. */
+/** Checks only the job's own fields, which do not show whether another job retries it. */
 const matchesFilter =
   ({ states, createdSince, unretried }: JobFilter) =>
   ({ state, createdAt, failure }: Job): boolean =>
@@ -42,8 +43,8 @@ const matchesFilter =
     (unretried !== true || (state === "FAILED" && failure?.retryable === true));
 
 /**
- * Returns, page by page, whether the rest is most likely too old. The contract gives no order (doubt 38): it is so if all that was
- * read came newest first, and the whole of this page was created before.
+ * Returns a function that checks after each page whether the remaining jobs are most likely too old. The contract defines no order (open
+ * question 38). They are too old if all jobs so far came newest first, and all jobs of this page were created before `createdSince`.
  */
 function createAgeCheck({ createdSince }: JobFilter): (jobs: readonly Job[]) => boolean {
   let last: bigint | undefined;
@@ -61,7 +62,7 @@ function createAgeCheck({ createdSince }: JobFilter): (jobs: readonly Job[]) => 
 
 export type JobCounts = Readonly<Partial<Record<JobState, number>>>;
 
-/** In the contract's order of states, those that there are. */
+/** Counts jobs by state, in the contract's order of states; omits states without jobs. */
 export function countStates(jobs: Iterable<Pick<Job, "state">>): JobCounts {
   const states = [...jobs].map(({ state }) => state);
   const counts = JobState.options.map((state) => [state, states.filter((each) => each === state).length] as const);
@@ -70,15 +71,15 @@ export function countStates(jobs: Iterable<Pick<Job, "state">>): JobCounts {
 
 interface Search {
   readonly workspaceId: string;
-  /** How many rows, at most. */
+  /** Maximum number of rows (default 25). */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
   readonly filter: JobFilter;
-  /** Rows are whole jobs. */
+  /** True if the rows contain full jobs. */
   readonly isFull: boolean;
 }
 
-/** Throws Failure if not even the first page can be read. */
+/** Reads pages until enough jobs match or a limit is reached. Throws Failure if the first page cannot be read, or on cancellation. */
 export async function findJobs(
   { workspaceId, limit: maxRows = DEFAULT_JOB_PAGE, cursor: start, filter, isFull }: Search,
   { context, report }: Pick<ToolCall, "context" | "report">,
@@ -102,7 +103,7 @@ export async function findJobs(
     !seen.has(job.id) &&
     (filter.unretried !== true || (await findKnownRetry(job.id, ports)) === undefined);
 
-  /** How many of these jobs, from the first, can be passed before there is a row too many. */
+  /** Counts the leading jobs that can be read before a row exceeds the limits. */
   async function countFittingJobs(jobs: readonly Job[]): Promise<number> {
     retries.remember(jobs);
     const areRows = await Promise.all(jobs.map(isRow));
@@ -119,28 +120,28 @@ export async function findJobs(
 
   const readPage = async (limit = Math.min(MAX_PAGE, MAX_READ - readCount)) => {
     const query = { workspaceId, limit, ...(cursor !== undefined && { cursor }) };
-    // The first page has the time that any list has.
+    // The first page may take the whole time of the call.
     const deadlineAt = readCount === 0 ? context.deadlineAt : Math.min(context.deadlineAt, stopAt);
     return await service.call(listMicJobs, { query }, { ...context, deadlineAt });
   };
 
-  /** `ended`: why reading ended, if that is unusual: a sentence. */
+  /** `ended`: the error message, if an error ended reading early. */
   const found = (
     page: { readonly nextCursor: string | null; readonly hasMore: boolean },
     { ended, isCut = false, isRestOld = false }: { ended?: string; isCut?: boolean; isRestOld?: boolean } = {},
   ) => ({
-    // A later page may have shown the retry of an earlier one's row.
+    // A later page may contain the retry of a job in an earlier row.
     data: filter.unretried === true ? rows.filter(({ id }) => retries.get(id) === undefined) : rows,
     page,
     meta,
     drift: [...drift],
-    /** Of all that was read, each job once. */
+    /** Counts of all jobs that were read, each job once. */
     counts: countStates(seen.values()),
     read: { jobs: seen.size, complete: !page.hasMore },
     ended,
-    /** There are fewer rows than were asked for, since more do not fit into one answer. */
+    /** True if there are fewer rows than requested, because more do not fit into one result. */
     isCut: isCut && rows.length < maxRows,
-    /** What is left was most likely created before `createdSince`. */
+    /** True if the remaining jobs were most likely created before `createdSince`. */
     isRestOld,
   });
 
@@ -148,7 +149,7 @@ export async function findJobs(
     const fitting = await readFittingPage(readPage, countFittingJobs).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error;
       if (readCount === 0 && error.facts.next === SMALLER_LIMIT)
-        // Here the limit is the number of jobs that are found, not the size of a page.
+        // With a filter, the limit is the number of matching jobs, not the page size.
         throw error.with({
           next: "Call again with a smaller limit, and without states, createdSince, unretried and saveAs.",
         });

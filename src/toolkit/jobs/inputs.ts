@@ -1,4 +1,4 @@
-// The inputs of jobs: registers one, and finds or registers the inputs that run_job binds.
+// This module registers an input, and finds or registers the inputs that run_job binds.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.ts";
 import type { ResourceAction } from "../../actions/service-actions.ts";
@@ -31,7 +31,7 @@ export const registerInput = (
     readNow: (inputId) => ports.service.call(getMicPublicInput, { path: { inputId } }, call.context),
   });
 
-/** An input as run_job names it: by its id, or by the file, acquisition or dataset version that it stands for. */
+/** An input in the arguments of run_job: its id, or the file, acquisition or dataset version that it is registered for. */
 export interface RequestedInput {
   readonly port: string;
   readonly inputId?: string | undefined;
@@ -39,11 +39,11 @@ export interface RequestedInput {
   readonly inputKind?: Input["inputKind"] | undefined;
 }
 
-/** An input as it is now. */
+/** The current state of the input for one port. */
 export interface PortInput {
   readonly port: string;
   readonly inputId: string;
-  /** Undefined if it may not be read: then only the API judges it. */
+  /** Undefined if the application may not read the input; then only the API checks its state. */
   readonly input: Input | undefined;
 }
 
@@ -58,15 +58,15 @@ async function readInput(inputId: string, { context }: ToolCall, { service }: Ac
 
 interface ObtainInputOptions {
   readonly workspaceId: string;
-  /** Inputs that the call names by their ids. */
+  /** Ids of the inputs that the call names by id. */
   readonly explicitInputIds: ReadonlySet<string>;
   /** The key of the whole call, from which a registration's key is derived. */
   readonly callKey: string | undefined;
-  /** Receives each action at once. */
+  /** Receives each action as soon as it is complete. */
   onStep(port: string, step: Step): void;
 }
 
-/** Returns the input that is given, or was registered before, or registers it. Throws Failure. */
+/** Returns the input with the given id, or the one that was registered before; otherwise registers one. Throws Failure. */
 export async function findOrRegisterInput(
   { port, inputId, referenceId = "", inputKind = "M4_FILE" }: RequestedInput,
   { workspaceId, explicitInputIds, callKey, onStep }: ObtainInputOptions,
@@ -75,7 +75,7 @@ export async function findOrRegisterInput(
 ): Promise<PortInput> {
   if (inputId !== undefined) return { port, inputId, input: await readInput(inputId, call, ports) };
   const register: ToolCall = { ...call, tool: REGISTER };
-  /** The journal's registrations that may have made an input of this. */
+  /** Registrations in the journal that may have created an input for `referenceId`. */
   const registrations = (await ports.actions.listByResource(referenceId)).filter(
     ({ tool, state, resourceId, arguments: args }) =>
       tool === REGISTER &&
@@ -86,7 +86,7 @@ export async function findOrRegisterInput(
       // One input cannot be bound to two ports.
       (resourceId === undefined || !explicitInputIds.has(resourceId)),
   );
-  // What succeeded is there, whatever became of other attempts.
+  // Successful registrations come first, since their inputs exist, whatever the outcome of the others.
   const hasSucceeded = ({ state }: ResourceAction): boolean => state === "succeeded";
   let expired: string | undefined;
   for (const registration of [
@@ -95,7 +95,7 @@ export async function findOrRegisterInput(
   ]) {
     const { arguments: args, idempotencyKey } = registration;
     const made = await registerInput({ ...args, idempotencyKey }, register, ports);
-    // The answer may be an old one, unless it was read for a replay.
+    // The stored response may be old; a replay has already read the current state.
     const input = made.replay ? made.data : ((await readInput(made.data.id, call, ports)) ?? made.data);
     if (input.state !== "EXPIRED") {
       onStep(port, toStep(REGISTER, made));
@@ -103,7 +103,7 @@ export async function findOrRegisterInput(
     }
     expired ??= made.data.id;
   }
-  // Absent: the deduplication window decides.
+  // Without a key, the deduplication window decides whether the file is registered again.
   const idempotencyKey =
     expired === undefined ? callKey && deriveStepKey(callKey, referenceId) : deriveRepeatKey(expired);
   const args = { workspaceId, inputKind, referenceId, idempotencyKey, isDerivedKey: true };

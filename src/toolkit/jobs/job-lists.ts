@@ -1,4 +1,4 @@
-// Lists of jobs as an agent reads them: a page as the API returns it, or the rows that a filter keeps.
+// This module lists jobs for agents: one page as the API returns it, or the jobs that match a filter.
 
 import { fileNameSchema } from "../../api-client/file-names.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
@@ -22,7 +22,7 @@ interface ListArguments extends JobFilter {
 
 type JobList = ToolResult<readonly Job[]>;
 
-/** ": 12 SUCCEEDED, 3 FAILED", or nothing. */
+/** Formats counts as ": 12 SUCCEEDED, 3 FAILED"; returns an empty string if there are none. */
 function stateCountsText(counts: JobCounts): string {
   const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
   return parts.length === 0 ? "" : `: ${parts.join(", ")}`;
@@ -45,7 +45,7 @@ async function listJobPage(args: ListArguments, call: ToolCall, ports: JobPorts)
   return pageResult(answer, { ...options, view, isCut }, call);
 }
 
-/** What to do about those that a retry may help and that lose nothing by it. The rows have their ids: a step would repeat them. */
+/** Suggests retry_jobs if a safe retry may help some of the jobs. This is not a next step, which would repeat the ids in the rows. */
 function retryText(jobs: readonly Job[], call: ToolCall): string {
   const count = jobs.filter((job) => isSafeRetry(jobAdvice(job).nextStep)).length;
   if (count === 0 || !call.isOffered("retry_jobs")) return "";
@@ -85,7 +85,7 @@ export const listJobs = (args: ListArguments, call: ToolCall, ports: JobPorts): 
     ? listFilteredJobs(args, call, ports)
     : listJobPage(args, call, ports);
 
-/** Columns of the CSV: what a row may contain, and what only the whole job does. */
+/** Columns of the CSV: the fields of a list row, and two that are always taken from the full job (`updatedAt`, `recipeVersionId`). */
 const COLUMNS = [
   "id",
   "state",
@@ -104,7 +104,7 @@ const continuationFileName = (fileName: string): string => {
   return fileNameSchema.safeParse(name).success ? name : "more-jobs.csv";
 };
 
-/** All jobs that fit, as far as they could be read, as CSV: `page.nextCursor` continues where reading ended. */
+/** Saves the matching jobs that could be read as CSV. `page.nextCursor` continues where reading ended. Throws Failure. */
 export async function saveJobs(
   args: ListArguments,
   fileName: string,

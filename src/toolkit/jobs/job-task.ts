@@ -1,4 +1,4 @@
-// A job as a task (SEP-2663): what a tool started, its state, when to ask again, and the result when it ended.
+// This module presents a job as a task (SEP-2663): its start, its state, its poll interval, and its result after it has ended.
 import * as z from "zod/v4";
 import { parseDateTime } from "../../contract/instants.ts";
 import type { Job } from "../../contract/jobs.ts";
@@ -11,13 +11,13 @@ import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
 import { readJob } from "./batch.ts";
 import { cancelJob } from "./canceling.ts";
 
-/** The action that started a job: all that it takes to find the job again and to report on both. */
+/** The action that started a job. These fields are sufficient to find the job again and to report on both. */
 export const StartedJob = z.strictObject({
   tool: z.enum(TOOL_NAMES),
   jobId: z.string(),
   idempotencyKey: z.string(),
   attempts: z.int(),
-  /** An earlier call had started the job already. */
+  /** True if an earlier call had already started the job. */
   replayed: z.boolean(),
 });
 export type StartedJob = z.infer<typeof StartedJob>;
@@ -28,28 +28,28 @@ interface JobTaskStateBase {
   readonly lastUpdatedAt: string;
 }
 
-/** "working" is also a job that waits for a user of the API: there is nothing that the client could answer. */
+/** A job that waits for a user of the API is also "working", since the client cannot provide any input. */
 export type JobTaskState = JobTaskStateBase &
   (
     | { readonly status: "working"; readonly pollIntervalMs: number }
     | { readonly status: "cancelled" }
-    /** The tool's result. That the job failed is an outcome of the call, not of the protocol: `isError`. */
+    /** The tool's result. A failed job sets `isError`; it is not a protocol error. */
     | { readonly status: "completed"; readonly result: ToolResult<Job>; readonly isError: boolean }
   );
 
 const MIN_POLL_MS = 1_000;
 const MAX_POLL_MS = 10_000;
-/** A user of the API takes longer than a machine. */
+/** Poll interval of a job that waits for a user of the API, who takes longer than a machine. */
 const WAITING_POLL_MS = 30_000;
 
-/** The end may be noticed late by a tenth of what the job has taken. */
+/** Returns a tenth of the job's age (1 s to 10 s), or 30 s if the job waits for a user of the API. */
 function pollIntervalMs(job: Job, now: number): number {
   if (!isJobMoving(job)) return WAITING_POLL_MS;
   const ageMs = now - Number((parseDateTime(job.createdAt) ?? 0n) / 1000n);
   return Math.round(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, ageMs / 10)));
 }
 
-/** The job that a tool's result has started; undefined if there is nothing to wait for. */
+/** Returns the job that a tool call has started; undefined if there is no job to wait for. */
 export function startedJobFrom(
   tool: ToolName,
   { summary, job, action }: ToolResult,
@@ -60,12 +60,12 @@ export function startedJobFrom(
   return { tool, jobId: job.id, ...action, taskState };
 }
 
-/** Throws Failure. */
+/** Reads the current state of the task. Throws Failure if the job cannot be read. */
 export async function readJobTaskState(started: StartedJob, call: ToolCall, ports: JobPorts): Promise<JobTaskState> {
   const { tool, jobId, ...action } = started;
   const answer = await readJob(jobId, call, ports);
   const { data: job } = answer.value;
-  // What the call that started it would have answered, had it waited.
+  // The result equals the one that the starting call would have returned if it had waited.
   const notice = action.replayed ? "Not run again: the job was started before." : undefined;
   const made = await resourceResult(answer, createJobPresenter(ports), call, { action, notice });
   const result = tool === "run_job" ? withSteps(made, [toStep("submit_job", { ...made, action })]) : made;
@@ -82,8 +82,8 @@ export async function readJobTaskState(started: StartedJob, call: ToolCall, port
 const REASON = "Cancelled by the MCP client (tasks/cancel).";
 
 /**
- * Cancels the job by the same action as cancel_job, under a key of its own, so cancelling again, in any process, is that same action. A
- * job that has ended is left alone. Throws Failure.
+ * Cancels the job with the same action as cancel_job and a generated key, so a second cancellation, in any process, is deduplicated. Does
+ * nothing if the job has ended. Throws Failure.
  */
 export async function cancelStartedJob({ jobId }: StartedJob, call: ToolCall, ports: JobPorts): Promise<void> {
   const hasEnded = async () => ENDED.has((await readJob(jobId, call, ports)).value.data.state);
@@ -92,7 +92,7 @@ export async function cancelStartedJob({ jobId }: StartedJob, call: ToolCall, po
     await cancelJob({ jobId, reason: REASON }, call, ports);
   } catch (error) {
     const isRefused = error instanceof Failure && error.facts.sideEffect === "none";
-    // It may have ended in the meantime.
+    // The job may have ended in the meantime.
     if (!isRefused || !(await hasEnded().catch(() => false))) throw error;
   }
 }

@@ -1,6 +1,6 @@
-// Checks a job against its recipe's offer before it is sent. The parameter schema comes from the API and the values from an agent: a
-// pattern that backtracks, or a few hundred bytes of nested anyOf, can take any time and any memory. So a thread validates them, and is
-// ended when it takes too much. Such values are then left to the API.
+// This module checks a job against its recipe's offer before it is sent. The parameter schema comes from the API, the values from an
+// agent. A backtracking pattern, or a few hundred bytes of nested anyOf, can take unlimited time and memory. Therefore a thread
+// validates the values, and is stopped if it exceeds its limits. In that case only the API validates them.
 import { Worker } from "node:worker_threads";
 import { type InputBinding, MAX_BINDINGS, Port } from "../../contract/endpoints/bodies.ts";
 import { type JsonObject, jsonBytes } from "../../contract/json.ts";
@@ -9,16 +9,19 @@ import type { RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ParameterCheck } from "./parameter-thread.ts";
 
-/** From the call to the result, the start of the thread included: 0.1 s on an idle machine. */
+/** Time limit from the call to the result, including the start of the thread. It takes 0.1 s on an idle machine. */
 const LIMIT_MS = 2_000;
-/** The peak of the whole process stays below 64 MB: V8 grants a heap at its limit up to 16 MB more, and code lies outside of it. */
+/**
+ * With these limits, the peak of the whole process stays below 64 MB. V8 grants a heap at its limit up to 16 MB more, and code is outside
+ * the heap.
+ */
 const HEAP = { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 4 };
-/** As much as an offer may have. */
+/** The same limit as for an offer (docs/contract.md, 2.2). */
 const MAX_VALUE_BYTES = 65_536;
-/** The thread ends this long after its last check. */
+/** The thread is stopped this long after its last check. */
 const IDLE_MS = 10_000;
 
-/** The sources use the build's file too: on Node 20 a thread does not inherit the loader that reads TypeScript. */
+/** Sources that run without a build also use the built file: on Node 20 a thread does not inherit the TypeScript loader. */
 const FILE = import.meta.url.endsWith(".ts") ? "../../../dist/parameter-thread.js" : "./parameter-thread.js";
 
 interface PendingCheck {
@@ -26,14 +29,14 @@ interface PendingCheck {
   readonly resolve: (errors: FieldError[]) => void;
 }
 
-/** Schemas, by contentHash, that were not validated within the limit: a later call does not wait for them again. */
+/** The contentHash of each schema that exceeded the limits: later calls skip it. */
 const expensiveSchemas = new BoundedMap<string, true>(500);
-/** One thread for the process, so that its limits hold for all callers together; it answers in order. */
+/** The process has one thread, so its limits apply to all callers together. It returns results in order. */
 let thread: Worker | undefined;
 let pending: PendingCheck[] = [];
 let idleTimer: NodeJS.Timeout | undefined;
 
-/** Ends the thread. What it has not validated is left to the API. */
+/** Stops the thread. Only the API validates the values of pending checks. */
 function stopThread(): void {
   const stopped = thread;
   const [current, ...waiting] = pending;
@@ -51,7 +54,7 @@ function getOrStartThread(): Worker {
   started.on("message", (errors: FieldError[]) => {
     if (started === thread) pending.shift()?.resolve(errors);
   });
-  // Out of memory, too.
+  // This event is also emitted if the thread is out of memory.
   started.on("error", () => {
     if (started === thread) stopThread();
   });
@@ -60,13 +63,16 @@ function getOrStartThread(): Worker {
   return started;
 }
 
-/** Violations of the published parameter schema; none when it cannot be used, or not within the limit: then only the API validates. */
+/**
+ * Returns the violations of the published parameter schema. Returns none if the schema cannot be used or exceeds the limits; then only
+ * the API validates the values.
+ */
 async function findParameterErrors(parameters: RecipeParameters, values: JsonObject): Promise<FieldError[]> {
   const { contentHash } = parameters;
   if (expensiveSchemas.has(contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];
   clearTimeout(idleTimer);
   const check: ParameterCheck = { parameters, values };
-  // Unlike the thread, the timer keeps the process of a command alive.
+  // Unlike the thread, which is unreferenced, the timer keeps the process of a command alive.
   let timer: NodeJS.Timeout | undefined;
   const errors = await new Promise<FieldError[]>((resolve) => {
     pending.push({ contentHash, resolve });
@@ -79,8 +85,8 @@ async function findParameterErrors(parameters: RecipeParameters, values: JsonObj
   return errors;
 }
 
-// The contract does not say that ports are the names of the recipe's inputs, each bound: where a name can be no port, or not
-// all can be bound, they are not, and only the service knows what they are (doubt 15).
+// The contract does not state that ports are the names of the recipe's inputs, or that each must be bound. The names are not the ports
+// if one is not a valid port, or if there are too many to bind. Then only the API can check the bindings (open question 15).
 const areValidPorts = (names: ReadonlySet<string>): boolean =>
   names.size <= MAX_BINDINGS && [...names].every((name) => Port.safeParse(name).success);
 
@@ -105,7 +111,7 @@ function findPortErrors(offer: RecipeOffer, bindings: readonly InputBinding[]): 
   return [...unknown, { pointer: "/inputBindings", code: "MISSING_PORT", message }];
 }
 
-/** What the service would refuse about a job's ports and parameterValues (docs/contract.md, 4.2), by JSON pointer. */
+/** Returns the errors in a job's ports and parameterValues that the API would reject (docs/contract.md, 4.2), by JSON pointer. */
 export async function findOfferErrors(
   offer: RecipeOffer,
   job: { inputBindings: readonly InputBinding[]; parameterValues: JsonObject },

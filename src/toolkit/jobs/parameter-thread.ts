@@ -1,5 +1,5 @@
-// The thread that validates parameterValues against a recipe's published JSON Schema, with its references and nothing fetched
-// (docs/contract.md, 2.2 and 4.2). parameter-schema.ts starts it, limits its time and memory, and ends it.
+// This worker thread validates parameterValues against a recipe's published JSON Schema and its references, and fetches nothing
+// (docs/contract.md, 2.2 and 4.2). offer-validation.ts starts it, limits its time and memory, and stops it.
 import { parentPort } from "node:worker_threads";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { JsonObject } from "../../contract/json.ts";
@@ -12,7 +12,7 @@ export interface ParameterCheck {
   readonly values: JsonObject;
 }
 
-/** Ajv's message, with what it repeats of the schema quoted: the schema is untrusted text. */
+/** Quotes the parts of Ajv's message that repeat the schema, since the schema is untrusted text. */
 function quotedMessage(message: string, params: Readonly<Record<string, unknown>>): string {
   let quoted = message;
   for (const value of Object.values(params)) {
@@ -23,13 +23,16 @@ function quotedMessage(message: string, params: Readonly<Record<string, unknown>
   return quoted;
 }
 
-/** The only dialect that is validated here, also where none is named (doubt 19). */
+/** The only dialect that is validated here. It also applies if a schema names no dialect (open question 19). */
 const JSON_SCHEMA_2020_12 = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
 const hasKnownDialect = ({ $schema = "" }: JsonObject): boolean =>
   $schema === "" || (typeof $schema === "string" && JSON_SCHEMA_2020_12.test($schema));
 
-/** V8 compiles a regular expression without an interrupt, in memory that no limit of a thread covers: 0.4 s and 150 MB for 64 KiB. */
+/**
+ * Maximum length of a pattern in characters. V8 compiles a regular expression without interruption, in memory that the limits of a thread
+ * do not cover. A pattern of 64 KiB takes 0.4 s and 150 MB.
+ */
 const MAX_PATTERN_LENGTH = 1_000;
 
 function boundedRegExp(pattern: string, flags: string): RegExp {
@@ -41,7 +44,7 @@ const SETTINGS = { strict: false, validateFormats: false, logger: false } as con
 /** Compiles the meta-schema once for all checks. */
 const metaSchema = new Ajv2020(SETTINGS);
 
-/** Violations of the published parameter schema; none when the schema itself cannot be used. */
+/** Returns the violations of the published parameter schema; none if the schema cannot be used. */
 function findParameterErrors({ parameters, values }: ParameterCheck): FieldError[] {
   const schemas = [parameters.definition, ...Object.values(parameters.references)];
   if (!schemas.every(hasKnownDialect)) return [];
@@ -58,7 +61,7 @@ function findParameterErrors({ parameters, values }: ParameterCheck): FieldError
       return [];
     for (const [id, schema] of Object.entries(parameters.references)) ajv.addSchema({ ...schema }, id);
     const validate = ajv.compile(definition);
-    // "$async" is a keyword of ajv's own: the result would be a promise.
+    // "$async" is a keyword that only Ajv has; with it, the validation would return a promise.
     if ("$async" in validate || validate(values)) return [];
     return (validate.errors ?? []).slice(0, 100).map(({ instancePath, keyword, message, params }) => {
       const named = "additionalProperty" in params ? `: ${formatToken(String(params["additionalProperty"]))}` : "";

@@ -1,4 +1,4 @@
-// Resolves actions whose outcome is unknown, one after the other: each is sent again under its key, or its job is read.
+// This module resolves actions with an unknown outcome, one after another: it sends each again under its key, or reads its job.
 
 import { unknownKeyFailure } from "../../actions/action-failures.ts";
 import { type ActionStatus, RESOLVED_BY_READING } from "../../actions/listing.ts";
@@ -33,21 +33,21 @@ export interface ResolvedRow {
   /** The id of the resource that the action is about. */
   readonly about: string;
   readonly outcome: "resolved" | "rejected" | "still unknown" | "in progress" | "skipped" | "not resolvable";
-  /** The id of the resource that it made. */
+  /** The id of the resource that the action created. */
   readonly resourceId?: string | undefined;
   readonly finding: string;
 }
 
 interface Finding extends Pick<ResolvedRow, "outcome" | "resourceId" | "finding"> {
-  /** The same call later may show more. */
+  /** True if a later identical call may find out more. */
   readonly isWorthRepeating?: boolean;
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Rows in one answer. */
+/** Maximum number of rows in one result. */
 const MAX_ROWS = 100;
 
-/** If several actions are left, one that does not get an answer takes at least this much of the call's time. */
+/** Each action may take at least this much of the call's time, even if several are left. */
 const MIN_SHARE_MS = 10_000;
 
 /** The clocks of this machine and of the API may differ by this much. */
@@ -70,7 +70,7 @@ async function selectActions(
 
 const IN_PROGRESS: Finding = { outcome: "in progress", finding: "Another call is working on it." };
 
-/** As the journal has an action that this call did not resolve itself. */
+/** Returns the state of an action in the journal, if this call did not resolve it itself. */
 function findingFromJournal(action: ActionStatus | undefined): Finding {
   const made = action?.resourceId !== undefined && { resourceId: action.resourceId };
   switch (action?.state) {
@@ -94,7 +94,7 @@ const stillUnknownFinding = ({ facts }: Failure): Finding => ({
   retryAfterSeconds: facts.retryAfterSeconds,
 });
 
-/** Records what was found out by reading; if another process was faster, its outcome counts. */
+/** Records an outcome that was found by reading. If another process recorded one first, returns that one. */
 async function recordOutcome(
   { idempotencyKey: key }: ActionStatus,
   { actions }: JobPorts,
@@ -116,7 +116,7 @@ async function recordNoEffect(action: ActionStatus, ports: JobPorts, finding: st
   return await recordOutcome(action, ports, { failure }, found);
 }
 
-/** Reads the job whether a cancellation took effect. Throws Failure if the job cannot be read. */
+/** Reads the job to find out whether a cancellation took effect. Throws Failure if the job cannot be read. */
 async function readCancellation(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
   const { id, state } = (await readJob(action.about, call, ports)).value.data;
   const finding = `Job ${formatToken(id)} is ${state}.`;
@@ -132,13 +132,13 @@ async function readCancellation(action: ActionStatus, call: ToolCall, ports: Job
     const found: Finding = { outcome: "resolved", finding: `Resolved: it took effect. ${finding}` };
     return await recordOutcome(action, ports, { failure }, found);
   }
-  // No cancellation takes as long as an action is sent again.
+  // A cancellation takes less time than the period in which an action may be sent again.
   if (ENDED.has(state) || action.isTooOld) return await recordNoEffect(action, ports, finding);
   const shows = "It shows whether it was canceled when it has ended.";
   return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating: true };
 }
 
-/** Looks for the job that a retry made. Throws Failure if the job or the first page of jobs cannot be read. */
+/** Looks for the job that a retry created. Throws Failure if the job or the first page of jobs cannot be read. */
 async function readRetry(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
   const { about, firstSentAt } = action;
   const { workspaceId } = (await readJob(about, call, ports)).value.data;
@@ -148,7 +148,7 @@ async function readRetry(action: ActionStatus, call: ToolCall, ports: JobPorts):
     .filter(({ retryOfBatchId }) => retryOfBatchId === about)
     .sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
   for (const job of retries) {
-    // Another action of the journal made it.
+    // Another action in the journal created this job.
     if (await ports.actions.findCreationArguments(job.id)) continue;
     const finding = `Resolved: it ran once. Job ${formatToken(about)} was retried as job ${formatToken(job.id)}.`;
     const outcome = { value: { data: job, meta: found.meta }, resourceId: job.id };
@@ -169,7 +169,7 @@ async function resolveByReading(action: ActionStatus, call: ToolCall, ports: Job
   }
 }
 
-/** As a call that was refused or got no answer leaves the action. */
+/** Returns the state of an action after its repeated request was rejected or received no response. */
 async function findingAfterFailure(
   action: ActionStatus,
   failure: Failure,
@@ -183,7 +183,7 @@ async function findingAfterFailure(
     return { outcome: "rejected", finding: `Resolved: it did not take effect (${why}).` };
   }
   if (now?.state !== "unknown") return findingFromJournal(now);
-  // The API refused to repeat it, and will refuse it again; what an earlier attempt did stays open.
+  // The API rejected the repeated request, and would reject it again. The effect of an earlier attempt is still unknown.
   const isRefused = sideEffect === "unknown" && (kind === "precondition_failed" || kind === "conflict");
   if (isRefused && !retryable && RESOLVED_BY_READING.has(action.tool))
     return await resolveByReading(action, call, ports);
@@ -194,7 +194,7 @@ async function resendAction(action: ActionStatus, call: ToolCall, ports: JobPort
   const { tool, arguments: args, idempotencyKey } = action;
   try {
     const now = await ports.actions.find(idempotencyKey);
-    // Another process was faster. A rejected action must not be sent again here.
+    // Another process resolved it first. A rejected action must not be sent again here.
     if (now?.state === "succeeded" || now?.state === "rejected") return findingFromJournal(now);
     const made = await call.callActionTool(tool, { ...args, idempotencyKey }, call.context);
     if (!made)
@@ -268,7 +268,7 @@ function lineOf({ tool, about, outcome, resourceId, idempotencyKey, finding }: R
     : `${formatToken(tool)} ${formatToken(about)} (${outcome}${made}), ${key}: ${finding}`;
 }
 
-/** Throws Failure if the journal cannot be used, or the key belongs to no action. */
+/** Resolves one action, or all unresolved ones. Throws Failure if the journal cannot be used, or if the key belongs to no action. */
 export async function resolveActions(
   args: ResolveArguments,
   call: ToolCall,
@@ -318,7 +318,7 @@ export async function resolveActions(
   );
 }
 
-/** What would be discarded if this action ran now; undefined if nothing would be. */
+/** Describes the work that would be discarded if this action ran now; returns undefined if there is none. */
 async function describeDiscardedWork(
   action: ActionStatus,
   call: ToolCall,
@@ -327,12 +327,12 @@ async function describeDiscardedWork(
   const { tool, about } = action;
   const isCancel = tool === "cancel_job";
   const state = await stateSuffix(about, call, ports);
-  // The API refuses what is about a job that does not exist. A job that may not be read may still be canceled.
+  // The API rejects actions on a job that does not exist. A job that cannot be read can still be canceled.
   if (state === undefined || (isCancel && ENDED.has(state.slice(2, -1)))) return undefined;
   return `${isCancel ? `cancel job ${formatToken(about)}` : `run job ${formatToken(about)} again from the start`}${state}`;
 }
 
-/** One question for all cancellations and restarts that would be sent; undefined if there are none. */
+/** Builds one question for all cancellations and restarts that would be sent; returns undefined if there are none. */
 export async function prepareResolveConfirmation(
   args: ResolveArguments,
   call: ToolCall,

@@ -1,4 +1,5 @@
-// Retries jobs: one, or many in one call. Many are one retry_job action each, so none is retried twice, even if a call repeats it.
+// This module retries one job, or many jobs in one call. Each of many jobs is a separate retry_job action, so a repeated call retries
+// none of them twice.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import type { CallerActionDescriptor } from "../../actions/service-actions.ts";
@@ -36,7 +37,7 @@ interface RetryArguments extends ActionArguments {
   readonly jobId: string;
 }
 
-/** If the API refuses because the job was retried before, the error names that retry if it is known. Throws Failure. */
+/** Retries one job. Throws Failure; if the API rejects the request because of an earlier retry, the error names that retry, if known. */
 export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobPorts): Promise<ActionResult<Job>> {
   const { jobId } = args;
   try {
@@ -46,7 +47,7 @@ export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobP
       presenter: createJobPresenter(ports),
       readNow: (id) => readJob(id, call, ports),
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
-      // Section 3: a retried job carries the earlier job's id.
+      // docs/contract.md, section 3: the new job has the earlier job's id.
       mismatch: ({ id, retryOfBatchId: earlier }) =>
         earlier === jobId
           ? undefined
@@ -68,7 +69,7 @@ interface RetryManyArguments {
   readonly retryMode: "SAFE_RESUME" | "RESTART";
   readonly reason: string;
   readonly waitSeconds?: number | undefined;
-  /** The key of each retry is derived from it. */
+  /** The key of each retry is derived from this key. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -76,24 +77,24 @@ interface RetryRow {
   readonly jobId: string;
   readonly outcome: "retried" | "rejected" | "unknown" | "not sent";
   readonly newJobId?: string;
-  /** Of the new job. */
+  /** The state of the new job. */
   readonly state?: Job["state"];
   readonly code?: string;
-  /** If the outcome is unknown. */
+  /** Present if the outcome is unknown. */
   readonly idempotencyKey?: string;
 }
 
-/** What has become of one job, and what is to be done about it. */
+/** The outcome for one job, and whether a repeated call can help. */
 interface RetryResult {
   readonly row: RetryRow;
-  /** The same call for this job again may do it, or find out what became of it. */
+  /** True if a repeated call for this job may retry it or resolve the outcome. */
   readonly isWorthRepeating?: boolean;
-  /** The same call retried it before: nothing was sent now. */
+  /** True if an identical call retried the job before, so that nothing was sent now. */
   readonly isReplay?: boolean;
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** The agent's own code for it, as the API names it when it refuses. */
+/** Code for a job that is skipped because a retry of it is known. The emulator uses the same code when it rejects such a retry. */
 const ALREADY_RETRIED = "ALREADY_RETRIED";
 const OUT_OF_TIME = "OUT_OF_TIME";
 
@@ -108,14 +109,14 @@ const actionOf = (
   isDerivedKey: true,
 });
 
-/** Why nothing is sent for this job; undefined if it is retried, or the journal has its retry. */
+/** Returns the result for a job that must be skipped; undefined if it can be retried, or if the journal contains this retry. */
 async function findSkipReason(
   jobId: string,
   args: RetryManyArguments,
   ports: JobPorts,
 ): Promise<RetryResult | undefined> {
   if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
-  // A new key asks for another retry on purpose.
+  // With an explicit key, the agent requests another retry on purpose.
   const retry = args.idempotencyKey === undefined ? await findKnownRetry(jobId, ports) : undefined;
   if (!retry) return undefined;
   const newJobId = retry.id !== undefined && { newJobId: retry.id };
@@ -125,7 +126,7 @@ async function findSkipReason(
 function outcomeOf({ sideEffect, status = 0 }: FailureFacts): RetryRow["outcome"] {
   if (sideEffect === "unknown") return "unknown";
   if (sideEffect === "done") return "retried";
-  // The API has read the request and refused it.
+  // With these statuses, the API has processed the request and rejected it.
   return status >= 400 && status < 500 && status !== 408 && status !== 429 ? "rejected" : "not sent";
 }
 
@@ -143,7 +144,7 @@ async function toFailedResult(jobId: string, { facts }: Failure, ports: JobPorts
   return { row, isWorthRepeating: isUnresolved && facts.retryable, retryAfterSeconds: facts.retryAfterSeconds };
 }
 
-/** Waits until the API may be asked again; returns false if that is too late for this call. */
+/** Waits until the Retry-After time has passed; returns false if that would be too late for this call. */
 async function waitForRetryAfter(pace: SharedRetryAfter, context: CallContext, timing: Timing): Promise<boolean> {
   for (;;) {
     const waitMs = pace.heldUntilAt - timing.now();
@@ -155,7 +156,7 @@ async function waitForRetryAfter(pace: SharedRetryAfter, context: CallContext, t
 
 async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPorts): Promise<readonly RetryResult[]> {
   const { jobIds, retryMode, reason } = args;
-  // What must not be sent is known for all before any is sent.
+  // Determine which jobs to skip before any request is sent.
   const refused = new Map<string, RetryResult>();
   await mapConcurrently(jobIds, async (jobId) => {
     const why = await findSkipReason(jobId, args, ports);
@@ -211,7 +212,7 @@ function nextStep(
   return { tool: "wait_for_jobs", arguments: { jobIds: moving }, why };
 }
 
-/** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." `old`: so many were retried before. */
+/** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." `replayedCount`: how many were retried before. */
 function summaryOf(rows: readonly RetryRow[], replayedCount: number): string {
   const made = rows.filter(({ outcome }) => outcome === "retried");
   const states = made.flatMap(({ state }) => state ?? []);
@@ -260,7 +261,7 @@ export async function retryMany(
   );
 }
 
-/** Reads the jobs that would be restarted, and makes one question for all of them; undefined if there are none. */
+/** Reads the jobs that would be restarted, and builds one question for all of them; returns undefined if there are none. */
 async function prepareRestartConfirmation(
   args: RetryManyArguments,
   call: ToolCall,
@@ -278,7 +279,7 @@ async function prepareRestartConfirmation(
   return { text, resourceVersion: undefined };
 }
 
-/** What the user is asked, once for all, before any job is restarted. */
+/** Returns the one question for all jobs that would be restarted; undefined unless `retryMode` is RESTART. */
 export const confirmRestarts = (args: RetryManyArguments) =>
   args.retryMode === "RESTART"
     ? {

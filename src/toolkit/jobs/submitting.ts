@@ -1,5 +1,5 @@
-// Submits jobs: from bound inputs, or (run_job) from a recipe, files and parameters in one call. Each step of run_job is an action of
-// its own, so the same call again, in any process, continues where the last one stopped.
+// This module submits jobs: from bound inputs (submit_job), or from a recipe, files and parameters in one call (run_job). Each step of
+// run_job is a separate action, so an identical call, in any process, continues where the last one stopped.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import type { InputBinding } from "../../contract/endpoints/bodies.ts";
 import {
@@ -49,7 +49,7 @@ interface SubmitArguments {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Throws Failure if the recipe's offer shows that the API would refuse the job. `bindings`: the argument that has the bindings. */
+/** Throws Failure if the API would reject the job because of the recipe's offer. `bindings`: the argument that contains the bindings. */
 async function validateAgainstOffer(
   offer: RecipeOffer | undefined,
   job: Pick<SubmitArguments, "inputBindings" | "parameterValues">,
@@ -65,7 +65,7 @@ async function validateAgainstOffer(
   );
 }
 
-/** `readsReplay`: whether a replay reads the job as it is now (default: yes). */
+/** Submits one job. Throws Failure. `readsReplay`: whether a replay reads the current state of the job (default: true). */
 export async function submitJob(
   args: SubmitArguments,
   call: ToolCall,
@@ -98,15 +98,15 @@ interface JobRun {
   readonly args: RunArguments;
   readonly call: ToolCall;
   readonly ports: JobPorts;
-  /** What is left of the time that the agent gave the call to wait. */
+  /** Returns the seconds that remain of the call's `waitSeconds`. */
   readonly secondsLeft: () => number;
-  /** The actions so far. */
+  /** The actions that the call has completed so far. */
   readonly steps: Step[];
 }
 
 /**
- * The bindings of the job that this very call submitted before; undefined if it did not. Whatever has become of the inputs since, nothing
- * else is submitted instead. Throws Failure, also if the key belongs to another action.
+ * Returns the bindings of the job that an identical call submitted before; undefined if there was none. They are used again, even if the
+ * inputs have changed since. Throws Failure, also if the key belongs to another action.
  */
 async function findSubmittedBindings({ args, ports }: JobRun): Promise<readonly InputBinding[] | undefined> {
   const { inputs, waitSeconds, idempotencyKey: explicitKey, ...job } = args;
@@ -126,7 +126,7 @@ async function readOffer({ args, call, ports }: JobRun): Promise<RecipeOffer | u
     const { data } = (await ports.service.call(getMicExecutableRecipe, { path: { versionId } }, call.context)).value;
     ports.offers.remember([data]);
   } catch (error) {
-    // An application that may run jobs need not be allowed to read recipes.
+    // An application may be allowed to run jobs, but not to read recipes.
     if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
   }
   return ports.offers.get(versionId);
@@ -135,7 +135,7 @@ async function readOffer({ args, call, ports }: JobRun): Promise<RecipeOffer | u
 const isUsable = ({ input }: PortInput): boolean => input === undefined || input.state === "READY";
 const isScanned = ({ input }: PortInput): boolean => input === undefined || !inputPresenter.isMoving(input);
 
-/** The input when its scan is over, or the time for it. */
+/** Waits until the scan of the input ends or time is up, and returns the input. */
 async function waitForScan({ call, ports, steps, secondsLeft }: JobRun, obtained: PortInput): Promise<PortInput> {
   if (isScanned(obtained)) return obtained;
   const reading = {
@@ -151,7 +151,7 @@ async function waitForScan({ call, ports, steps, secondsLeft }: JobRun, obtained
   return { ...obtained, input: answer.value.data };
 }
 
-/** All inputs, READY; or the one that is not. */
+/** Returns all inputs if each is READY or cannot be read; otherwise returns one that is not READY. */
 async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | PortInput> {
   const { args, call, ports, steps } = run;
   const { inputs, workspaceId, idempotencyKey: callKey } = args;
@@ -180,7 +180,7 @@ async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | Po
   return ready;
 }
 
-/** The result of a call that submitted nothing, because of an input that cannot be used. */
+/** Returns the result of a call that submitted nothing, because one input is not READY. */
 async function inputNotReady(
   { args, call, ports, steps }: JobRun,
   { port, inputId }: PortInput,
@@ -198,7 +198,7 @@ async function inputNotReady(
   return withSteps(await resourceResult(answer, { ...inputPresenter, advise }, call), steps);
 }
 
-/** As of get_job; if a user of the API has to act, the call that waits for them is the next step of the work that was begun here. */
+/** Presents a job as get_job does. If a user of the API has to act, the next step is the get_job call that waits for them. */
 function createRunPresenter(ports: JobPorts): PollableResourcePresenter<Job> {
   const { needsUserAction: _, ...presenter } = createJobPresenter(ports);
   return {
@@ -212,7 +212,7 @@ function createRunPresenter(ports: JobPorts): PollableResourcePresenter<Job> {
   };
 }
 
-/** The job when it has stopped or time is up; undefined if it is not read, or cannot be. */
+/** Returns the job when it stops or time is up; undefined if it is not read, or cannot be read. */
 async function pollJob(run: JobRun, { data, action }: ActionResult<Job>): Promise<ReadAnswer<Job> | undefined> {
   const { call, ports, steps } = run;
   const waitSeconds = call.followsTasks ? 0 : run.secondsLeft();
@@ -221,7 +221,7 @@ async function pollJob(run: JobRun, { data, action }: ActionResult<Job>): Promis
   return await pollResource(reading, call, ports, (job) => {
     const { progress, total, message } = jobProgress(job);
     call.report({ progress: steps.length + progress, total: steps.length + total, message });
-    // The job has been made, whatever keeps it from being read.
+    // The job exists even if it cannot be read.
   }).catch((error: unknown) => void toStepFailure(error, call));
 }
 
@@ -241,7 +241,7 @@ async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Prom
   return { ...withSteps(now, steps), action: made.action, job: data };
 }
 
-/** A later step has failed: states what this call did before, which the same call uses again. */
+/** Adds the completed steps to the failure of a later step: an identical call uses their results again. */
 function withEarlierSteps(steps: readonly Step[], failure: Failure): Failure {
   const ids = steps
     .filter(({ tool, replayed }) => tool === "register_input" && !replayed)
@@ -251,7 +251,7 @@ function withEarlierSteps(steps: readonly Step[], failure: Failure): Failure {
   const done = `Already done: registered ${inputs} ${ids.join(", ")}; calling run_job again reuses ${them}.`;
   const isSubmitted = steps.some(({ tool }) => tool === SUBMIT);
   if (isSubmitted || failure.facts.sideEffect !== "none") return failure.with({ earlierSteps: done });
-  // A rejected step's key would invite a call that is rejected again.
+  // The key of the rejected step is omitted, since a call with it would be rejected again.
   const { idempotencyKey, ...facts } = failure.facts;
   return new Failure({ ...facts, earlierSteps: `No job was submitted. ${done}` }, { cause: failure.cause });
 }
@@ -267,7 +267,7 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   await validateAgainstOffer(await readOffer(run), { inputBindings, parameterValues }, misfit, "inputs");
   const ready = await obtainReadyInputs(run);
   if ("port" in ready) return await inputNotReady(run, ready);
-  // In whatever order they are named, it is the same job.
+  // The order of the inputs does not make a different job.
   const bindings = ready.map(({ port, inputId }) => ({ port, inputId }));
   return await submit(run, bindings.sort(compareByPort));
 }

@@ -1,4 +1,4 @@
-// Waiting for many jobs at once: their states when they have stopped or time is up, and the one call that makes sense next.
+// This module waits for many jobs at once, and reports their states and the recommended next call when they stop or time is up.
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
@@ -12,20 +12,20 @@ import { countsOf, mapConcurrently, readJob, withTimeToAnswer } from "./batch.ts
 /** A job as it was last read. */
 export interface WatchedJob {
   readonly id: string;
-  /** Undefined if no reading has succeeded. */
+  /** Undefined if no read has succeeded. */
   readonly job: Job | undefined;
-  /** Why the last reading failed, if it did. */
+  /** The error of the last read, if it failed. */
   readonly failure: FailureFacts | undefined;
 }
 
 interface WatchOptions {
   readonly until: "all" | "any";
   readonly seconds: number;
-  /** Progress before the waiting begins. */
+  /** Progress before the wait begins (default 0). */
   readonly done?: number;
 }
 
-/** No other job could be read either: the call itself has to fail. */
+/** Kinds of errors that apply to every job, so that the whole call has to fail. */
 const FATAL_KINDS: ReadonlySet<FailureFacts["kind"]> = new Set(["not_configured", "unauthorized", "internal"]);
 
 const isMoving = ({ job, failure }: WatchedJob): boolean => (job ? isJobMoving(job) : failure?.retryable === true);
@@ -34,14 +34,13 @@ export const movingIds = (jobs: readonly WatchedJob[]): readonly string[] => job
 
 const versionOf = ({ job, failure }: WatchedJob): string => `${job?.resourceVersion} ${failure?.kind}`;
 
-/** In a word. */
 const stateOf = ({ job, failure }: WatchedJob): string =>
   job?.state ?? (failure?.kind === "not_found" ? "not found" : "not read");
 
-/** One call reads at most so many jobs a second while they change. */
+/** Maximum number of jobs that one call reads per second while they change. */
 const READS_PER_SECOND = 8;
 
-/** Reads the jobs until all or any of them have stopped, or time is up. Throws Failure if none could be read. */
+/** Reads the jobs until all or any of them have stopped, or time is up. Throws Failure if no job can be read, or on cancellation. */
 export async function watchJobs(
   ids: readonly string[],
   { until, seconds, done = 0 }: WatchOptions,
@@ -50,7 +49,7 @@ export async function watchJobs(
 ): Promise<readonly WatchedJob[]> {
   const context = withTimeToAnswer(call.context);
   const known = new Map<string, WatchedJob>();
-  /** Jobs that waited for a user of the API when they were first read, as they were then. */
+  /** The first version, by id, of each job that waited for a user of the API at its first read. */
   const waitingForUser = new Map<string, string>();
 
   function shouldKeepPolling(watched: WatchedJob): boolean {
@@ -122,7 +121,7 @@ async function nextStep(
   return { tool: "retry_jobs", arguments: args, why: "their failures are retryable; finished stages are kept" };
 }
 
-/** As in a list of jobs; `error`: why it could not be read. */
+/** Returns a row as in list_jobs. `error`: the code of the last read's error, if it failed. */
 const rowOf = ({ id, job, failure }: WatchedJob, { retries }: JobPorts) => ({
   ...(job ? summarizeJob(job, retries.get(id)) : { id }),
   ...(failure && { error: failure.code ?? failure.kind.toUpperCase() }),

@@ -1,4 +1,4 @@
-// What a variable may be, as far as the server knows: for completion. Asked for briefly, lists kept briefly.
+// This module suggests values for completion, from lists, the journal and recent results. It caches the lists for a short time.
 import type { ListedAction } from "../../actions/listing.ts";
 import type { ServiceActions } from "../../actions/service-actions.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
@@ -8,9 +8,9 @@ import type { ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import { createSeenIds } from "./seen-ids.ts";
 
-/** For whom candidates are asked. */
+/** The context of a completion request. */
 export interface CompletionContext {
-  /** The offered tools: their definitions say which values they list, what they make and what they act on. */
+  /** The offered tools. Their definitions state which values they list, what they create and what they act on. */
   readonly tools: readonly Tool[];
   readonly callOf: (tool: ToolName) => ToolCall;
   readonly workspaceId: string | undefined;
@@ -25,7 +25,7 @@ const CREATED_RESOURCE_BY_KIND: Readonly<Partial<Record<CompletionKind, CreatedR
 
 const MAX_ACTIONS = 100;
 
-/** By these the person who made it may know it; the service shows most of them to nobody. */
+/** Arguments by which the user may recognize an action. The API does not return most of them. */
 const NOTES = ["alias", "clientReference", "referenceId"];
 
 const notesOf = (action: ListedAction): string =>
@@ -34,7 +34,7 @@ const notesOf = (action: ListedAction): string =>
     return typeof note === "string" ? [note] : [];
   }).join(" ");
 
-/** What actions are about and what they have made, the latest first. */
+/** Returns the resources that actions are about, and those that they created, the latest first. */
 function valuesFromActions(
   kind: CompletionKind,
   actions: readonly ListedAction[],
@@ -54,7 +54,7 @@ function valuesFromActions(
   });
 }
 
-/** Each value once, with all its names; in their order, but what is unsettled first. */
+/** Returns each value once, with all its names, in the given order, except that unresolved values come first. */
 function mergeValues(values: readonly CompletionValue[]): readonly CompletionValue[] {
   const all = new Map<string, CompletionValue>();
   for (const { value, name = "", isUnresolved = false } of values) {
@@ -72,7 +72,7 @@ function mergeValues(values: readonly CompletionValue[]): readonly CompletionVal
   ];
 }
 
-/** Those that begin with what is typed, then those of which it says something. */
+/** Returns the values that start with the typed text, then those whose names contain it. */
 function filterByTyped(values: readonly CompletionValue[], typed: string): readonly CompletionValue[] {
   const wanted = typed.toLowerCase();
   const startsWithTyped = ({ value }: CompletionValue): boolean => value.toLowerCase().startsWith(wanted);
@@ -83,7 +83,7 @@ function filterByTyped(values: readonly CompletionValue[], typed: string): reado
 interface CompletionSources {
   readonly actions: ServiceActions;
   readonly now: () => number;
-  /** Files that may be registered, where the service is in this process; their names are theirs. */
+  /** Files that can be registered, with their names, if the API is emulated in this process. */
   readonly files: readonly CompletionValue[];
 }
 
@@ -91,10 +91,10 @@ export type CompletionProvider = ReturnType<typeof createCompletionProvider>;
 
 export function createCompletionProvider({ actions, now, files }: CompletionSources) {
   const seenIds = createSeenIds();
-  // One workspace is the rule; a client that asks for many must not fill the memory.
+  // Usually there is one workspace. The limit protects the memory from a client that requests many.
   const cache = new BoundedMap<string, { readonly found: readonly CompletionValue[]; readonly untilAt: number }>(100);
 
-  /** What a tool lists, if one lists this kind. Throws Failure. */
+  /** Returns the values of the tool that lists this kind, if there is one. Throws Failure. */
   async function listValues(kind: CompletionKind, { tools, callOf, workspaceId }: CompletionContext) {
     const lister = tools.find(({ completions }) => completions?.kind === kind);
     const list = lister?.completions;
@@ -120,16 +120,16 @@ export function createCompletionProvider({ actions, now, files }: CompletionSour
       : [];
   }
 
-  /** The file's name is a name of all that was made of it. */
+  /** Adds the name of a file to the resources that were created from it. */
   const withFileName = (completionValue: CompletionValue): CompletionValue => {
     const file = files.find(({ value }) => completionValue.name?.includes(value));
     return file === undefined ? completionValue : { ...completionValue, name: `${completionValue.name} ${file.name}` };
   };
 
   return {
-    /** An agent was given this result: it knows its ids. */
+    /** Records the ids in a result that an agent received. */
     recordResult: seenIds.recordResult,
-    /** Values that begin as `typed` does, or whose name holds it. None when they cannot be asked for: a completion never fails. */
+    /** Returns values that start with `typed`, or whose names contain it. Ignores sources that fail: a completion never fails. */
     async suggest(kind: CompletionKind, typed: string, context: CompletionContext): Promise<readonly string[]> {
       if (kind === "workspaceId") {
         const { workspaceId } = context;

@@ -1,4 +1,4 @@
-// The resources, in the order of docs/interface.md's table.
+// This module defines the resources, in the order of the table in docs/interface.md.
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { renderCatalogTsv } from "../../geography/catalog-tsv.ts";
 import { ENDED } from "../advice/job-facts.ts";
@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 
 const constantTtl = (ttlMs: number) => (): number => ttlMs;
 
-/** What has ended hardly changes; what moves is old at once. */
+/** A resource that has ended rarely changes. In any other state, it may change at any time. */
 const ttlByState = ({ hasEnded }: ToolResult): number => (hasEnded === true ? MINUTE_MS : SECOND_MS);
 
 interface VersionedResource {
@@ -61,7 +61,7 @@ export const resources: readonly Resource[] = [
     title: "Recipe offers",
     description: "The recipe versions offered to a workspace: id, name and ports.",
     tool: "list_recipes",
-    // All of them, as far as one page goes.
+    // The maximum of one page: usually this includes all offers.
     arguments: { limit: 100 },
     part: "whole",
     variables: { workspaceId: "workspaceId" },

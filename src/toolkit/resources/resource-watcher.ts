@@ -1,4 +1,5 @@
-// Watching resources for those who listen: one poller for each, however many do; often while it moves, seldom while not.
+// This module watches resources for subscribers. Each resource has one poller for all of them, which reads often while the resource
+// changes, and rarely otherwise.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallContext, Timing } from "../../api-client/attempts.ts";
 import { Failure } from "../../core/failure.ts";
@@ -7,21 +8,21 @@ import type { ObservedVersion } from "./resource.ts";
 const MIN_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const GROWTH = 1.5;
-/** Pollers that began together do not stay together. */
+/** Relative jitter of pauses, so that pollers with the same start do not stay in step. */
 const JITTER = 0.2;
-/** One look, with its retries. */
+/** Time limit of one read, including its retries. */
 const READ_LIMIT_MS = 10_000;
 export const MAX_WATCHED = 100;
 
 export interface ResourceWatcherOptions {
   readonly timing: Pick<Timing, "now" | "random">;
-  /** Waits; must not keep the process alive. Rejects when the signal fires. */
+  /** Waits without keeping the process alive. Rejects when the signal is aborted. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
   readonly maxWatched?: number;
 }
 
 export interface Watch {
-  /** Settles after the first look: false when there is no such resource. From then on no move is missed. */
+  /** Resolves after the first read: false if the resource does not exist. After that, no change is missed. */
   readonly exists: Promise<boolean>;
   stop(): void;
 }
@@ -49,7 +50,7 @@ export function createResourceWatcher({
   maxWatched = MAX_WATCHED,
 }: ResourceWatcherOptions) {
   const pollers = new Map<string, Poller>();
-  /** The service asked for rest: nobody looks before that. */
+  /** End of the cooldown that the API requested. No poller reads before it. */
   let cooldownUntilAt = 0;
 
   function start(name: string, readVersion: (context: CallContext) => Promise<ObservedVersion>): Poller {
@@ -59,7 +60,7 @@ export function createResourceWatcher({
     let version: number | undefined;
     let pauseMs = MIN_PAUSE_MS;
 
-    /** One look: whether it is worth looking again. The first one notifies nobody: later ones are compared with it. */
+    /** Reads once, and returns whether to read again. The first read notifies no listener, since later reads are compared with it. */
     async function pollOnce(isFirst = false): Promise<"on" | "ended" | "missing"> {
       try {
         const seen = await readVersion({ signal, deadlineAt: timing.now() + READ_LIMIT_MS });
@@ -87,7 +88,7 @@ export function createResourceWatcher({
       }
     }
 
-    // If it fails, the first one that does not fail counts as a move.
+    // If the first read fails, the first successful read counts as a change.
     const first = pollOnce(true);
     const poller: Poller = {
       listeners,
@@ -95,7 +96,7 @@ export function createResourceWatcher({
       stop: () => abort.abort(),
     };
     run()
-      // Only the signal ends a wait early.
+      // A wait rejects only if the signal is aborted.
       .catch(() => undefined)
       .finally(() => {
         if (pollers.get(name) === poller) pollers.delete(name);
@@ -104,10 +105,10 @@ export function createResourceWatcher({
   }
 
   return {
-    /** How many resources are being watched. */
+    /** Returns the number of watched resources. */
     count: () => pollers.size,
 
-    /** Calls `onMove` each time the resource of this name changes. Throws Failure when there are too many to watch. */
+    /** Calls `onChange` each time the resource with this name changes. Throws Failure (rate_limited) if too many are watched. */
     watch(name: string, readVersion: (context: CallContext) => Promise<ObservedVersion>, onChange: () => void): Watch {
       let poller = pollers.get(name);
       if (!poller) {
@@ -116,7 +117,7 @@ export function createResourceWatcher({
         pollers.set(name, poller);
       }
       const mine = poller;
-      // A function of its own: the same one may listen twice.
+      // A new function, since a caller may pass the same one twice.
       const notify = () => onChange();
       mine.listeners.add(notify);
       return {

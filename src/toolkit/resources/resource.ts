@@ -1,5 +1,5 @@
-// What a resource is: data that drives listings, reading, completion and updates. Most are what a tool reads, without
-// its envelope, so a tool can read everything that a resource shows.
+// This module defines a resource as data that drives listing, reading, completion and updates. Most resources return the data of a tool
+// without its envelope, so tools can read everything that resources show.
 
 import type { CallContext } from "../../api-client/attempts.ts";
 import type { ApiClient } from "../../api-client/client.ts";
@@ -14,10 +14,10 @@ import type { UriVariables } from "../uri.ts";
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
-/** Calls an offered tool that reads. Throws Failure. */
+/** Calls an offered read-only tool. Throws Failure. */
 export type UseTool = (name: ToolName, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
 
-/** What a resource is read from. */
+/** The dependencies of a read. */
 export interface ResourceSource {
   readonly useTool: UseTool;
   readonly geography: Geography;
@@ -26,17 +26,17 @@ export interface ResourceSource {
 
 export interface ResourceContent {
   readonly text: string;
-  /** Fields of the service's answer that the contract does not know. */
+  /** Fields of the API's response that the contract does not define. */
   readonly drift: readonly string[];
-  /** How long a client may keep it. */
+  /** How long a client may cache the content. */
   readonly ttlMs: number;
 }
 
-/** One look at a resource that can be subscribed to. */
+/** The result of one read of a resource that clients can subscribe to. */
 export interface ObservedVersion {
   /** Changes whenever the resource does. */
   readonly version: number;
-  /** It will not change any more. */
+  /** True if the resource will not change anymore. */
   readonly hasEnded: boolean;
 }
 
@@ -53,31 +53,31 @@ export interface Resource {
   readonly title: string;
   readonly description: string;
   readonly mimeType: "application/json" | "text/tab-separated-values";
-  /** The tool that reaches the same; where it is not offered, neither is the resource. */
+  /** The tool that returns the same data. If it is not offered, the resource is not offered either. */
   readonly tool: ToolName;
-  /** "public": the same for every client of the service. */
+  /** "public": the content is the same for every client of the API. */
   readonly cacheScope: "public" | "private";
-  /** What the template's variables may be, as far as the server knows. */
+  /** The kind of values that completion offers for each variable of the template. */
   readonly variables: Readonly<Record<string, CompletionKind>>;
   /** Throws Failure. */
   read(variables: UriVariables, source: ResourceSource): Promise<ResourceContent>;
-  /** Present where the resource can be subscribed to. Throws Failure. */
+  /** Present if clients can subscribe to the resource. Throws Failure. */
   readonly readVersion?: ReadVersion;
 }
 
-/** The text of a JSON resource. */
+/** Formats the text of a JSON resource. */
 export const jsonText = (content: unknown): string => formatJson(withExactNumbers(content));
 
 interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "variables"> {
   readonly variables?: Resource["variables"];
-  /** Beside the template's variables. */
+  /** Arguments in addition to the template's variables. */
   readonly arguments?: Readonly<Record<string, unknown>>;
-  /** "data": what is in the tool's envelope; "whole": the tool's whole answer. */
+  /** "data": the data in the tool's envelope; "whole": the complete result of the tool. */
   readonly part: "data" | "whole";
   readonly ttlMs: (result: ToolResult) => number;
 }
 
-/** A resource that is what its tool reads; the template's variables are the tool's arguments. */
+/** Creates a resource from a read-only tool. The template's variables become the tool's arguments. */
 export function toolResource(definition: ToolResourceDefinition): Resource {
   const { part, ttlMs, variables = {}, arguments: fixed, ...resource } = definition;
   return {
@@ -92,10 +92,10 @@ export function toolResource(definition: ToolResourceDefinition): Resource {
   };
 }
 
-/** The only variable that its tool calls otherwise: a URI says whose code it is by where it stands. Throws Failure. */
+/** Renames `code` to `state`, the only variable that has another name in its tool. Throws Failure (invalid_arguments). */
 function toolArguments({ code, ...others }: UriVariables): UriVariables {
   if (code === undefined) return others;
-  // The tool takes names as well; a resource has one URI.
+  // The tool also accepts names, but each resource has only one URI.
   const { success, data } = stateCode.safeParse(code);
   if (!success) throw invalidArguments("code must be two letters.");
   return { ...others, state: data };

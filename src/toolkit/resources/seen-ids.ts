@@ -1,4 +1,4 @@
-// Ids that results have named, for completion: nothing lists inputs, operations and requests.
+// This module records ids from results for completion, since no tool lists inputs, operations and processing requests.
 
 import { isJsonObject } from "../../contract/json.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
@@ -6,7 +6,7 @@ import type { CompletionKind, CompletionValue } from "../completion-value.ts";
 import type { ToolResult } from "../results.ts";
 import { matchTemplate } from "../uri.ts";
 
-/** The URIs by which results say what they speak of, and how each begins. */
+/** The URIs of resources in results, with the prefix of each. */
 const TEMPLATES = [
   { kind: "jobId", prefix: "mic://jobs/", template: "mic://jobs/{jobId}" },
   { kind: "inputId", prefix: "mic://inputs/", template: "mic://inputs/{inputId}" },
@@ -24,14 +24,14 @@ const textOf = (data: unknown, field: string): string | undefined => {
 };
 
 export function createSeenIds() {
-  /** What was said last of each URI, the latest last. A URI is read when somebody asks: results come more often than questions. */
+  /** The last recorded facts of each URI, the latest last. URIs are parsed only for completions, which are rarer than results. */
   const links = new Map(
     TEMPLATES.map(({ kind }) => [kind, new BoundedMap<string, Omit<CompletionValue, "value">>(MAX_REMEMBERED)]),
   );
   const references = new BoundedMap<string, CompletionValue>(MAX_REMEMBERED);
 
   return {
-    /** An agent was given this. */
+    /** Records a result that an agent received. */
     recordResult({ data, link, hasEnded }: Result): void {
       const kind = link === undefined ? undefined : TEMPLATES.find(({ prefix: head }) => link.startsWith(head))?.kind;
       const seen = kind && links.get(kind);
@@ -44,7 +44,7 @@ export function createSeenIds() {
       references.delete(referenceId);
       references.set(referenceId, { value: referenceId });
     },
-    /** The latest first. */
+    /** Returns the recorded values of this kind, the latest first. */
     list(kind: CompletionKind): readonly CompletionValue[] {
       if (kind === "referenceId") return [...references.values()].reverse();
       const known = TEMPLATES.find((each) => each.kind === kind);
