@@ -55,7 +55,7 @@ const specifiersIn = (code: string): string[] =>
 function findViolations(path: string, code: string): string[] {
   const name = moduleOf(path);
   const module = MODULES.get(name);
-  if (!module) return [`${path} is in no room`];
+  if (!module) return [`${path} is in no module`];
   return specifiersIn(code).flatMap((specifier) => {
     if (specifier.startsWith("node:")) return name === "contract" ? [`${path} imports ${specifier}`] : [];
     if (!specifier.startsWith("."))
