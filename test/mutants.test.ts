@@ -9,12 +9,15 @@ import { README, readTable } from "./faults/mutants/table.ts";
 
 const sources = readSources(".");
 
-test.each(mutants)("$what: this mutant's code occurs once in src/, and its test file exists", (mutant) => {
-  const { code, replacement, killedBy } = mutant;
-  expect(findPath(mutant, sources)).toMatch(/^src\//);
-  expect(replacement).not.toBe(code);
-  expect(existsSync(killedBy.file), killedBy.file).toBe(true);
-});
+test.each(mutants.map((mutant) => [mutant.what, mutant] as const))(
+  "%s: this mutant's code occurs once in src/, and its test file exists",
+  (_what, mutant) => {
+    const { code, replacement, killedBy } = mutant;
+    expect(findPath(mutant, sources)).toMatch(/^src\//);
+    expect(replacement).not.toBe(code);
+    expect(existsSync(killedBy.file), killedBy.file).toBe(true);
+  },
+);
 
 test("the README lists exactly the mutants, with the test files that detect them", () => {
   const rows = readTable(readFileSync(README, "utf8"));

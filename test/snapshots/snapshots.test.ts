@@ -236,7 +236,7 @@ describe("all results", () => {
     expect([...STOP_STATES].sort()).toEqual(["PAUSED", "QUARANTINED", "WAITING_REVIEW", "WITHDRAWN"]);
   });
 
-  test.each(RULES)("$title", async ({ name, findViolations }) => {
+  test.each(RULES.map((rule) => [rule.title, rule] as const))("%s", async (_title, { name, findViolations }) => {
     const violations = (await collectResults()).flatMap((input) =>
       [findViolations(input)].flat().map((violation) => ({ key: `${name} | ${input.location}`, fault: violation })),
     );
