@@ -89,8 +89,8 @@ async function measureWorkspace(world: World): Promise<readonly Measurement[]> {
 
 async function measureTools({ client }: World): Promise<readonly Measurement[]> {
   return [
-    { label: "tools/list: names, descriptions, inputs", tokens: countModelTokens(client.tools), budget: 3_400 },
-    { label: "tools/list: everything", tokens: countModelTokens(client.toolList), budget: 5_300 },
+    { label: "tools/list: names, descriptions, inputs", tokens: countModelTokens(client.tools), budget: 3_600 },
+    { label: "tools/list: everything", tokens: countModelTokens(client.toolList), budget: 5_500 },
   ];
 }
 

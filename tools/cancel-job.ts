@@ -4,7 +4,7 @@ import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { resourceVersion } from "../src/contract/jobs.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
-import { keyArgument } from "../src/toolkit/arguments.ts";
+import { keyArgument, reasonText } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import {
   cancelTraits,
@@ -19,14 +19,14 @@ export const cancelJob = defineTool({
   name: "cancel_job",
   title: "Cancel a job",
   description:
-    "Cancels a job that has not ended; its work is given up. Answers with an operation to follow with get_operation.",
+    "Cancel a job that has not ended; its work so far is discarded. The user may be asked to confirm. Returns an operation: follow it with get_operation.",
   effect: "cancel",
   makes: "operation",
   traits: cancelTraits,
   input: z.strictObject({
     ...cancelMicJob.pathParameters.shape,
-    ...cancelMicJob.body.shape,
-    resourceVersion: resourceVersion.describe("Only at this version; default: as it is now.").optional(),
+    reason: cancelMicJob.body.shape.reason.describe(reasonText),
+    resourceVersion: resourceVersion.describe("Cancel only at this version (default: the current one).").optional(),
     ...keyArgument("text"),
   }),
   output: outputs.action<Operation>(),

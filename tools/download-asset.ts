@@ -78,12 +78,16 @@ export const downloadAsset = defineTool({
   endpoint: getMicPublicAssetContent,
   name: "download_asset",
   title: "Download an original file",
-  description: "Saves an asset's original bytes to a new file in the download folder: path, size, sha256.",
+  description:
+    "Save a source file's original bytes to a new file in the download folder; returns path, size, SHA-256. " +
+    "Never overwrites; not for job output.",
   effect: "save",
   input: z.strictObject({
-    ...getMicPublicAssetContent.pathParameters.shape,
-    fileName: fileNameSchema.describe("No path; default: its own name.").optional(),
-    preview: z.boolean().optional(),
+    assetId: getMicPublicAssetContent.pathParameters.shape.assetId.describe(
+      "referenceId of an input, such as devfile_…",
+    ),
+    fileName: fileNameSchema.describe("No path (default: the asset's own name).").optional(),
+    preview: z.boolean().describe("Also return the first lines of a text file.").optional(),
   }),
   output: outputs.answer<SavedFileResult | LinkedFileResult>({
     path: outputs.text,
@@ -93,7 +97,8 @@ export const downloadAsset = defineTool({
     fileName: outputs.text,
   }),
   withLinks: {
-    description: "An asset's original bytes: small text or image in the answer, and a short-lived link.",
+    description:
+      "Get a source file's original bytes: a short-lived link, and a small text or image in the answer. Not for job output.",
     output: outputs.answer<SavedFileResult | LinkedFileResult>({
       bytes: outputs.integer,
       sha256: outputs.text,

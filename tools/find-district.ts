@@ -147,13 +147,14 @@ export const findDistrict = defineTool({
   name: "find_district",
   title: "Find a district",
   description:
-    "Districts of India by name, former name, headquarters or misspelling, with state and mandals. If ambiguous, give all.",
+    "Find districts of India by current or former name, headquarters or misspelling, with state and mandal (sub-district) count. " +
+    "If ambiguous is true, report all matches. For rankings use rank_divisions.",
   effect: "read",
   input: z.strictObject({
     name: nameArgument.optional(),
-    names: z.array(oneOfNames).min(1).max(50).describe("Or several.").optional(),
+    names: z.array(oneOfNames).min(1).max(50).describe("Up to 50, instead of name.").optional(),
     state: stateArgument.optional(),
-    limit: z.int().min(1).max(20).describe("Default 5.").optional(),
+    limit: z.int().min(1).max(20).describe(`Matches for each name (default ${DEFAULT_LIMIT}).`).optional(),
     waitSeconds: geographyWaitSeconds,
   }),
   output: outputs.answer<FoundAnswer>(

@@ -12,7 +12,8 @@ export const getCapabilities = defineTool({
   endpoint: getMicPublicCapabilities,
   name: "get_capabilities",
   title: "Get workspace capabilities",
-  description: "What the workspace can process, and its limits (bytes, rows, pages, quotas) for a job.",
+  description:
+    "Get what the workspace can process and its limits for a job: bytes, rows, pages, quotas. For consumption so far use get_usage.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicCapabilities.query.shape, view }),
   output: outputs.advised<CapabilitySet>(),

@@ -12,7 +12,8 @@ export const getFileProcessingRequest = defineTool({
   endpoint: getMicSharedFileProcessingRequest,
   name: "get_file_processing_request",
   title: "Get a file-processing request",
-  description: "One permission request for a shared file: approved, rejected or revoked, and why.",
+  description:
+    "Get a permission request for a shared file: approved, rejected or revoked, and why. With waitSeconds, wait for the reviewer.",
   effect: "read",
   input: z.strictObject({ ...getMicSharedFileProcessingRequest.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<ProcessingRequest>(),

@@ -10,7 +10,7 @@ export const getGeographyOpenapi = defineTool({
   endpoint: getPlaygroundOpenApi,
   name: "get_geography_openapi",
   title: "Get the geography API's OpenAPI document",
-  description: "The geography API's own OpenAPI 3.1.1 document. Its examples are not data.",
+  description: "Get the geography API's OpenAPI 3.1.1 document, for developers. Its examples are not data.",
   effect: "read",
   input: z.strictObject({}),
   output: outputs.answer<Readonly<Record<string, unknown>>>({

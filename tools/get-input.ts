@@ -12,7 +12,8 @@ export const getInput = defineTool({
   endpoint: getMicPublicInput,
   name: "get_input",
   title: "Get an input",
-  description: "One registered input: state, scan result, the file or dataset it stands for.",
+  description:
+    "Get one input: state, scan result, and the file or dataset it refers to. With waitSeconds, wait for a pending scan.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Input>(),

@@ -13,7 +13,7 @@ export const getJob = defineTool({
   name: "get_job",
   title: "Get a job",
   description:
-    "One job: state, nine stages, failure, output. waitSeconds waits until it ends, pauses or needs a review.",
+    "Get one job: state, nine stages, failure, output. With waitSeconds, wait until it ends, pauses or needs a review. For several jobs use wait_for_jobs.",
   effect: "read",
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Job>(),

@@ -12,7 +12,8 @@ export const getOperation = defineTool({
   endpoint: getMicPublicOperation,
   name: "get_operation",
   title: "Get an operation",
-  description: "One asynchronous operation, such as a cancellation: state and result. waitSeconds waits for its end.",
+  description:
+    "Get an asynchronous operation, such as a cancellation: state and result. With waitSeconds, wait for it to end.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Operation>(),

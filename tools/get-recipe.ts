@@ -3,20 +3,22 @@ import * as z from "zod/v4";
 import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
 import { recipeOfferPresenter } from "../src/toolkit/advice/presenters.ts";
-import { view } from "../src/toolkit/arguments.ts";
+import { recipeVersionText, view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { resourceResult } from "../src/toolkit/results.ts";
+
+const { versionId } = getMicExecutableRecipe.pathParameters.shape;
 
 export const getRecipe = defineTool({
   endpoint: getMicExecutableRecipe,
   name: "get_recipe",
   title: "Get a recipe version",
   description:
-    "One recipe version: recipe.inputs[].name are the ports to bind, recipe.parameters.definition is the JSON Schema " +
-    "of parameterValues, recipe.versionHash is for processing requests.",
+    "Get one recipe version: ports to bind (recipe.inputs[].name), JSON Schema of parameterValues (recipe.parameters.definition). " +
+    "Its recipe.versionHash is for request_file_processing.",
   effect: "read",
-  input: z.strictObject({ ...getMicExecutableRecipe.pathParameters.shape, view }),
+  input: z.strictObject({ versionId: versionId.describe(recipeVersionText), view }),
   output: outputs.advised<RecipeOffer>(),
   async run({ view, ...path }, call, { service, offers }) {
     const answer = await service.call(getMicExecutableRecipe, { path }, call.context);

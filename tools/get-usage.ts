@@ -14,7 +14,8 @@ export const getUsage = defineTool({
   endpoint: getMicPublicUsage,
   name: "get_usage",
   title: "Get usage",
-  description: "What the organization has used and has left, by metric. Amounts are decimal strings.",
+  description:
+    "Get the organization's quota consumption by metric: used, reserved, remaining. Amounts are decimal strings.",
   effect: "read",
   input: z.strictObject({
     ...getMicPublicUsage.query.shape,

@@ -34,7 +34,7 @@ export const listActions = defineTool({
   effect: "read",
   input: z.strictObject({
     state: ActionState.optional(),
-    limit: z.int().min(1).max(100).describe("Resolved actions, default 20.").optional(),
+    limit: z.int().min(1).max(100).describe(`Resolved actions to list (default ${DEFAULT_LIMIT}).`).optional(),
   }),
   output: outputs.answer<Listing>({ actions: outputs.objects }),
   async run({ state, limit = DEFAULT_LIMIT }, call, { actions: journal }) {

@@ -72,7 +72,8 @@ export const listDistricts = defineTool({
   endpoint: listPlaygroundDistricts,
   name: "list_districts",
   title: "List districts of a state",
-  description: "One state's districts: code, name, number of mandals.",
+  description:
+    "List one state's districts: code, name, mandal (sub-district) count. For several states, rankings or totals use rank_divisions.",
   effect: "export",
   input: z.strictObject({
     state: stateArgument.refine((text) => STATE.test(text), { error: "must be a state's code or name" }),

@@ -1,9 +1,10 @@
 // This module defines list_jobs, which lists or saves the jobs of a workspace, optionally only those that match a filter.
 import * as z from "zod/v4";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
+import { DEFAULT_JOB_PAGE } from "../src/contract/envelope.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { ENDED } from "../src/toolkit/advice/job-facts.ts";
-import { saveAs, view } from "../src/toolkit/arguments.ts";
+import { cursorText, saveAs, view } from "../src/toolkit/arguments.ts";
 import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
@@ -16,13 +17,24 @@ const toCompletionValue = ({ id, state, failure }: Job): CompletionValue => ({
   isUnresolved: !ENDED.has(state),
 });
 
+const query = listMicJobs.query.shape;
+
 export const listJobs = defineTool({
   endpoint: listMicJobs,
   name: "list_jobs",
   title: "List jobs",
-  description: "The workspace's jobs: id, state, stage, failure. A filter looks through up to 1000.",
+  description:
+    "List the workspace's jobs: id, state, stage, failure. A filter reads up to 1,000 jobs per call. " +
+    "To wait for known jobs use wait_for_jobs.",
   effect: "export",
-  input: z.strictObject({ ...listMicJobs.query.shape, ...jobFilter, view, saveAs }),
+  input: z.strictObject({
+    ...query,
+    limit: query.limit.describe(`Rows (default ${DEFAULT_JOB_PAGE}).`),
+    cursor: query.cursor.describe(cursorText),
+    ...jobFilter,
+    view,
+    saveAs,
+  }),
   output: outputs.page<Job>({ counts: outputs.object, read: outputs.object }),
   completions: {
     kind: "jobId",

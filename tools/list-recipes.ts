@@ -4,20 +4,22 @@ import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processi
 import type { RecipeOffer } from "../src/contract/recipes.ts";
 import { pluralize } from "../src/geography/format.ts";
 import { summarizeOffer } from "../src/toolkit/advice/presenters.ts";
-import { view } from "../src/toolkit/arguments.ts";
+import { cursorText, view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { pageResult, readPage } from "../src/toolkit/pages.ts";
 import { uris } from "../src/toolkit/uri.ts";
+
+const query = listMicExecutableRecipes.query.shape;
 
 export const listRecipes = defineTool({
   endpoint: listMicExecutableRecipes,
   name: "list_recipes",
   title: "List recipes",
   description:
-    "Recipe versions that jobs of the workspace can run, with the ports to bind; get_recipe has the parameters.",
+    "List the recipe versions that this workspace can run, with the input ports to bind. Next: get_recipe for the parameter schema.",
   effect: "read",
-  input: z.strictObject({ ...listMicExecutableRecipes.query.shape, view }),
+  input: z.strictObject({ ...query, cursor: query.cursor.describe(cursorText), view }),
   output: outputs.page<RecipeOffer>(),
   completions: {
     kind: "versionId",

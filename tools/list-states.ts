@@ -25,7 +25,8 @@ export const listStates = defineTool({
   name: "list_states",
   title: "List states",
   description:
-    "All states and union territories of India: code, numbers of districts and mandals (tehsils, taluks, circles; not blocks).",
+    "List every state and union territory of India: code, district count, mandal count (sub-districts: tehsils, taluks, circles; not blocks). " +
+    "For rankings or totals use rank_divisions.",
   effect: "read",
   input: z.strictObject({}),
   output: outputs.answer<StatesResponse>({ contract: outputs.text, states: outputs.objects }),

@@ -8,7 +8,7 @@ import { DISTRICT_COLUMNS, toDistrictCells } from "../src/geography/districts.ts
 import { fold } from "../src/geography/names/name-forms.ts";
 import { type DivisionRow, describeTotals, formatMissingReasons, type RankingQuery } from "../src/geography/rank.ts";
 import { saveAs } from "../src/toolkit/arguments.ts";
-import { geographyWaitSeconds, repeatWithMaxWait } from "../src/toolkit/country.ts";
+import { geographyWaitSeconds, repeatWithMaxWait, statesArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
@@ -64,21 +64,28 @@ export const rankDivisions = defineTool({
   toolset: "geography",
   name: "rank_divisions",
   title: "Rank states or districts",
-  description: "Ranks, filters and totals states or districts of India exactly: tops, bounds, sums, means, medians.",
+  description:
+    "Rank, filter and total states or districts of India by mandal or district count, exactly: top N, bounds, sums, means, medians. " +
+    "Use it instead of adding up rows yourself.",
   effect: "export",
   input: z.strictObject({
     level: z.enum(["state", "district"]),
     by: z
       .enum(["mandalCount", "districtCount", "mandalsPerDistrict", "name"])
-      .describe("district: mandalCount or name."),
+      .describe("For districts only mandalCount or name."),
     order: z.enum(["asc", "desc"]).describe("Default desc; by name asc.").optional(),
-    limit: z.int().min(1).max(MAX_LIMIT).describe("Default 10.").optional(),
-    offset: z.int().min(0).max(MAX_ROWS).optional(),
-    perState: z.int().min(1).max(MAX_LIMIT).describe("First of each state.").optional(),
-    states: z.array(z.string().max(80)).max(64).describe("Codes or names.").optional(),
-    startsWith: z.string().optional(),
-    min: z.number().describe("Bounds the by figure.").optional(),
-    max: z.number().optional(),
+    limit: z.int().min(1).max(MAX_LIMIT).describe(`Rows (default ${DEFAULT_LIMIT}).`).optional(),
+    offset: z
+      .int()
+      .min(0)
+      .refine((rows) => rows <= MAX_ROWS, { error: `must be at most ${MAX_ROWS}` })
+      .describe("Rows to skip.")
+      .optional(),
+    perState: z.int().min(1).max(MAX_LIMIT).describe("First N districts of each state.").optional(),
+    states: statesArgument,
+    startsWith: z.string().describe("Only names that begin with this.").optional(),
+    min: z.number().describe("Least value of by to include.").optional(),
+    max: z.number().describe("Greatest value of by to include.").optional(),
     saveAs,
     waitSeconds: geographyWaitSeconds,
   }),

@@ -8,17 +8,25 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { registerTraits, registerInput as run } from "../src/toolkit/jobs/inputs.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
+const { alias, clientReference } = createMicPublicInput.body.shape;
+
 export const registerInput = defineTool({
   endpoint: createMicPublicInput,
   name: "register_input",
   title: "Register an input",
   description:
-    "Registers a file, acquisition or dataset version as an input for jobs. A file is scanned first: bind it once READY.",
+    "Register a file, acquisition or dataset version as a job input. A file is scanned first: wait with get_input until READY. " +
+    "run_job does both for you.",
   effect: "create",
   makes: "input",
   traits: registerTraits,
   input: z
-    .strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") })
+    .strictObject({
+      ...createMicPublicInput.body.shape,
+      alias: alias.describe("Your name for it."),
+      clientReference: clientReference.describe("Your note."),
+      ...keyArgument("input"),
+    })
     .refine(matchesInputKind, referenceRule),
   output: outputs.action<Input>(),
   run,

@@ -8,7 +8,7 @@ import { parseDateTime } from "../src/contract/instants.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { invalidArguments } from "../src/core/failure.ts";
 import { processingRequestPresenter } from "../src/toolkit/advice/presenters.ts";
-import { keyArgument } from "../src/toolkit/arguments.ts";
+import { keyArgument, recipeVersionText } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
@@ -27,6 +27,8 @@ function rejectPast(expiresAt: string, now: number): void {
   );
 }
 
+const body = requestMicSharedFileProcessing.body.shape;
+
 const traits = {
   aboutArgument: "inputId",
   identifyingArguments: ["workspaceId", "inputId", "recipeVersionId", "recipeVersionHash", "purpose"],
@@ -37,12 +39,19 @@ export const requestFileProcessing = defineTool({
   name: "request_file_processing",
   title: "Request permission to process a shared file",
   description:
-    "Asks for permission to process a shared file with a recipe version; a person reviews it before a job can run. " +
-    "Quotes get_recipe's versionHash.",
+    "Request permission to process a shared file with one recipe version. A person reviews it; no job is started. " +
+    "Follow it with get_file_processing_request.",
   effect: "create",
   makes: "processing request",
   traits,
-  input: z.strictObject({ ...requestMicSharedFileProcessing.body.shape, ...keyArgument("processing") }),
+  input: z.strictObject({
+    ...body,
+    recipeVersionId: body.recipeVersionId.describe(recipeVersionText),
+    recipeVersionHash: body.recipeVersionHash.describe("recipe.versionHash from get_recipe."),
+    purpose: body.purpose.describe("Why; at most 160 characters."),
+    expiresAt: body.expiresAt.describe("UTC, in the future, such as 2026-12-31T00:00:00Z."),
+    ...keyArgument("processing"),
+  }),
   output: outputs.action<ProcessingRequest>(),
   run: (args, call, ports) =>
     runAction(args, call, ports, {

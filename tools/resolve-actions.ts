@@ -11,7 +11,7 @@ export const resolveActions = defineTool({
   title: "Resolve actions",
   description:
     "Find out the outcome of unresolved actions, oldest first. Each is sent again under its key, so it never runs twice, or its job is " +
-    "read. One that never arrived may run now; to look first: list_actions.",
+    "read. One that never arrived may run now; to look first use list_actions.",
   effect: "retry",
   input: z.strictObject({
     idempotencyKey: stringValidatedBy(anyKey).describe("Only the action with this key (default: all).").optional(),

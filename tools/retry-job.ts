@@ -3,22 +3,29 @@ import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
-import { keyArgument } from "../src/toolkit/arguments.ts";
+import { keyArgument, reasonText, retryModeText } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { prepareJobConfirmation } from "../src/toolkit/jobs/canceling.ts";
 import { retryTraits, retryJob as run } from "../src/toolkit/jobs/retrying.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
+
+const body = retryMicJob.body.shape;
 
 export const retryJob = defineTool({
   endpoint: retryMicJob,
   name: "retry_job",
   title: "Retry a job",
   description:
-    "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For a CANCELLED job, or a FAILED one that is retryable.",
+    "Retry an ended job as a new job with its own id. For a CANCELLED job, or a FAILED one that is retryable. For several jobs use retry_jobs.",
   effect: "retry",
   makes: "job",
   traits: retryTraits,
-  input: z.strictObject({ ...retryMicJob.pathParameters.shape, ...retryMicJob.body.shape, ...keyArgument("text") }),
+  input: z.strictObject({
+    ...retryMicJob.pathParameters.shape,
+    retryMode: body.retryMode.describe(retryModeText),
+    reason: body.reason.describe(reasonText),
+    ...keyArgument("text"),
+  }),
   output: outputs.action<Job>(),
   confirm({ jobId, retryMode, reason }) {
     if (retryMode !== "RESTART") return undefined;

@@ -1,7 +1,14 @@
 // This module defines retry_jobs, which retries several jobs and waits for the new ones.
 import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
-import { jobIds, keyArgument, longWaitSeconds, stringValidatedBy } from "../src/toolkit/arguments.ts";
+import {
+  jobIds,
+  keyArgument,
+  longWaitSeconds,
+  reasonText,
+  retryModeText,
+  stringValidatedBy,
+} from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { confirmRestarts, retryMany } from "../src/toolkit/jobs/retrying.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -9,12 +16,13 @@ import { outputs } from "../src/toolkit/outputs.ts";
 export const retryJobs = defineTool({
   name: "retry_jobs",
   title: "Retry many jobs",
-  description: "Retries each, then waits for the new jobs.",
+  description:
+    "Retry up to 50 FAILED or CANCELLED jobs, each as a new job, then wait for the new jobs. Jobs that were retried before are skipped.",
   effect: "retry",
   input: z.strictObject({
     jobIds,
-    retryMode: retryMicJob.body.shape.retryMode,
-    reason: stringValidatedBy(retryMicJob.body.shape.reason),
+    retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
+    reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),
     waitSeconds: longWaitSeconds,
     ...keyArgument("text"),
   }),

@@ -2,7 +2,14 @@
 import * as z from "zod/v4";
 import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
-import { keyArgument, longWaitSeconds, objectArgument, stringValidatedBy } from "../src/toolkit/arguments.ts";
+import {
+  keyArgument,
+  longWaitSeconds,
+  objectArgument,
+  parameterValuesText,
+  recipeVersionText,
+  stringValidatedBy,
+} from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { runJob as run } from "../src/toolkit/jobs/submitting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -16,8 +23,8 @@ const requestedInput = z
   .strictObject({
     port: stringValidatedBy(InputBinding.shape.port),
     inputId: stringValidatedBy(InputBinding.shape.inputId).optional(),
-    referenceId: stringValidatedBy(referenceId).optional(),
-    inputKind: inputKind.optional(),
+    referenceId: stringValidatedBy(referenceId).describe("A file's id: devfile_… or devsignfile_…").optional(),
+    inputKind: inputKind.describe("Default M4_FILE.").optional(),
   })
   .refine((requested) => (requested.inputId === undefined) !== (requested.referenceId === undefined), {
     error: "must have either inputId or referenceId",
@@ -35,8 +42,8 @@ export const runJob = defineTool({
   name: "run_job",
   title: "Run a job",
   description:
-    "From files to a finished job: registers referenceIds once, waits for scans, submits, waits (default 45 s). " +
-    "Called again it goes on.",
+    "Run a job from files to its result in one call: register each referenceId, wait for scans, submit, wait. If it has not ended, call nextStep. " +
+    "An identical call within 20 hours resumes it and starts no second job.",
   effect: "create",
   makes: "job",
   byKey: {
@@ -45,16 +52,17 @@ export const runJob = defineTool({
   },
   input: z.strictObject({
     workspaceId: stringValidatedBy(workspaceId),
-    recipeVersionId: stringValidatedBy(recipeVersionId),
+    recipeVersionId: stringValidatedBy(recipeVersionId).describe(recipeVersionText),
     inputs: z
       .array(requestedInput)
       .refine(({ length }) => length > 0 && length <= MAX_BINDINGS, { error: `must name 1 to ${MAX_BINDINGS}` })
       .refine((inputs) => areUnique(inputs.map(({ port }) => port)), { error: "must have unique ports" })
       .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {
         error: "must name each input once",
-      }),
-    parameterValues: objectArgument,
-    clientReference: stringValidatedBy(clientReference).optional(),
+      })
+      .describe("One for each port, with inputId or referenceId."),
+    parameterValues: objectArgument.describe(parameterValuesText),
+    clientReference: stringValidatedBy(clientReference).describe("Your note.").optional(),
     waitSeconds: longWaitSeconds,
     ...keyArgument("text"),
   }),

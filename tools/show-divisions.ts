@@ -1,7 +1,7 @@
 // This module defines show_divisions, which shows states or districts with their counts to the user.
 import * as z from "zod/v4";
 import type { DivisionRow, RankingQuery } from "../src/geography/rank.ts";
-import { geographyWaitSeconds, repeatWithMaxWait } from "../src/toolkit/country.ts";
+import { geographyWaitSeconds, repeatWithMaxWait, statesArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
@@ -20,12 +20,12 @@ export const showDivisions = defineTool({
   name: "show_divisions",
   title: "Show states or districts",
   description:
-    "Shows the person states, or the 100 largest districts, with their counts as a sortable table, bars and tiles. For yourself: rank_divisions.",
+    "Show the user states, or the 100 largest districts, as a table, bars and tiles. To read them yourself use rank_divisions.",
   effect: "read",
   view: "divisions",
   input: z.strictObject({
     level: z.enum(["state", "district"]),
-    states: z.array(z.string().max(80)).max(64).describe("Codes or names.").optional(),
+    states: statesArgument,
     waitSeconds: geographyWaitSeconds,
   }),
   output: outputs.answer<ShownDivisions>({
@@ -43,6 +43,6 @@ export const showDivisions = defineTool({
     const nextStep = facts.exact ? undefined : repeatWithMaxWait(call, args, facts.coverage);
     const shown: ShownDivisions = { level: args.level, rows, ...facts };
     const read = toolResult(call, shown, { summary, nextStep, lines: [line], drift });
-    return toViewResult(read, "The person sees these rows.");
+    return toViewResult(read, "The user sees these rows.");
   },
 });

@@ -12,7 +12,7 @@ export const showJob = defineTool({
   name: "show_job",
   title: "Show a job",
   description:
-    "Shows the person one job in a view that updates itself, with buttons to retry or cancel it. For yourself: get_job.",
+    "Show the user one job in a live view with buttons to retry or cancel it. To read it yourself use get_job.",
   effect: "read",
   view: "job",
   input: z.strictObject({ ...getMicJob.pathParameters.shape }),
@@ -26,7 +26,7 @@ export const showJob = defineTool({
     } as const;
     return toViewResult(
       await readResource(reading, call, ports),
-      "The person sees it, and may retry or cancel it there.",
+      "The user sees it, and may retry or cancel it there.",
     );
   },
 });

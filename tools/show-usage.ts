@@ -10,8 +10,7 @@ import { resourceResult, toViewResult } from "../src/toolkit/results.ts";
 export const showUsage = defineTool({
   name: "show_usage",
   title: "Show usage",
-  description:
-    "Shows the person what is used and left of each quota, as bars with the figures. For yourself: get_usage.",
+  description: "Show the user each quota's used and remaining amounts as bars. To read them yourself use get_usage.",
   effect: "read",
   view: "usage",
   input: z.strictObject({ ...getMicPublicUsage.query.shape }),
@@ -19,6 +18,6 @@ export const showUsage = defineTool({
   async run(query, call, { service }) {
     const answer = await service.call(getMicPublicUsage, { query }, call.context);
     const read = await resourceResult(answer, createUsagePresenter(query.window), call, { view: "full" });
-    return toViewResult(read, "The person sees it.");
+    return toViewResult(read, "The user sees it.");
   },
 });

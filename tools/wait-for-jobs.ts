@@ -8,7 +8,8 @@ import { outputs } from "../src/toolkit/outputs.ts";
 export const waitForJobs = defineTool({
   name: "wait_for_jobs",
   title: "Wait for jobs",
-  description: "Waits until all (default) or any stop.",
+  description:
+    "Wait until all (default) or any of up to 50 jobs end, pause or need a review. Returns each job's state or failure; if some still run, call nextStep.",
   effect: "read",
   input: z.strictObject({ jobIds, until: z.enum(["all", "any"]).optional(), waitSeconds: longWaitSeconds }),
   output: outputs.answer({ jobs: outputs.objects, moving: outputs.integer }),

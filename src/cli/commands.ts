@@ -56,8 +56,8 @@ export const COMMANDS = {
       toolsets: {
         type: "string",
         value: "LIST",
-        oneOf: ["geography", "jobs", "geography,jobs"],
-        about: "geography, jobs (default: both)",
+        oneOf: ["geography", "jobs", "geography,jobs", "essentials"],
+        about: "geography, jobs (default: both), or essentials: the 15 most important tools of both",
       },
       "read-only": { type: "boolean", about: "only operations without side effects" },
       "log-level": {

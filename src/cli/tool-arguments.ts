@@ -109,6 +109,7 @@ export function enumValuesOf(schema: JsonSchema): readonly string[] {
 
 function formatBounds({ minimum, maximum }: JsonSchema): string {
   if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+  if (maximum !== undefined) return `up to ${maximum}`;
   return minimum === undefined ? "" : `${minimum} or more`;
 }
 

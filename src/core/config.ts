@@ -25,6 +25,9 @@ export class UsageError extends Error {
 
 export const TOOLSETS = ["geography", "jobs"] as const;
 export type Toolset = (typeof TOOLSETS)[number];
+/** `essentials` selects the most important tools of both toolsets. */
+const SELECTIONS = ["essentials", ...TOOLSETS] as const;
+export type ToolSelection = (typeof SELECTIONS)[number];
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -56,7 +59,7 @@ export interface Config {
   /** Whether tools with a view are listed. "auto" (default): only for clients that show views. */
   readonly apps: "auto" | "always" | "never";
   readonly readOnly: boolean;
-  readonly toolsets: readonly Toolset[];
+  readonly toolsets: readonly ToolSelection[];
   readonly logLevel: LogLevel;
   /** Warnings for the start, one sentence each. */
   readonly warnings: readonly string[];
@@ -69,8 +72,8 @@ export const EMULATED_GEOGRAPHY_RATE = 600;
 
 const parseBaseUrl: Reader<string> = (text) => new URL(httpUrl(text)).href.replace(/\/+$/, "");
 
-const parseToolset = oneOf(TOOLSETS, `a comma list of ${TOOLSETS.join(", ")}`);
-const parseToolsets: Reader<readonly Toolset[]> = (text) =>
+const parseToolset = oneOf(SELECTIONS, `a comma list of ${SELECTIONS.join(", ")}`);
+const parseToolsets: Reader<readonly ToolSelection[]> = (text) =>
   [...new Set(text.split(",").map((name) => name.trim()))].map(parseToolset);
 
 const parseWorkspaceId = textMatching(

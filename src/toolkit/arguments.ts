@@ -10,16 +10,15 @@ import { getMicJob } from "../contract/endpoints/job-processing.ts";
 import { isJsonObject, type Json, type JsonObject, jsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
-import { WORKSPACE_STYLE_ID } from "../contract/text.ts";
 import { invalidArguments } from "../core/failure.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 
-export const waitSeconds = z.int().min(0).max(45).describe("Default 0; cancelling ends the waiting only.").optional();
+export const waitSeconds = z.int().min(0).max(45).describe("Seconds to wait for a change (default 0).").optional();
 
 /** For tools that can save their rows instead of returning them. */
-export const saveAs = fileNameSchema.describe("Saves all rows as CSV.").optional();
+export const saveAs = fileNameSchema.describe("Save all rows as this CSV file instead of returning them.").optional();
 
 /** A string whose grammar is checked but not listed, because agents copy it from a result or another tool describes it. */
 export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) =>
@@ -42,21 +41,13 @@ export const longWaitSeconds = z
     error: `must be a whole number from 0 to ${LONG_WAIT_SECONDS}`,
   })
   .meta({ type: "integer", maximum: LONG_WAIT_SECONDS })
+  .describe(`Default ${LONG_WAIT_SECONDS}.`)
   .optional();
-
-const KEY_LENGTHS: Readonly<Record<KeyGrammar, string>> = {
-  text: "8 to 160",
-  input: "1 to 128",
-  processing: "8 to 128",
-};
 
 /** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). Its grammar is checked, but not listed as a pattern. */
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: stringValidatedBy(keySchemas[grammar])
-    .describe(
-      "Leave out. To run an identical call again, pass a new key; to ask about an earlier action, pass its key. " +
-        `${KEY_LENGTHS[grammar]} characters.`,
-    )
+    .describe("Usually omitted. New key (8+ characters): run an identical call again; earlier key: resume that call.")
     .optional(),
 });
 
@@ -73,14 +64,21 @@ function parseJsonObject(value: unknown): unknown {
 /** A free-form object. Some models send it as a JSON string, which is parsed. tools/list shows only the object type. */
 export const objectArgument = z.preprocess(parseJsonObject, jsonObject);
 
-/** Maximum lengths of ids and cursors in the contract, in characters. */
-const ID_AND_CURSOR_LENGTHS: ReadonlySet<unknown> = new Set([128, 4096]);
+// Descriptions of arguments that several tools have.
+export const cursorText = "Previous page.nextCursor.";
+export const recipeVersionText = "From list_recipes.";
+export const parameterValuesText = "As get_recipe's schema requires.";
+export const reasonText = "Why, in a sentence.";
+export const retryModeText = "RESTART discards finished stages: ask the user first.";
 
-/** Each agent pays tokens for tools/list in each session, and does not need the grammar of values that it copies from results. */
+/** Each agent pays for tools/list in each session. These keywords help no model to write a call; the server checks them in any case. */
+const UNLISTED_KEYWORDS: ReadonlySet<string> = new Set(["minLength", "maxLength", "pattern", "minItems", "maxItems"]);
+
 const isListedKeyword = ([keyword, value]: readonly [string, unknown]): boolean =>
-  keyword !== "minLength" &&
-  !(keyword === "maxLength" && ID_AND_CURSOR_LENGTHS.has(value)) &&
-  !(keyword === "pattern" && value === WORKSPACE_STYLE_ID.source);
+  !UNLISTED_KEYWORDS.has(keyword) &&
+  !(keyword === "additionalProperties" && value === true) &&
+  !(keyword === "minimum" && (value === 0 || value === 1)) &&
+  !(keyword === "maximum" && value === Number.MAX_SAFE_INTEGER);
 
 function omitUnlistedKeywords(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(omitUnlistedKeywords);

@@ -25,10 +25,17 @@ export const geographyWaitSeconds = z
   .int()
   .min(0)
   .max(MAX_WAIT_SECONDS)
-  .describe("For missing lists; default 20.")
+  .describe(`For lists not loaded yet (default ${DEFAULT_WAIT_SECONDS}).`)
   .optional();
 
-export const stateArgument = z.string().max(80).describe("Code or name.");
+export const stateArgument = z.string().max(80).describe("State code or name.");
+
+/** The argument of tools that take several states. */
+export const statesArgument = z
+  .array(z.string().max(80))
+  .max(64)
+  .describe("State codes or names (default: all).")
+  .optional();
 
 export interface GeographyQuery {
   /** "state" if the states list is sufficient for the answer. */

@@ -178,13 +178,21 @@ interface ResultParts extends Advice, ResultFacts {
   readonly lines?: readonly (string | undefined)[];
 }
 
+/** Returns the step as a call that is offered here: retry_jobs can do what retry_job does. Undefined if no offered tool can do it. */
+function toOfferedStep(step: NextStep | undefined, { isOffered }: Pick<ToolCall, "isOffered">): NextStep | undefined {
+  if (step === undefined || isOffered(step.tool)) return step;
+  const { jobId, ...args } = step.arguments;
+  if (step.tool !== "retry_job" || jobId === undefined || !isOffered("retry_jobs")) return undefined;
+  return { ...step, tool: "retry_jobs", arguments: { jobIds: [jobId], ...args } };
+}
+
 /** Builds the result of every tool. Omits a next step whose tool is not offered. */
 export function toolResult<T extends object>(
-  { isOffered }: Pick<ToolCall, "isOffered">,
+  call: Pick<ToolCall, "isOffered">,
   data: T,
   { summary, nextStep: step, fields = data, lines = [], drift = [], ...facts }: ResultParts,
 ): ToolResult<T> {
-  const nextStep = step && isOffered(step.tool) ? step : undefined;
+  const nextStep = toOfferedStep(step, call);
   const next = nextStep && { nextStep };
   const text = [summary, nextStep && nextText(nextStep), ...lines].filter((line) => line !== undefined).join("\n");
   return { ...facts, data, summary, ...next, structured: { summary, ...next, ...fields }, text, drift };

@@ -39,7 +39,7 @@ describe("without a service", () => {
     const { stdout } = await run(["call", "list_jobs", "--help"]);
     expect(stdout).toMatch(/workspaceId= +text\. Required\./);
     expect(stdout).toMatch(/states= +list PREPARING, .*CANCELLED/);
-    expect(stdout).toMatch(/limit= +number 1 to 100/);
+    expect(stdout).toMatch(/limit= +number up to 100/);
     const withoutWorkspaceArgument = await run(["call", "list_jobs", "--help"], {
       env: { MIC_WORKSPACE_ID: "micws_1" },
     });

@@ -10,7 +10,7 @@ const RULE =
 
 const EMULATOR = [["--emulator"], []];
 const READ_ONLY = [[], ["--read-only"]];
-const TOOLSETS = [[], ["--toolsets", "geography"], ["--toolsets", "jobs"]];
+const TOOLSETS = [[], ["--toolsets", "geography"], ["--toolsets", "jobs"], ["--toolsets", "essentials"]];
 const settings = EMULATOR.flatMap((emulator) =>
   READ_ONLY.flatMap((readOnly) => TOOLSETS.map((toolsets) => [...emulator, ...readOnly, ...toolsets])),
 );

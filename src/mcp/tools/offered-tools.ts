@@ -5,18 +5,23 @@ import type { Config } from "../../core/config.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { showsViews, viewUri } from "../../toolkit/views.ts";
 import { annotationsOf } from "./annotations.ts";
+import { omitUnofferedTools } from "./description.ts";
+import { ESSENTIAL_TOOLS } from "./essential-tools.ts";
 
 type OfferableTool = Pick<Tool, "name" | "toolset" | "isWrite" | "view">;
 
 const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
 
-const isOffered = (tool: OfferableTool, { toolsets, readOnly, apps }: Config): boolean =>
-  toolsets.includes(tool.toolset) && (!readOnly || !tool.isWrite) && (apps !== "never" || hasNoView(tool));
+const isSelected = ({ name, toolset }: Pick<Tool, "name" | "toolset">, { toolsets }: Config): boolean =>
+  toolsets.includes(toolset) || (toolsets.includes("essentials") && ESSENTIAL_TOOLS.has(name));
+
+const isOffered = (tool: OfferableTool, config: Config): boolean =>
+  isSelected(tool, config) && (!config.readOnly || !tool.isWrite) && (config.apps !== "never" || hasNoView(tool));
 
 /** Returns why a tool is not offered, for an agent that calls it anyway. */
-export function reasonNotOffered(tool: Pick<Tool, "toolset" | "view">, { toolsets, apps }: Config): string {
-  if (!toolsets.includes(tool.toolset)) return `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
-  return apps === "never" && !hasNoView(tool)
+export function reasonNotOffered(tool: Pick<Tool, "name" | "toolset" | "view">, config: Config): string {
+  if (!isSelected(tool, config)) return `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
+  return config.apps === "never" && !hasNoView(tool)
     ? "this server has no views (MIC_APPS=never)"
     : "this server is read-only (MIC_READ_ONLY=1)";
 }
@@ -47,10 +52,15 @@ function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefin
   return { ...schema, required: required.filter((name) => name !== "workspaceId") };
 }
 
-export const toListedTool = (tool: Tool, workspaceId: string | undefined): ListedTool => ({
+/** `offered`: the names of the tools that a description may mention. */
+export const toListedTool = (
+  tool: Tool,
+  workspaceId: string | undefined,
+  offered: Pick<ReadonlySet<string>, "has">,
+): ListedTool => ({
   name: tool.name,
   title: tool.title,
-  description: tool.description,
+  description: omitUnofferedTools(tool.description, offered),
   inputSchema: { ...withOptionalWorkspace(tool.inputSchema(), workspaceId), type: "object" },
   outputSchema: { ...tool.outputSchema, type: "object" },
   annotations: annotationsOf(tool.effect),

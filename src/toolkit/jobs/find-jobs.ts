@@ -22,7 +22,7 @@ export const jobFilter = {
     .refine(({ length }) => length >= 1 && length <= JobState.options.length, { error: "must be 1 to 8 states" })
     .optional(),
   createdSince: dateTime.meta({ format: "date-time", maxLength: undefined }).optional(),
-  unretried: z.boolean().describe("Retryable, not retried yet.").optional(),
+  unretried: z.boolean().describe("Only FAILED, retryable jobs that were not retried.").optional(),
 };
 
 export interface JobFilter {

@@ -1,0 +1,63 @@
+// Tests the toolset essentials: its tools, what the server says of the others, and next steps that its tools can do.
+import { expect, test } from "vitest";
+import { serviceForFile } from "../../emulator/service.ts";
+import { createRetryableJob } from "../../emulator/work.ts";
+import { emulatorEnv, inProcessClientForTest, type TestClient } from "../../support/mcp.ts";
+import { TOOL_NAMES } from "../../tools/catalogue.ts";
+
+const ESSENTIALS = [
+  ...["list_districts", "download_asset", "list_recipes", "get_recipe", "list_jobs", "get_job", "cancel_job"],
+  ...["get_usage", "find_district", "rank_divisions", "list_actions", "resolve_actions"],
+  ...["run_job", "retry_jobs", "wait_for_jobs"],
+];
+const WRITE_TOOLS = ["cancel_job", "resolve_actions", "run_job", "retry_jobs"];
+
+const service = serviceForFile();
+
+const serve = (env: Readonly<Record<string, string>>): Promise<TestClient> =>
+  inProcessClientForTest("v2-modern", { ...emulatorEnv(service().emulator), ...env });
+
+const namesOf = async (client: TestClient): Promise<readonly string[]> =>
+  (await client.listTools()).map(({ name }) => name);
+
+test("MIC_TOOLSETS=essentials offers 15 tools of both toolsets, and no views", async () => {
+  expect(await namesOf(await serve({ MIC_TOOLSETS: "essentials", MIC_APPS: "always" }))).toEqual(ESSENTIALS);
+});
+
+test("essentials in read-only mode offers no write tools", async () => {
+  const readTools = ESSENTIALS.filter((name) => !WRITE_TOOLS.includes(name));
+  const client = await serve({ MIC_TOOLSETS: "essentials", MIC_READ_ONLY: "1" });
+  expect(await namesOf(client)).toEqual(readTools);
+  await expect(client.callTool("run_job", {})).rejects.toThrow(/read-only.*MIC_READ_ONLY/);
+  await expect(client.callTool("submit_job", {})).rejects.toThrow(/toolset jobs is not enabled.*MIC_TOOLSETS/);
+});
+
+test("essentials with another toolset offers the tools of both", async () => {
+  const names = await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography" }));
+  const geography = ["list_states", "list_districts", "get_geography_openapi", "find_district", "rank_divisions"];
+  expect(names).toEqual(TOOL_NAMES.filter((name) => [...ESSENTIALS, ...geography].includes(name)));
+  expect(await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography,jobs" }))).toEqual(TOOL_NAMES);
+});
+
+test("the instructions of essentials explain jobs, geography and confirmations with its tools", async () => {
+  const text = (await serve({ MIC_TOOLSETS: "essentials" })).instructions();
+  for (const name of ["find_district", "list_districts", "run_job", "list_actions", "retry_jobs with RESTART"])
+    expect(text).toContain(name);
+});
+
+test("the next step of a retryable failed job is retry_jobs if retry_job is not offered", async () => {
+  const { id } = await createRetryableJob(service());
+  const client = await serve({ MIC_TOOLSETS: "essentials" });
+  const nextStep = {
+    tool: "retry_jobs",
+    arguments: { jobIds: [id], retryMode: "SAFE_RESUME", reason: expect.stringContaining("Retry after") },
+  };
+  const failed = await client.callTool("get_job", { jobId: id });
+  expect(failed.structured).toMatchObject({ nextStep });
+  expect(failed.text).toContain(`Next: retry_jobs {"jobIds":["${id}"]`);
+  const step = Object(failed.structured?.["nextStep"]);
+  const retried = await client.callTool("retry_jobs", { ...step.arguments, waitSeconds: 0 });
+  expect(retried.structured).toMatchObject({ results: [{ jobId: id, outcome: "retried" }] });
+  const all = await serve({});
+  expect((await all.callTool("get_job", { jobId: id })).structured).not.toMatchObject({ nextStep });
+});
