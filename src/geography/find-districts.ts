@@ -162,7 +162,7 @@ async function mapNames<T>(
   country: Country,
   work: (query: string, districts: DistrictSearch) => T,
 ): Promise<readonly T[]> {
-  const districts = await DistrictSearch.create(states, country);
+  const districts = await DistrictSearch.create(states, country, queries);
   const results: T[] = [];
   for (const query of queries) {
     results.push(work(query, districts));
@@ -205,7 +205,7 @@ export async function findElsewhere(
   country: Country,
 ): Promise<readonly DistrictRow[]> {
   const others = country.states.value.states.filter((state) => !states.includes(state));
-  const districts = await DistrictSearch.create(others, country);
+  const districts = await DistrictSearch.create(others, country, [name]);
   return districts.search(name).found.filter(({ match }) => match !== "similar");
 }
 
@@ -215,10 +215,12 @@ const formatMandalCount = (count: number): string =>
 
 const describeDistrict = (row: DistrictRow): string => `${formatDistrict(row)}: ${formatMandalCount(row.mandalCount)}`;
 
+const searchedName = ({ query, readAs }: FoundDistricts): string => readAs?.name ?? query;
+
 /** Quotes the name that was searched for. The Latin spelling follows a name in an Indian script that no district has. */
-function formatQueriedName({ query, readAs, matches }: FoundDistricts): string {
-  const name = readAs?.name ?? query;
-  const isKnown = matches.some(({ match }) => match !== "similar");
+function formatQueriedName(answer: FoundDistricts): string {
+  const name = searchedName(answer);
+  const isKnown = answer.matches.some(({ match }) => match !== "similar");
   return `${quote(name, MAX_DISPLAY_LENGTH)}${isIndianScript(name) && !isKnown ? ` (${formatName(toLatin(name))})` : ""}`;
 }
 
@@ -253,6 +255,8 @@ function describeNoMatch(
   const place = searchedState === undefined ? where : ` in ${formatState(searchedState)}`;
   if (coverage.complete) {
     const scope = place === "" ? ` in any of ${pluralize(coverage.statesTotal, "list")}` : place;
+    if (isIndianScript(searchedName(answer)))
+      return `Found no name like ${queriedName}${scope}: try it in Latin letters.${elsewhereText}`;
     return `No district like ${queriedName}${scope}.${elsewhereText}`;
   }
   const { statesRead, statesTotal } = coverage;
@@ -280,16 +284,19 @@ function describeGuesses(queriedName: string, { answer, omittedCount, partialMat
   const isOne = others.length + omittedCount === 0;
   if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)} Like it: ${guesses}: a guess.`;
   if (partialMatchCount > 0) {
-    const part = toNameForms(answer.readAs?.name ?? answer.query);
+    const part = toNameForms(searchedName(answer));
     const names = matches.filter(({ name }) => isPartOf(part, toNameForms(name))).map(formatDistrict);
     return `${queriedName} is part of ${pluralize(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}: a guess.`;
   }
+  // A transliteration is approximate, so the district may well have this name.
+  if (isIndianScript(searchedName(answer)))
+    return `${queriedName} may be ${isOne ? "" : "any of "}${guesses}: a guess.`;
   return `No district is called ${queriedName}; ${guesses} ${isOne ? "is" : "are"} like it: a guess.`;
 }
 
 function describeFound(finding: Finding): string {
   const { answer, omittedCount, stateWithoutMatch, unlisted } = finding;
-  const { query, matches, readAs, ambiguous } = answer;
+  const { matches, ambiguous } = answer;
   const [best, ...others] = matches;
   if (best === undefined) return "";
   const queriedName = formatQueriedName(answer);
@@ -301,7 +308,7 @@ function describeFound(finding: Finding): string {
   if (named.length > 1)
     return `${where === "" ? `${queriedName} may be any of ` : where}${joinFirst(named.map(formatDistrict), matches.length === named.length ? omittedCount : 0)}.`;
   if (best.match === "similar") return describeGuesses(queriedName, finding);
-  const isExactName = best.match === "exact" && best.name === (readAs?.name ?? query);
+  const isExactName = best.match === "exact" && best.name === searchedName(answer);
   const what = where === "" && !isExactName ? describeIdentity(queriedName, best) : where;
   const also = unlisted === undefined ? "" : ` ${describeUnlisted(queriedName, unlisted)}`;
   const rivals =

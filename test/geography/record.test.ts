@@ -24,6 +24,7 @@ function readTable(file: string, columns: readonly string[]): readonly Row[] {
 }
 
 const names = readTable("other-names.tsv", ["district", "state", "name", "kind", "since", "source"]);
+const localNames = readTable("local-names.tsv", ["district", "state", "name", "language", "source"]);
 const headquarters = readTable("headquarters.tsv", ["district", "state", "town", "kind", "source"]);
 const changes = readTable("new-districts.tsv", ["district", "state", "status", "year", "partOf", "source"]);
 const states = readTable("states.tsv", ["state", "other", "kind", "source"]);
@@ -41,6 +42,26 @@ const COMMON_WORDS = new Set(
   "nagar pur city town rural urban central new old north south east west lower upper hills valley".split(" "),
 );
 const THIS_YEAR = 2026;
+
+/** Languages of the states whose districts have names in another language than Hindi. */
+const STATE_LANGUAGES: Readonly<Record<string, string>> = {
+  AP: "te",
+  AS: "as",
+  DH: "gu",
+  GA: "kok",
+  GJ: "gu",
+  KA: "kn",
+  KL: "ml",
+  LD: "ml",
+  MH: "mr",
+  OD: "or",
+  PB: "pa",
+  PY: "ta",
+  TG: "te",
+  TN: "ta",
+  TR: "bn",
+  WB: "bn",
+};
 
 const textOf = (row: Row): string => Object.values(row).join(" | ");
 
@@ -69,7 +90,9 @@ test.each(TABLES)("the rows of %s are sorted and unique, ignoring case and accen
 });
 
 test("each source is cited and each cited source exists, with a title, a publisher, its years and an https address", () => {
-  const citedSources = new Set([...names, ...headquarters, ...changes, ...states].map(({ source }) => source));
+  const citedSources = new Set(
+    [...names, ...localNames, ...headquarters, ...changes, ...states].map(({ source }) => source),
+  );
   expect(sources.map(({ id }) => id)).toEqual([...citedSources].sort());
   for (const { title, publisher, year, address } of sources) {
     expect(title).not.toBe("");
@@ -95,6 +118,41 @@ test.each([
     }
   },
 );
+
+/** Letters of each language of the local names. */
+const LANGUAGE_LETTERS: Readonly<Record<string, RegExp>> = {
+  as: /^[\p{Script=Bengali} -]+$/u,
+  bn: /^[\p{Script=Bengali} -]+$/u,
+  gu: /^[\p{Script=Gujarati} -]+$/u,
+  hi: /^[\p{Script=Devanagari}\d .-]+$/u,
+  kn: /^[\p{Script=Kannada} -]+$/u,
+  kok: /^[\p{Script=Devanagari} -]+$/u,
+  ml: /^[\p{Script=Malayalam} -]+$/u,
+  mr: /^[\p{Script=Devanagari} -]+$/u,
+  or: /^[\p{Script=Oriya} -]+$/u,
+  pa: /^[\p{Script=Gurmukhi} -]+$/u,
+  ta: /^[\p{Script=Tamil} -]+$/u,
+  te: /^[\p{Script=Telugu}\u200c .-]+$/u,
+};
+
+describe("local names", () => {
+  test("the rows are sorted and unique, and each is in the letters of its language", () => {
+    const keys = localNames.map(({ state, district, name }) => toKey(state, district, name));
+    expect(keys).toEqual([...new Set(keys)].sort());
+    for (const row of localNames) {
+      expect(row["name"], textOf(row)).toMatch(LANGUAGE_LETTERS[row["language"] ?? ""] ?? /^$/);
+      expect(row["source"], textOf(row)).toBe(`wikipedia-${row["language"]}`);
+    }
+  });
+
+  test("each district has a name in Devanagari and in the language of its state, if that is written in one of the scripts", () => {
+    const languages = new Map(readStates().map(({ code, name }) => [name, STATE_LANGUAGES[code] ?? "hi"]));
+    const districtsIn = (isName: (row: Row) => boolean): ReadonlySet<string> =>
+      new Set(localNames.filter(isName).map(({ state, district }) => toKey(state, district)));
+    expect(districtsIn(({ state = "", language }) => language === languages.get(state))).toEqual(currentNames);
+    expect(districtsIn(({ name = "" }) => /\p{Script=Devanagari}/u.test(name))).toEqual(currentNames);
+  });
+});
 
 test("an other name has a year only if an act ended it, and no headquarters town is also another name", () => {
   for (const row of names) {

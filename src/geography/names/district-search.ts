@@ -6,7 +6,7 @@ import type { DistrictsResponse, State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
 import { type DistrictRow, findMissingStates, toDistrictRows } from "../districts.ts";
 import { groupByKey } from "../group-by-key.ts";
-import { collectKnownNames, type KnownName, type NameKind } from "./known-names.ts";
+import { collectKnownNames, collectLocalNames, type KnownName, type NameKind } from "./known-names.ts";
 import {
   hasSameSound,
   isPartOf,
@@ -17,8 +17,16 @@ import {
   toNameForms,
   toQueryForms,
 } from "./name-forms.ts";
-import { loadNewDistricts, loadRecordedDistricts, type NameWithForms, type NewDistrict } from "./record/tables.ts";
+import {
+  loadLocallyNamedDistricts,
+  loadNewDistricts,
+  loadRecordedDistricts,
+  type NameWithForms,
+  type NewDistrict,
+  once,
+} from "./record/tables.ts";
 import { findRecordedState } from "./resolve-state.ts";
+import { isIndianScript } from "./transliteration.ts";
 
 export type NameMatch = "exact" | "alias" | "headquarters" | "similar";
 
@@ -50,15 +58,23 @@ export type UnlistedPlace = { readonly state: State } & (
   | { readonly headquartersOf: string; readonly change?: undefined }
 );
 
+/** Names by the ways to find them. */
+interface NameLookup {
+  readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
+  /** Names by pair of letters. */
+  readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
+}
+
 /** A state's districts, indexed by all their names. */
 interface NameIndex {
   readonly state: State;
   /** The state's name in the public record; undefined if it has none. */
   readonly recorded: string | undefined;
+  /** All names in Latin letters. */
   readonly names: readonly KnownName[];
-  readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
-  /** Names by pair of letters. */
-  readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
+  readonly latin: NameLookup;
+  /** Returns the lookup of the names in Indian scripts, which is created for the first query in one of these scripts. */
+  readonly getLocal: () => NameLookup;
 }
 
 /** Minimum similarity to a name in the list; weaker matches are omitted. */
@@ -75,21 +91,30 @@ const MIN_PAIR_SHARE = 0.28;
 
 const SCORES = { exact: 1, alias: 0.98, headquarters: 0.97 } as const;
 
-function createIndex(state: State, country: Country): NameIndex {
-  const recorded = findRecordedState(state)?.name;
-  const names = collectKnownNames(toDistrictRows([state], country), loadRecordedDistricts().get(recorded ?? "") ?? []);
+function createLookup(names: readonly KnownName[]): NameLookup {
   const spelledNames = names.filter(({ isGenerated }) => isGenerated !== true);
   const toKeyedNames = (names: readonly KnownName[], keysOf: (forms: NameForms) => Iterable<string>) =>
     names.flatMap((name) => Array.from(keysOf(name.forms), (key) => [key, name] as const));
   return {
-    state,
-    recorded,
-    names,
     byKey: groupByKey([
       ...toKeyedNames(names, ({ keys }) => keys),
       ...toKeyedNames(spelledNames, ({ soundKeys }) => soundKeys),
     ]),
     byPair: groupByKey(toKeyedNames(spelledNames, toLetterPairs)),
+  };
+}
+
+function createIndex(state: State, country: Country): NameIndex {
+  const recorded = findRecordedState(state)?.name;
+  const rows = toDistrictRows([state], country);
+  const names = collectKnownNames(rows, loadRecordedDistricts().get(recorded ?? "") ?? []);
+  const getLocalNames = () => collectLocalNames(rows, loadLocallyNamedDistricts(recorded ?? ""));
+  return {
+    state,
+    recorded,
+    names,
+    latin: createLookup(names),
+    getLocal: once(() => createLookup(getLocalNames())),
   };
 }
 
@@ -154,11 +179,14 @@ export class DistrictSearch {
   readonly allStates: readonly State[];
   readonly #country: Country;
 
-  /** Creates a search after indexing the known lists, each in a separate turn of the event loop. */
-  static async create(states: readonly State[], country: Country): Promise<DistrictSearch> {
+  /** Creates a search for these queries after indexing the known lists, each in a separate turn of the event loop. */
+  static async create(states: readonly State[], country: Country, queries: readonly string[]): Promise<DistrictSearch> {
+    const hasIndianScript = queries.some(isIndianScript);
     for (const state of states) {
-      if (!country.lists.has(state.code) || getCachedIndex(state, country) !== undefined) continue;
-      getIndex(state, country);
+      const cached = getCachedIndex(state, country);
+      if (!country.lists.has(state.code) || (cached !== undefined && !hasIndianScript)) continue;
+      const index = getIndex(state, country);
+      if (hasIndianScript) index?.getLocal();
       await yieldToEventLoop();
     }
     return new DistrictSearch(states, country);
@@ -185,7 +213,9 @@ export class DistrictSearch {
     );
     const hasSameSpelling = ({ forms }: KnownName): boolean => queryForms.some((each) => hasSameSound(each, forms));
     const isRival = ({ name, score }: ScoredName): boolean =>
-      name.match === "exact" && (hasSameSpelling(name) || (!isExact && score >= RIVAL_SCORE));
+      name.match === "exact" &&
+      !name.forms.isIndianScript &&
+      (hasSameSpelling(name) || (!isExact && score >= RIVAL_SCORE));
     const found = [
       ...named.map(toNamedDistrict).toSorted(compareByScore),
       ...similar.map(toSimilarDistrict).toSorted(compareByScore),
@@ -243,11 +273,21 @@ export class DistrictSearch {
     return (state === undefined ? this.states : [state]).flatMap((each) => getIndex(each, this.#country) ?? []);
   }
 
+  /** A query in Latin letters is not compared with transliterated names, because users spell names in other ways. */
+  #getLookups({ isIndianScript }: NameForms, state?: State): readonly NameLookup[] {
+    return this.#getIndexes(state).flatMap(({ latin, getLocal }) => (isIndianScript ? [latin, getLocal()] : [latin]));
+  }
+
   /** Finds the districts that have the name, each with its best match. */
   #findByName(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
-    const keysOf = ({ keys, soundKeys, isIndianScript }: NameForms) => [...keys, ...(isIndianScript ? soundKeys : [])];
-    const keys = [...new Set(queryForms.flatMap(keysOf))];
-    const names = this.#getIndexes(state).flatMap(({ byKey }) => keys.flatMap((key) => byKey.get(key) ?? []));
+    const findByKeys = (keysOf: (forms: NameForms) => readonly string[]): readonly KnownName[] =>
+      queryForms.flatMap((forms) =>
+        this.#getLookups(forms, state).flatMap(({ byKey }) => keysOf(forms).flatMap((key) => byKey.get(key) ?? [])),
+      );
+    const named = findByKeys(({ keys }) => keys);
+    // A transliterated name that a district has is not also another name that only sounds like it.
+    const names =
+      named.length > 0 ? named : findByKeys(({ soundKeys, isIndianScript }) => (isIndianScript ? soundKeys : []));
     return selectBestPerDistrict(names.map((name) => ({ name, score: SCORES[name.match] })));
   }
 
@@ -255,7 +295,7 @@ export class DistrictSearch {
   #findCandidates(queryForms: NameForms, state?: State): readonly KnownName[] {
     const pairs = toLetterPairs(queryForms);
     const counts = new Map<KnownName, number>();
-    for (const { byPair } of this.#getIndexes(state))
+    for (const { byPair } of this.#getLookups(queryForms, state))
       for (const pair of pairs)
         for (const name of byPair.get(pair) ?? []) counts.set(name, (counts.get(name) ?? 0) + 1);
     return [...counts]

@@ -10,7 +10,13 @@ import {
   nameSimilarity,
   toNameForms,
 } from "./name-forms.ts";
-import type { NameWithForms, OtherName, OtherNameKind, RecordedDistrict } from "./record/tables.ts";
+import type {
+  LocallyNamedDistrict,
+  NameWithForms,
+  OtherName,
+  OtherNameKind,
+  RecordedDistrict,
+} from "./record/tables.ts";
 
 export type NameKind =
   | OtherNameKind
@@ -43,8 +49,8 @@ const MIN_INITIALS = 3;
  * Finds each recorded district in the list. The most certain strategies come first, and each district in the list is matched only
  * once.
  */
-function matchRecordedDistricts(recorded: readonly RecordedDistrict[], list: readonly KnownName[]) {
-  const matchesByDistrict = new Map<RecordedDistrict, RecordMatch>();
+function matchRecordedDistricts<T extends RecordedDistrict>(recorded: readonly T[], list: readonly KnownName[]) {
+  const matchesByDistrict = new Map<T, RecordMatch>();
   const all = recorded.flatMap(({ names }) => names.map(({ name }) => name));
   const selectOwnName = (district: RecordedDistrict) => [district];
   const selectUnambiguousNames = ({ names }: RecordedDistrict) =>
@@ -79,11 +85,16 @@ function matchRecordedDistricts(recorded: readonly RecordedDistrict[], list: rea
   return matchesByDistrict;
 }
 
+/** Returns the former name that the list still uses; undefined if it uses the current name. */
+const formerNameInList = ({ matchedBy }: RecordMatch): OtherName | undefined =>
+  "kind" in matchedBy && matchedBy.kind === "former" ? matchedBy : undefined;
+
 /** Returns the recorded names of one district in the list. */
-function namesFromRecord(district: RecordedDistrict, { listed, matchedBy }: RecordMatch): readonly KnownName[] {
+function namesFromRecord(district: RecordedDistrict, recordMatch: RecordMatch): readonly KnownName[] {
+  const { listed, matchedBy } = recordMatch;
   const { row } = listed;
   const { name, forms, names, towns } = district;
-  const former = "kind" in matchedBy && matchedBy.kind === "former" ? matchedBy : undefined;
+  const former = formerNameInList(recordMatch);
   const known: readonly KnownName[] = [
     { row, name, forms, match: "alias", kind: former ? "later" : "spelling", since: former?.since },
     ...names.map((other): KnownName => {
@@ -130,14 +141,15 @@ function createFirstPartName({ row, name }: KnownName): readonly KnownName[] {
   return first && [first, ...others].every(isName) ? [{ row, ...first, match: "alias", kind: "short" }] : [];
 }
 
-/** Returns the list's own names in the order of the list, then the others. */
+const toListedNames = (rows: readonly DistrictRow[]): readonly KnownName[] =>
+  rows.map((row) => ({ row, name: row.name, forms: toNameForms(row.name), match: "exact" }));
+
+/** Returns the list's own names in the order of the list, then the others in Latin letters. */
 export function collectKnownNames(
   rows: readonly DistrictRow[],
   recorded: readonly RecordedDistrict[],
 ): readonly KnownName[] {
-  const listedNames = rows.map(
-    (row): KnownName => ({ row, name: row.name, forms: toNameForms(row.name), match: "exact" }),
-  );
+  const listedNames = toListedNames(rows);
   const recordedNames = [...matchRecordedDistricts(recorded, listedNames)].flatMap(([district, recordMatch]) =>
     namesFromRecord(district, recordMatch),
   );
@@ -150,3 +162,22 @@ export function collectKnownNames(
     ...aliases.flatMap(createShortForms),
   ];
 }
+
+/**
+ * Returns the names in Indian scripts. Each is the district's own name in another script, unless the list has a former name of the
+ * district.
+ */
+export const collectLocalNames = (
+  rows: readonly DistrictRow[],
+  recorded: readonly LocallyNamedDistrict[],
+): readonly KnownName[] =>
+  [...matchRecordedDistricts(recorded, toListedNames(rows))].flatMap(([{ localNames }, recordMatch]) => {
+    const { row } = recordMatch.listed;
+    const former = formerNameInList(recordMatch);
+    return localNames.map(
+      (name): KnownName =>
+        former === undefined
+          ? { ...name, row, match: "exact" }
+          : { ...name, row, match: "alias", kind: "later", since: former.since },
+    );
+  });

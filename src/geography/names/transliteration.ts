@@ -80,6 +80,9 @@ const VOICEABLE = new RegExp(`(?<=${VOWEL}|[ँंङञणनऩम])[कचट
 /** "nagar" at the end of a name is a separate word, so its vowels are pronounced. */
 const NAGAR = new RegExp(`(?<=.)(?=न[${INHERENT}ा]ग[${INHERENT}ा]र[${INHERENT}ा]$)`, "u");
 
+/** "gaon" (village) at the end of a name has several spellings: "गांव", "गाव", "গাঁও". */
+const GAON = /गा[ँं]?(?:व|ओ)$/u;
+
 const reverse = (text: string): string => [...text].reverse().join("");
 
 /** "jabalapura" is pronounced "jabalpur". */
@@ -105,6 +108,7 @@ function transliterateWord(word: string): string {
   const spoken = dropsInherent ? letters.split(NAGAR).map(dropSilentVowels).join("") : letters;
   const voicedLetters = voiced ? spoken.replace(VOICEABLE, (letter) => voiced.get(letter) ?? letter) : spoken;
   return voicedLetters
+    .replace(GAON, "गाओन")
     .replace(/[ँं](?=$|[पफबभम])/gu, "म")
     .replace(/[ँं](?=[हः])/gu, "नग")
     .replace(/[ँं]/gu, "न")

@@ -1,6 +1,7 @@
 // Reads the questions that measure find_district, one table for each class, and alternative public spellings of many districts.
 // The tables give each district by code and by name, so that an error in one of them is detected.
 import { readdirSync, readFileSync } from "node:fs";
+import { readStates } from "../../../src/emulator/geography/catalogue.ts";
 import { emulatedDistricts } from "../known-country.ts";
 
 export interface Question {
@@ -49,6 +50,15 @@ export const questions: readonly Question[] = readdirSync(new URL("questions", i
 export const directoryNameQuestions: readonly Question[] = [...new Set(namesByCode.values())].map((query) => {
   const codes = emulatedDistricts.flatMap(({ code, name }) => (name === query ? [code] : []));
   return { kind: "every-name", query, expected: codes.join("+"), match: "exact" };
+});
+
+/** One question for each name in an Indian script: in the language of the state, and in Hindi. */
+export const localNameQuestions: readonly Question[] = readTable(
+  "../../../src/geography/names/record/local-names.tsv",
+).map(({ district, state, name: query = "" }) => {
+  const stateCode = readStates().find(({ name }) => name === state)?.code;
+  const expected = emulatedDistricts.find((each) => each.stateCode === stateCode && each.name === district)?.code ?? "";
+  return { kind: "local-names", query, expected, match: "exact" };
 });
 
 /** By code: the spelling in another public list (the census of 2011, the election commission, ISO 3166-2, the press). */

@@ -29,6 +29,11 @@ export interface RecordedDistrict extends NameWithForms {
   readonly towns: readonly RecordedTown[];
 }
 
+/** A recorded district with its names in Indian scripts: in Hindi, and in the language of its state. */
+export interface LocallyNamedDistrict extends RecordedDistrict {
+  readonly localNames: readonly NameWithForms[];
+}
+
 export interface NewDistrict extends NameWithForms {
   readonly state: string;
   readonly status: "made" | "announced" | "abolished";
@@ -42,7 +47,8 @@ export interface RecordedState extends NameWithForms {
   readonly otherNames: readonly (NameWithForms & { readonly isCode: boolean })[];
 }
 
-function once<T>(create: () => T): () => T {
+/** Returns a function that creates a value at its first call and then returns the same value. */
+export function once<T>(create: () => T): () => T {
   let cached: { readonly value: T } | undefined;
   return () => {
     cached ??= { value: create() };
@@ -82,6 +88,22 @@ export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly Recor
     });
   return groupByKey(Array.from(districts.values(), (district) => [district.state, district]));
 });
+
+/** Districts and their names in Indian scripts, by the current name of their state. */
+const loadLocalNames = once(() =>
+  groupByKey(readTable("local-names").map(([district = "", state = "", name = ""]) => [state, { district, name }])),
+);
+
+/** Returns all districts of a state with their names in Indian scripts. Only queries in these scripts need them. */
+export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedDistrict[] {
+  const recorded = loadRecordedDistricts().get(state) ?? [];
+  const rows = loadLocalNames().get(state) ?? [];
+  const namesByDistrict = groupByKey(rows.map(({ district, name }) => [district, toNameWithForms(name)]));
+  return Array.from(namesByDistrict, ([name, localNames]) => {
+    const district = recorded.find((each) => each.name === name) ?? { ...toNameWithForms(name), names: [], towns: [] };
+    return { ...district, localNames };
+  });
+}
 
 export const loadNewDistricts = once((): readonly NewDistrict[] =>
   readTable("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => ({
