@@ -21,8 +21,8 @@ type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsRes
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
-/** Letters, and what stands between the words of a name. */
-const STATE = /^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
+/** Letters, and what stands between the words of a name; or an LGD code. */
+const STATE = /^\d{1,3}$|^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
 
 /** The arguments were well-formed; but an upstream's status is kept, whatever it is (section 7.1). */
 const mayBeUnknownState = (error: unknown): boolean =>
@@ -71,7 +71,7 @@ export const listDistricts = defineTool({
   description: "One state's districts: code, name, number of mandals.",
   effect: "export",
   input: z.strictObject({
-    state: stateArgument.refine((text) => STATE.test(text), { error: "must be a state's code or name" }),
+    state: stateArgument.refine((text) => STATE.test(text), { error: "must be a state's code, name or LGD code" }),
     saveAs,
   }),
   output: outputs.answer<ListedDistricts>(

@@ -1,6 +1,7 @@
 import * as z from "zod/v4";
 import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+import { isJsonObject } from "../src/contract/json.ts";
 import { keyArgument, longWaitSeconds, objectArgument, stringValidatedBy } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { runJob as run } from "../src/toolkit/jobs/submitting.ts";
@@ -19,7 +20,10 @@ const requestedInput = z
     inputKind: inputKind.optional(),
   })
   .refine((requested) => (requested.inputId === undefined) !== (requested.referenceId === undefined), {
-    error: "must have either inputId or referenceId",
+    error: ({ input }) =>
+      isJsonObject(input) && input["inputId"] !== undefined
+        ? "has inputId and referenceId: give one of them"
+        : "must have inputId or referenceId",
   })
   .refine((requested) => requested.inputId === undefined || requested.inputKind === undefined, {
     path: ["inputKind"],

@@ -12,7 +12,7 @@ import { jsonPointer } from "../contract/json-pointer.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
 import { WORKSPACE_STYLE_ID } from "../contract/text.ts";
 import { invalidArguments } from "../core/failure.ts";
-import { excerpt, quote } from "../core/untrusted-text.ts";
+import { throwInvalidArguments } from "./argument-errors.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 
@@ -95,31 +95,6 @@ export function toListedSchema(input: z.ZodType): JsonSchema {
   return isJsonObject(schema) ? schema : {};
 }
 
-/** A message may contain many unknown arguments with long names: the answer must not be as long. */
-const MAX_UNKNOWN = 20;
-const MAX_NAME = 200;
-
-/** Names every violation by its pointer, and an unknown argument together with the valid ones. */
-function throwInvalidArguments(name: string, input: z.ZodObject, error: z.ZodError): never {
-  const valid = Object.keys(input.shape);
-  const known = valid.length === 0 ? "; it takes none" : `; it takes: ${valid.join(", ")}`;
-  const fieldErrors = error.issues.flatMap((issue) => {
-    if (issue.code !== "unrecognized_keys")
-      return [{ pointer: jsonPointer(issue.path), code: issue.code.toUpperCase(), message: issue.message }];
-    return issue.keys.slice(0, MAX_UNKNOWN).map((key) => ({
-      pointer: jsonPointer([...issue.path, excerpt(key, MAX_NAME)]),
-      code: "UNKNOWN_ARGUMENT",
-      message: `unknown argument${issue.path.length === 0 ? known : ""}`,
-    }));
-  });
-  const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
-  throw invalidArguments(
-    `${name} was not called: wrong argument${fieldErrors.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")}.`,
-    fieldErrors,
-    "Correct the arguments and call again.",
-  );
-}
-
 /** JSON numbers beyond 2^53-1, 1e400 among them, were already rounded when they arrived: sent on they would be others (doubt 18). */
 function rejectRoundedNumbers(name: string, value: unknown, path: readonly PropertyKey[]): void {
   if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER)
@@ -130,14 +105,15 @@ function rejectRoundedNumbers(name: string, value: unknown, path: readonly Prope
     for (const [key, part] of Object.entries(value)) rejectRoundedNumbers(name, part, [...path, key]);
 }
 
-/** Checks the arguments of the tool of this name strictly. Throws Failure. */
+/** Checks the arguments of the tool of this name strictly. `listed`: its input schema as tools/list shows it. Throws Failure. */
 export function checkArguments<I extends z.ZodRawShape>(
   name: string,
   input: z.ZodObject<I, z.core.$strict>,
+  listed: JsonSchema,
   args: Arguments,
 ) {
   const parsed = input.safeParse(args);
-  if (!parsed.success) return throwInvalidArguments(name, input, parsed.error);
+  if (!parsed.success) return throwInvalidArguments(name, listed, args, parsed.error);
   rejectRoundedNumbers(name, parsed.data, []);
   return parsed.data;
 }
