@@ -304,6 +304,6 @@ describeLatestRevision((bench) => {
     for (const inputs of [deep, `"${"x".repeat(100_000)}"`, "[".repeat(100_000)])
       await bench().refuses("run_job", { inputs });
     await bench().refuses("wait_for_jobs", { jobIds: JSON.stringify(Array(100_000).fill("micjob_1")) }, "/jobIds");
-    await bench().ok("list_actions");
+    await bench().ok("list_states");
   });
 });
