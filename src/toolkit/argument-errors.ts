@@ -1,6 +1,7 @@
 // Refusals of wrong arguments: each names the argument, states whether it is missing, and lists the accepted values or names.
 import type * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
+import { parseDateTime } from "../contract/instants.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
@@ -39,17 +40,17 @@ function formatChoices({ enum: values }: JsonSchema): string | undefined {
 
 const LOCAL_DATE_TIME = /^\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?\s*$/i;
 
-function dateTimeMessage(value: unknown): string {
-  const problem =
-    typeof value === "string" && LOCAL_DATE_TIME.test(value) ? "needs a time zone" : "must be a date or a date-time";
-  return `${problem}, for example 2026-11-22T00:00:00Z`;
+/** Some fields accept only some date-times: then the issue says which. */
+function dateTimeMessage(value: unknown, { message }: z.core.$ZodIssue): string {
+  if (typeof value !== "string" || parseDateTime(value) !== undefined) return message;
+  return `${LOCAL_DATE_TIME.test(value) ? "needs a time zone" : "must be a date or a date-time"}, for example 2026-11-22T00:00:00Z`;
 }
 
 function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema): string {
   const choices = formatChoices(schema);
   if (value === undefined) return choices === undefined ? "is missing" : `is missing: ${choices}`;
   if (issue.code === "invalid_value" && choices !== undefined) return choices;
-  return schema["format"] === "date-time" ? dateTimeMessage(value) : issue.message;
+  return schema["format"] === "date-time" ? dateTimeMessage(value, issue) : issue.message;
 }
 
 function unknownErrors(issue: z.core.$ZodIssueUnrecognizedKeys, schema: JsonSchema): readonly FieldError[] {
@@ -65,6 +66,7 @@ function unknownErrors(issue: z.core.$ZodIssueUnrecognizedKeys, schema: JsonSche
 /** Names every violation by its pointer. `listed`: the schema as tools/list shows it. */
 export function throwInvalidArguments(name: string, listed: JsonSchema, args: Arguments, error: z.ZodError): never {
   const wrongTypes = new Set<string>();
+  const seen = new Set<string>();
   const fieldErrors = error.issues.flatMap((issue): readonly FieldError[] => {
     const schema = schemaAt(listed, issue.path);
     if (issue.code === "unrecognized_keys") return unknownErrors(issue, schema);
@@ -72,7 +74,10 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
     // What else is wrong with a value of the wrong type says nothing.
     if (wrongTypes.has(pointer)) return [];
     if (issue.code === "invalid_type") wrongTypes.add(pointer);
-    return [{ pointer, code: issue.code.toUpperCase(), message: messageOf(issue, valueAt(args, issue.path), schema) }];
+    const message = messageOf(issue, valueAt(args, issue.path), schema);
+    const isRepeated = seen.has(`${pointer} ${message}`);
+    seen.add(`${pointer} ${message}`);
+    return isRepeated ? [] : [{ pointer, code: issue.code.toUpperCase(), message }];
   });
   const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
   throw invalidArguments(

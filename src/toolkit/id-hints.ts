@@ -12,14 +12,17 @@ interface IdKind {
 }
 
 const HEX_DIGITS = 32;
+const MAX_HINTS = 3;
+
+const ASSET_OF_INPUT = "its referenceId is the asset; get_input shows it";
 
 /** The kinds of ids by their prefixes, as the API gives them. */
 const KINDS: Readonly<Record<string, IdKind>> = {
-  micjob_: { noun: "a job's id", use: "get_job" },
-  micinput_: { noun: "an input's id", use: "get_input" },
-  micop_: { noun: "an operation's id", use: "get_operation" },
-  micrecipev_: { noun: "a recipe version's id", use: "get_recipe" },
-  micsharedrequest_: { noun: "a processing request's id", use: "get_file_processing_request" },
+  micjob_: { noun: "a job's id", use: "get_job reads it" },
+  micinput_: { noun: "an input's id", use: "get_input reads it" },
+  micop_: { noun: "an operation's id", use: "get_operation reads it" },
+  micrecipev_: { noun: "a recipe version's id", use: "get_recipe reads it" },
+  micsharedrequest_: { noun: "a processing request's id", use: "get_file_processing_request reads it" },
   devfile_: { noun: "a file's id", use: "register_input makes an input of it" },
   devsignfile_: { noun: "a file's id", use: "register_input makes an input of it" },
 };
@@ -38,27 +41,35 @@ function describeMisspelling(name: string, id: string, prefix: string): string |
   if (isWhole.test(id)) return undefined;
   if (isWhole.test(id.toLowerCase())) return `${name} has capitals: the ids of this API are in small letters.`;
   const expected = `${HEX_DIGITS} hex digits after ${prefix}`;
-  if (!id.startsWith(prefix)) return `${name} does not begin with ${prefix}: its ids have ${expected}.`;
+  if (!id.startsWith(prefix)) return `${name} does not begin with ${prefix}, as the ids of this API do.`;
   const digits = id.slice(prefix.length);
   return /^[0-9a-f]*$/.test(digits)
     ? `${name} has ${digits.length} hex digits after ${prefix}, not ${HEX_DIGITS}.`
-    : `${name} is unlike the ids of this API: ${expected}.`;
+    : `${name} is unlike the ids of this API, which have ${expected}.`;
+}
+
+/** The general advice helps with a misspelled id, but not with an id of another kind. */
+interface Hint {
+  readonly text: string;
+  readonly isOfAnotherKind: boolean;
 }
 
 /** Undefined if nothing about the id looks wrong. */
-function describeId(name: string, id: string): string | undefined {
+function describeId(name: string, id: string): Hint | undefined {
   const expected = Object.hasOwn(PREFIXES, name) ? PREFIXES[name] : undefined;
   if (expected === undefined) return undefined;
-  const text = id.trim().toLowerCase();
-  if (name === "assetId" && text.startsWith("micinput_"))
-    return "This is an input's id: its referenceId is the asset; get_input shows it.";
-  const kind = Object.entries(KINDS).find(([prefix]) => text.startsWith(prefix));
-  const isOfAnotherKind = kind !== undefined && (expected === "" ? !kind[0].startsWith("dev") : kind[0] !== expected);
-  if (isOfAnotherKind) return `This is ${kind[1].noun}: ${kind[1].use}.`;
-  return expected === "" ? undefined : describeMisspelling(name, id, expected);
+  const start = id.trim().toLowerCase();
+  const [prefix = "", kind] = Object.entries(KINDS).find(([each]) => start.startsWith(each)) ?? [];
+  const isExpected = expected === "" ? prefix.startsWith("dev") : prefix === expected;
+  if (kind !== undefined && !isExpected) {
+    const use = name === "assetId" && prefix === "micinput_" ? ASSET_OF_INPUT : kind.use;
+    return { text: `${name} is ${kind.noun}: ${use}.`, isOfAnotherKind: true };
+  }
+  const text = expected === "" ? undefined : describeMisspelling(name, id, expected);
+  return text === undefined ? undefined : { text, isOfAnotherKind: false };
 }
 
-function describeIds(args: Arguments): readonly string[] {
+function describeIds(args: Arguments): readonly Hint[] {
   return Object.entries(args).flatMap(([name, value]) => {
     if (typeof value === "string") return describeId(name, value) ?? [];
     return Array.isArray(value) ? value.filter(isJsonObject).flatMap(describeIds) : [];
@@ -68,8 +79,9 @@ function describeIds(args: Arguments): readonly string[] {
 /** A failure of kind `not_found` names what looks wrong with the ids of the call; every other error is returned as it is. */
 export function explainMissingId(error: unknown, args: Arguments): unknown {
   if (!(error instanceof Failure) || error.facts.kind !== "not_found" || error.facts.status !== 404) return error;
-  const hints = [...new Set(describeIds(args))];
+  const hints = describeIds(args).slice(0, MAX_HINTS);
   if (hints.length === 0) return error;
   const { next } = error.facts;
-  return error.with({ next: [...hints.slice(0, 3), ...(next === undefined ? [] : [next])].join(" ") });
+  const advice = next === undefined || hints.some(({ isOfAnotherKind }) => isOfAnotherKind) ? [] : [next];
+  return error.with({ next: [...hints.map(({ text }) => text), ...advice].join(" ") });
 }

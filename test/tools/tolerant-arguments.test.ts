@@ -97,8 +97,8 @@ function listPair(name: string, { items = {} }: Listed): fc.Arbitrary<Pair> {
     const exact = pairs.map((pair) => pair.exact);
     const form = pairs.map((pair) => pair.form);
     const [only] = form;
-    const mayStandAlone = pairs.length === 1 && !(typeof only === "string" && only.trimStart().startsWith("["));
-    const forms = [form, JSON.stringify(form), ...(mayStandAlone ? [only] : [])];
+    const isSingle = pairs.length === 1 && !(typeof only === "string" && only.trimStart().startsWith("["));
+    const forms = [form, JSON.stringify(form), ...(isSingle ? [only] : [])];
     return fc.constantFrom(...forms).map((one) => ({ exact, form: one }));
   });
 }
@@ -240,7 +240,7 @@ describeLatestRevision((bench) => {
       const { structured } = await bench().ok("list_districts", { state });
       expect(structured["state"]).toBe("Telangana");
     }
-    const ranked = await bench().ok("rank_divisions", { level: "STATE", by: "mandalcount", states: 36 });
+    const ranked = await bench().ok("rank_divisions", { level: "STATE", by: "MANDALCOUNT", states: 36 });
     expect(ranked.structured).toMatchObject({ totalRows: 1 });
     const found = await bench().ok("find_district", { names: "Warangal", state: 36 });
     expect(JSON.stringify(found.structured)).toContain("Warangal");
@@ -290,9 +290,9 @@ describeLatestRevision((bench) => {
         { jobId: String(jobId).slice(0, -1) },
         /^jobId has 31 hex digits after micjob_, not 32\. Check jobId/,
       ],
-      ["get_job", { jobId: String(jobId).slice("micjob_".length) }, /^jobId does not begin with micjob_: /],
-      ["get_job", { jobId: inputId }, /^This is an input's id: get_input\. /],
-      ["get_input", { inputId: jobId }, /^This is a job's id: get_job\. /],
+      ["get_job", { jobId: String(jobId).slice("micjob_".length) }, /^jobId does not begin with micjob_, as /],
+      ["get_job", { jobId: inputId }, /^jobId is an input's id: get_input reads it\.$/],
+      ["get_input", { inputId: jobId }, /^inputId is a job's id: get_job reads it\.$/],
     ];
     for (const [tool, args, hint] of hints) expect((await bench().fails(tool, args, "not_found")).next).toMatch(hint);
     const whole = await bench().fails("get_job", { jobId: `micjob_${"0".repeat(32)}` }, "not_found");
