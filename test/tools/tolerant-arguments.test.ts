@@ -240,7 +240,7 @@ describeLatestRevision((bench) => {
       const { structured } = await bench().ok("list_districts", { state });
       expect(structured["state"]).toBe("Telangana");
     }
-    const ranked = await bench().ok("rank_divisions", { level: "STATE", by: "MANDALCOUNT", states: 36 });
+    const ranked = await bench().ok("rank_divisions", { level: "STATE", by: "NAME", states: 36 });
     expect(ranked.structured).toMatchObject({ totalRows: 1 });
     const found = await bench().ok("find_district", { names: "Warangal", state: 36 });
     expect(JSON.stringify(found.structured)).toContain("Warangal");
