@@ -20,7 +20,7 @@ const keyArgument = {
   input: { idempotencyKey: field.inputKey },
   processing: { idempotencyKey: field.processingKey },
 } as const;
-const waitSeconds = { accepts: [0], refuses: [-1, 46, 0.5, "0", true, null] };
+const waitSeconds = { accepts: [0], refuses: [-1, 0.5, "0", true, null] };
 const view = field.oneOf("summary", "full");
 const stateCodeOrName = {
   accepts: ["TG", "tg", "Telangana"],

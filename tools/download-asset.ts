@@ -4,8 +4,6 @@ import type { SavedFile } from "../src/api-client/downloads.ts";
 import { fileNameSchema } from "../src/api-client/file-names.ts";
 import { readPreview } from "../src/api-client/file-preview.ts";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
-import { InputId } from "../src/contract/inputs.ts";
-import { Failure } from "../src/core/failure.ts";
 import { formatJson, formatToken } from "../src/core/untrusted-text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import type { AssetRequest, Link, LinkedFile, LinkedFiles } from "../src/toolkit/linked-files.ts";
@@ -28,14 +26,6 @@ type LinkedFileResult = FileDetails & Link & Pick<LinkedFile, "bytes" | "sha256"
 
 const previewText = (preview: string | undefined): string =>
   preview === undefined ? `${NO_PREVIEW}.` : `It begins: ${formatJson(preview)}`;
-
-/** The contract defines no form for asset ids. An id that the API does not find may belong to an input (open question 6). */
-function explainNotFound(error: unknown, assetId: string): unknown {
-  const isInput = error instanceof Failure && error.facts.kind === "not_found" && InputId.safeParse(assetId).success;
-  return isInput
-    ? error.with({ next: "This is an input's id: its referenceId is the asset; get_input shows it." })
-    : error;
-}
 
 async function saveToFolder(
   { assetId, fileName, preview }: AssetRequest,
@@ -110,10 +100,6 @@ export const downloadAsset = defineTool({
   },
   async run({ assetId, fileName, preview = false }, call, { files }) {
     const request = { assetId, fileName, preview };
-    try {
-      return files.kind === "links" ? await createLink(request, call, files) : await saveToFolder(request, call, files);
-    } catch (error) {
-      throw explainNotFound(error, assetId);
-    }
+    return files.kind === "links" ? await createLink(request, call, files) : await saveToFolder(request, call, files);
   },
 });

@@ -22,8 +22,8 @@ type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsRes
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
-/** Letters, and the characters between the words of a name. */
-const STATE = /^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
+/** Letters and the characters between the words of a name, or an LGD code. */
+const STATE = /^\d{1,3}$|^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
 
 /**
  * Returns true if the API may have rejected the code as unknown: the arguments were well-formed. A relayed status of the playground's own
@@ -76,7 +76,7 @@ export const listDistricts = defineTool({
     "List one state's districts: code, name, mandal (sub-district) count. For several states, rankings or totals use rank_divisions.",
   effect: "export",
   input: z.strictObject({
-    state: stateArgument.refine((text) => STATE.test(text), { error: "must be a state's code or name" }),
+    state: stateArgument.refine((text) => STATE.test(text), { error: "must be a state's code, name or LGD code" }),
     saveAs,
   }),
   output: outputs.answer<ListedDistricts>(

@@ -20,11 +20,9 @@ function rejectPast(expiresAt: string, now: number): void {
   const expiresAtMs = Number(parseDateTime(expiresAt) ?? 0n) / 1000;
   if (expiresAtMs >= now - CLOCK_SLACK_MS) return;
   const message = `must be in the future; it is now ${new Date(now).toISOString()} here`;
-  throw invalidArguments(
-    "request_file_processing was not sent: expiresAt is in the past.",
-    [{ pointer: "/expiresAt", code: "IN_THE_PAST", message }],
-    "Correct the arguments and call again.",
-  );
+  throw invalidArguments("request_file_processing was not sent: expiresAt is in the past.", [
+    { pointer: "/expiresAt", code: "IN_THE_PAST", message },
+  ]);
 }
 
 const body = requestMicSharedFileProcessing.body.shape;

@@ -2,6 +2,7 @@
 import * as z from "zod/v4";
 import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+import { isJsonObject } from "../src/contract/json.ts";
 import {
   keyArgument,
   longWaitSeconds,
@@ -27,7 +28,10 @@ const requestedInput = z
     inputKind: inputKind.describe("Default M4_FILE.").optional(),
   })
   .refine((requested) => (requested.inputId === undefined) !== (requested.referenceId === undefined), {
-    error: "must have either inputId or referenceId",
+    error: ({ input }) =>
+      isJsonObject(input) && input["inputId"] !== undefined
+        ? "has inputId and referenceId: give one of them"
+        : "must have inputId or referenceId",
   })
   .refine((requested) => requested.inputId === undefined || requested.inputKind === undefined, {
     path: ["inputKind"],

@@ -11,7 +11,7 @@ import { isJsonObject, type Json, type JsonObject, jsonObject } from "../contrac
 import { jsonPointer } from "../contract/json-pointer.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
 import { invalidArguments } from "../core/failure.ts";
-import { excerpt, quote } from "../core/untrusted-text.ts";
+import { throwInvalidArguments } from "./argument-errors.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 
@@ -93,31 +93,6 @@ export function toListedSchema(input: z.ZodType): JsonSchema {
   return isJsonObject(schema) ? schema : {};
 }
 
-/** A call may contain many unknown arguments with long names; these limits keep the error short. */
-const MAX_UNKNOWN = 20;
-const MAX_NAME = 200;
-
-/** Throws a Failure that lists every violation with its pointer. An unknown argument is listed together with the valid ones. */
-function throwInvalidArguments(name: string, input: z.ZodObject, error: z.ZodError): never {
-  const valid = Object.keys(input.shape);
-  const known = valid.length === 0 ? "; it takes none" : `; it takes: ${valid.join(", ")}`;
-  const fieldErrors = error.issues.flatMap((issue) => {
-    if (issue.code !== "unrecognized_keys")
-      return [{ pointer: jsonPointer(issue.path), code: issue.code.toUpperCase(), message: issue.message }];
-    return issue.keys.slice(0, MAX_UNKNOWN).map((key) => ({
-      pointer: jsonPointer([...issue.path, excerpt(key, MAX_NAME)]),
-      code: "UNKNOWN_ARGUMENT",
-      message: `unknown argument${issue.path.length === 0 ? known : ""}`,
-    }));
-  });
-  const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
-  throw invalidArguments(
-    `${name} was not called: wrong argument${fieldErrors.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")}.`,
-    fieldErrors,
-    "Correct the arguments and call again.",
-  );
-}
-
 /**
  * Rejects numbers beyond 2^53-1, such as 1e400. The JSON parser has already rounded them, so the API would receive other values (open
  * question 18).
@@ -131,14 +106,15 @@ function rejectRoundedNumbers(name: string, value: unknown, path: readonly Prope
     for (const [key, part] of Object.entries(value)) rejectRoundedNumbers(name, part, [...path, key]);
 }
 
-/** Validates the arguments of the named tool, and rejects unknown ones. Throws Failure (invalid_arguments). */
+/** Validates the arguments of the named tool, and rejects unknown ones. `listed`: its input schema in tools/list. Throws Failure (invalid_arguments). */
 export function checkArguments<I extends z.ZodRawShape>(
   name: string,
   input: z.ZodObject<I, z.core.$strict>,
+  listed: JsonSchema,
   args: Arguments,
 ) {
   const parsed = input.safeParse(args);
-  if (!parsed.success) return throwInvalidArguments(name, input, parsed.error);
+  if (!parsed.success) return throwInvalidArguments(name, listed, args, parsed.error);
   rejectRoundedNumbers(name, parsed.data, []);
   return parsed.data;
 }

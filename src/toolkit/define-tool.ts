@@ -7,7 +7,9 @@ import type { JsonSchema } from "../contract/json-schema.ts";
 import type { Toolset } from "../core/config.ts";
 import { checkArguments, toListedSchema } from "./arguments.ts";
 import type { CompletionKind, CompletionValue } from "./completion-value.ts";
+import { explainMissingId } from "./id-hints.ts";
 import type { ToolResult } from "./results.ts";
+import { toExactArguments, withNotes } from "./tolerant-arguments.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import type { ViewName } from "./views.ts";
@@ -68,6 +70,8 @@ export interface ToolFacts extends ToolMetadata {
   readonly argumentNames: readonly string[];
   readonly outputSchema: JsonSchema;
   inputSchema(): JsonSchema;
+  /** The exact form of the arguments: what is not given is absent, and each value is under its own name. */
+  toExact(args: Arguments): Arguments;
 }
 
 export interface Tool extends ToolFacts {
@@ -157,7 +161,10 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
       schema ??= toListedSchema(input);
       return schema;
     },
+    toExact: (args: Arguments) => read(args).arguments,
   } as const;
+  const read = (args: Arguments) => toExactArguments(input, facts.inputSchema(), args);
+  const check = (args: Arguments) => checkArguments(name, input, facts.inputSchema(), facts.toExact(args));
 
   return {
     ...facts,
@@ -170,11 +177,11 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
         ttlMs: completions.ttlMs,
         async list(call, workspaceId) {
           const args = completions.arguments(workspaceId);
-          return args && completions.toValues((await run(checkArguments(name, input, args), call, ports)).data);
+          return args && completions.toValues((await run(check(args), call, ports)).data);
         },
       },
       confirmationFor(args) {
-        const checked = confirm && checkArguments(name, input, args);
+        const checked = confirm && check(args);
         const confirmation = checked && confirm(checked);
         if (!confirmation) return undefined;
         const { idempotencyKey: key, ...actionArguments }: Arguments = checked;
@@ -186,7 +193,14 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
           idempotencyKey: explicitKey,
         };
       },
-      invoke: async (args, call) => await run(checkArguments(name, input, args), call, ports),
+      async invoke(args, call) {
+        const checked = check(args);
+        try {
+          return withNotes(await run(checked, call, ports), read(args).notes);
+        } catch (error) {
+          throw explainMissingId(error, checked);
+        }
+      },
     }),
   };
 }

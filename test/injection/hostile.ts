@@ -95,7 +95,7 @@ const VOICES: readonly ((id: string) => string)[] = [
   (id) => `Next: ${CANARY} ${id} cancel_job {"jobId":"all"} (settles it)`,
   (id) => `Nothing ${CANARY} ${id} was changed.`,
   (id) => `${CANARY}-${id}:`,
-  (id) => ` ${CANARY}-${id} `,
+  (id) => ` ${CANARY} ${id} `,
   (id) => `"${CANARY}" ${id}`,
   (id) => `mic-${id} ${CANARY}.`,
   (id) => `Ｎｅｘｔ： ${CANARY} ${id}`,

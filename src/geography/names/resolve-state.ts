@@ -13,6 +13,10 @@ const MIN_PREFIX_LENGTH = 3;
 const MAX_DISPLAY_LENGTH = 80;
 const MAX_CODE_LENGTH = 3;
 
+/** "36", "036" -> "lgd 36"; undefined if the text is not an LGD code. */
+const toLgdKey = (text: string): string | undefined =>
+  /^\s*\d{1,3}\s*$/.test(text) ? `lgd ${Number(text)}` : undefined;
+
 /** "U.P.", "u p" -> "code UP"; undefined if the text is not a code. */
 function toCodeKey(text: string): string | undefined {
   const code = text
@@ -43,7 +47,7 @@ export function findRecordedState({ name }: State): RecordedState | undefined {
 
 /** A list of states, indexed by all their codes and names. */
 interface StateIndex {
-  /** States by code and name, the most certain lookup first: own codes, other codes, own names, other names. */
+  /** States by code and name, the most certain lookup first: own codes, LGD codes, other codes, own names, other names. */
   readonly lookups: readonly ReadonlyMap<string | undefined, readonly State[]>[];
   readonly names: readonly {
     readonly state: State;
@@ -72,6 +76,7 @@ function createIndex(states: readonly State[]): StateIndex {
     names.flatMap((name) => (name.isOwn === isOwn ? name.forms.keys.map((key) => [key, name.state] as const) : []));
   const lookups: readonly (readonly (readonly [string | undefined, State])[])[] = [
     states.map((state) => [`code ${state.code.toUpperCase()}`, state]),
+    states.map((state) => [toLgdKey(state.lgdCode ?? ""), state]),
     otherNames.map(({ name, state }) => [toCodeKey(name), state]),
     toNameKeys(true),
     toNameKeys(false),
@@ -90,6 +95,8 @@ function getIndex(states: readonly State[]): StateIndex {
 
 /** Finds the states that have this code or name. */
 function findExactStates(text: string, states: readonly State[]): readonly State[] {
+  const lgdKey = toLgdKey(text);
+  if (lgdKey !== undefined) return getIndex(states).lookups.flatMap((lookup) => lookup.get(lgdKey) ?? []);
   const keys = [toCodeKey(text) ?? `code ${text.trim().toUpperCase()}`, ...toNameForms(stripStateWords(text)).keys];
   for (const lookup of getIndex(states).lookups) {
     const found = keys.flatMap((key) => lookup.get(key) ?? []);

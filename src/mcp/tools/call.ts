@@ -67,13 +67,14 @@ async function recallArguments(
   { idempotencyKey, ...others }: Readonly<Record<string, unknown>>,
   runtime: Runtime,
 ) {
-  if (!tool.byKey || typeof idempotencyKey !== "string" || Object.keys(others).length > 0) return undefined;
+  const isKeyOnly = Object.values(others).every((value) => value === null);
+  if (!tool.byKey || typeof idempotencyKey !== "string" || !isKeyOnly) return undefined;
   const stored = await runtime.ports.actions.findArguments(tool.byKey.tool, idempotencyKey);
   return stored && { ...tool.byKey.argumentsOf(stored), idempotencyKey };
 }
 
 async function withWorkspace(tool: Tool, args: Readonly<Record<string, unknown>>, runtime: Runtime) {
-  if (args["workspaceId"] !== undefined || !tool.argumentNames.includes("workspaceId")) return args;
+  if ((args["workspaceId"] ?? undefined) !== undefined || !tool.argumentNames.includes("workspaceId")) return args;
   const workspaceId = await runtime.workspaceId();
   return workspaceId === undefined ? args : { ...args, workspaceId };
 }
@@ -87,8 +88,8 @@ const JOURNAL_ONLY_TOOLS: ReadonlySet<ToolName> = new Set(["list_actions", "show
  */
 export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
   if (!JOURNAL_ONLY_TOOLS.has(tool.name)) await runtime.requireConfigured?.(tool.toolset);
-  const knownArguments = toArgumentsObject(tool.name, args);
-  return await withWorkspace(tool, (await recallArguments(tool, knownArguments, runtime)) ?? knownArguments, runtime);
+  const given = toArgumentsObject(tool.name, args);
+  return await withWorkspace(tool, (await recallArguments(tool, tool.toExact(given), runtime)) ?? given, runtime);
 }
 
 export interface CallEnvironment {

@@ -136,8 +136,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a call with nothing but a key is refused",
-    code: "(await recallArguments(tool, knownArguments, runtime)) ?? knownArguments",
-    replacement: "knownArguments",
+    code: "(await recallArguments(tool, tool.toExact(given), runtime)) ?? given",
+    replacement: "given",
     killedBy: deduplication("a call with only the key takes the other arguments from the journal"),
   },
   {

@@ -1,0 +1,87 @@
+// What looks wrong with an id that the API does not know. The API's contract gives no grammar for most ids, so an unusual id is sent
+// as it is, and only an answer of 404 is explained.
+import type { Arguments } from "../actions/fingerprint.ts";
+import { isJsonObject } from "../contract/json.ts";
+import { Failure } from "../core/failure.ts";
+
+interface IdKind {
+  /** With its article. */
+  readonly noun: string;
+  /** What to do with such an id. */
+  readonly use: string;
+}
+
+const HEX_DIGITS = 32;
+const MAX_HINTS = 3;
+
+const ASSET_OF_INPUT = "its referenceId is the asset; get_input shows it";
+
+/** The kinds of ids by their prefixes, as the API gives them. */
+const KINDS: Readonly<Record<string, IdKind>> = {
+  micjob_: { noun: "a job's id", use: "get_job reads it" },
+  micinput_: { noun: "an input's id", use: "get_input reads it" },
+  micop_: { noun: "an operation's id", use: "get_operation reads it" },
+  micrecipev_: { noun: "a recipe version's id", use: "get_recipe reads it" },
+  micsharedrequest_: { noun: "a processing request's id", use: "get_file_processing_request reads it" },
+  devfile_: { noun: "a file's id", use: "register_input makes an input of it" },
+  devsignfile_: { noun: "a file's id", use: "register_input makes an input of it" },
+};
+
+/** The prefix of the ids that an argument takes; empty for the ids of files, which have several. */
+const PREFIXES: Readonly<Record<string, string>> = {
+  jobId: "micjob_",
+  inputId: "micinput_",
+  operationId: "micop_",
+  requestId: "micsharedrequest_",
+  assetId: "",
+};
+
+function describeMisspelling(name: string, id: string, prefix: string): string | undefined {
+  const isWhole = new RegExp(`^${prefix}[0-9a-f]{${HEX_DIGITS}}$`);
+  if (isWhole.test(id)) return undefined;
+  if (isWhole.test(id.toLowerCase())) return `${name} has capitals: the ids of this API are in small letters.`;
+  const expected = `${HEX_DIGITS} hex digits after ${prefix}`;
+  if (!id.startsWith(prefix)) return `${name} does not begin with ${prefix}, as the ids of this API do.`;
+  const digits = id.slice(prefix.length);
+  return /^[0-9a-f]*$/.test(digits)
+    ? `${name} has ${digits.length} hex digits after ${prefix}, not ${HEX_DIGITS}.`
+    : `${name} is unlike the ids of this API, which have ${expected}.`;
+}
+
+/** The general advice helps with a misspelled id, but not with an id of another kind. */
+interface Hint {
+  readonly text: string;
+  readonly isOfAnotherKind: boolean;
+}
+
+/** Undefined if nothing about the id looks wrong. */
+function describeId(name: string, id: string): Hint | undefined {
+  const expected = Object.hasOwn(PREFIXES, name) ? PREFIXES[name] : undefined;
+  if (expected === undefined) return undefined;
+  const start = id.trim().toLowerCase();
+  const [prefix = "", kind] = Object.entries(KINDS).find(([each]) => start.startsWith(each)) ?? [];
+  const isExpected = expected === "" ? prefix.startsWith("dev") : prefix === expected;
+  if (kind !== undefined && !isExpected) {
+    const use = name === "assetId" && prefix === "micinput_" ? ASSET_OF_INPUT : kind.use;
+    return { text: `${name} is ${kind.noun}: ${use}.`, isOfAnotherKind: true };
+  }
+  const text = expected === "" ? undefined : describeMisspelling(name, id, expected);
+  return text === undefined ? undefined : { text, isOfAnotherKind: false };
+}
+
+function describeIds(args: Arguments): readonly Hint[] {
+  return Object.entries(args).flatMap(([name, value]) => {
+    if (typeof value === "string") return describeId(name, value) ?? [];
+    return Array.isArray(value) ? value.filter(isJsonObject).flatMap(describeIds) : [];
+  });
+}
+
+/** A failure of kind `not_found` names what looks wrong with the ids of the call; every other error is returned as it is. */
+export function explainMissingId(error: unknown, args: Arguments): unknown {
+  if (!(error instanceof Failure) || error.facts.kind !== "not_found" || error.facts.status !== 404) return error;
+  const hints = describeIds(args).slice(0, MAX_HINTS);
+  if (hints.length === 0) return error;
+  const { next } = error.facts;
+  const advice = next === undefined || hints.some(({ isOfAnotherKind }) => isOfAnotherKind) ? [] : [next];
+  return error.with({ next: [...hints.map(({ text }) => text), ...advice].join(" ") });
+}

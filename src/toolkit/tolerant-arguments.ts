@@ -1,0 +1,214 @@
+// Rewrites each accepted form of an argument to its exact form, before arguments are checked and fingerprints are made. The forms are
+// those that have one meaning only (docs/interface.md, "Accepted forms"); everything else is left to the check, which refuses it.
+import * as z from "zod/v4";
+import type { Arguments } from "../actions/fingerprint.ts";
+import { parseDateTime } from "../contract/instants.ts";
+import { isJsonObject } from "../contract/json.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
+import type { ToolResult } from "./results.ts";
+
+/** `notes`: one sentence for each value that means less or more than its exact form shows. They become part of the summary. */
+export interface ExactArguments {
+  readonly arguments: Arguments;
+  readonly notes: readonly string[];
+}
+
+/** One place in the arguments. A list's items have the name of the list. */
+interface Field {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly notes: string[];
+}
+
+/** Returns the exact form, or the value itself if the rule does not apply to it. */
+type Rule = (value: unknown, field: Field) => unknown;
+
+/** Two names of one thing: each is accepted where only the other one is an argument. */
+const ALIASES: Readonly<Record<string, string>> = {
+  referenceId: "assetId",
+  assetId: "referenceId",
+  versionId: "recipeVersionId",
+  recipeVersionId: "versionId",
+};
+
+/** The collections of a resource's URI and of its URL, by the argument that has its id. */
+const COLLECTIONS: Readonly<Record<string, string>> = {
+  jobId: "jobs",
+  jobIds: "jobs",
+  inputId: "inputs",
+  operationId: "operations",
+  requestId: "processing-requests",
+  versionId: "recipes|recipe-versions",
+  recipeVersionId: "recipes|recipe-versions",
+  assetId: "assets",
+};
+const MAX_URL_LENGTH = 4096;
+
+const STATE_NAMES: ReadonlySet<string> = new Set(["state", "states"]);
+
+/** A larger value asks for as much as there can be. Of any other number, a smaller one would be another request. */
+const CAPPED_NAMES: ReadonlySet<string> = new Set(["limit", "perState", "waitSeconds"]);
+
+const isIdName = (name: string): boolean => /Ids?$/.test(name) || name === "port" || name === "recipeVersionHash";
+
+/** Of an id, only if it has no whitespace inside: such a text is no copied id. */
+const trimId: Rule = (value, { name }) => {
+  if (typeof value !== "string" || !isIdName(name)) return value;
+  const trimmed = value.trim();
+  return /^\S+$/.test(trimmed) ? trimmed : value;
+};
+
+/** `mic://jobs/{jobId}`, or the URL of the job at the API. */
+const extractId: Rule = (value, { name }) => {
+  const collections = COLLECTIONS[name];
+  if (typeof value !== "string" || collections === undefined || value.length > MAX_URL_LENGTH) return value;
+  const isResource = new RegExp(
+    `^(?:mic://|https?://[^/?#]+/(?:[^?#]*/)?v1/mic/)(?:${collections})/([^/?#\\s]+)(?:/content)?$`,
+  );
+  const segment = isResource.exec(value)?.[1];
+  if (segment === undefined) return value;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return value;
+  }
+};
+
+/** A state's code or name; a number is its LGD code. */
+const readState: Rule = (value, { name }) => {
+  if (!STATE_NAMES.has(name)) return value;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return String(value);
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : value;
+};
+
+const foldEnum: Rule = (value, { schema }) => {
+  if (typeof value !== "string" || !Array.isArray(schema["enum"])) return value;
+  const text = value.trim().toLowerCase();
+  const matches = schema["enum"].filter((option) => typeof option === "string" && option.toLowerCase() === text);
+  return matches.length === 1 ? matches[0] : value;
+};
+
+const readDate: Rule = (value, { name, schema, notes }) => {
+  if (typeof value !== "string" || schema["format"] !== "date-time") return value;
+  const text = value.trim();
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return parseDateTime(text) === undefined ? value : text;
+  const instant = `${text}T00:00:00Z`;
+  if (parseDateTime(instant) === undefined) return value;
+  notes.push(`${name} ${text} was read as ${instant}.`);
+  return instant;
+};
+
+const readNumber: Rule = (value) => {
+  if (typeof value !== "string" || !/^[+-]?\d{1,16}(\.\d{1,16})?$/.test(value.trim())) return value;
+  return Number(value);
+};
+
+const cap: Rule = (value, { name, schema, notes }) => {
+  const { maximum } = schema;
+  if (!CAPPED_NAMES.has(name) || typeof maximum !== "number" || !Number.isSafeInteger(value)) return value;
+  if (Number(value) <= maximum) return value;
+  notes.push(`${name} ${value} was lowered to ${maximum}, the maximum.`);
+  return maximum;
+};
+
+const readBoolean: Rule = (value) => {
+  const text = typeof value === "string" ? value.trim().toLowerCase() : "";
+  return text === "true" || text === "false" ? text === "true" : value;
+};
+
+function parseJsonText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An object as a JSON text. A free-form object is read by its own schema (`objectArgument`). */
+const readObject: Rule = (value, field) => {
+  if (!isJsonObject(field.schema["properties"])) return value;
+  const object = typeof value === "string" ? parseJsonText(value) : value;
+  return isJsonObject(object) ? toExactObject(object, field.schema, field.notes) : value;
+};
+
+const schemaOf = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
+
+/** A list, a list as a JSON text, or its only item. A text is not split: "Lucknow, UP" is one name. */
+const readList: Rule = (value, { name, schema, notes }) => {
+  const items = { name, schema: schemaOf(schema["items"]), notes };
+  if (Array.isArray(value)) return value.map((item) => toExactValue(item, items));
+  const isJsonText = typeof value === "string" && value.trimStart().startsWith("[");
+  const list = isJsonText ? parseJsonText(value) : undefined;
+  if (Array.isArray(list)) return list.map((item) => toExactValue(item, items));
+  const item = toExactValue(value, items);
+  const isItem = items.schema["type"] === "object" ? isJsonObject(item) : typeof item === items.schema["type"];
+  return isItem && !isJsonText ? [item] : value;
+};
+
+/** The table of rules, by the type that the listed schema has. Each rule gets the result of the rule before it. */
+const RULES: Readonly<Record<string, readonly Rule[]>> = {
+  string: [trimId, extractId, readState, foldEnum, readDate],
+  integer: [readNumber, cap],
+  number: [readNumber, cap],
+  boolean: [readBoolean],
+  array: [readList],
+  object: [readObject],
+};
+
+const toExactValue = (value: unknown, field: Field): unknown =>
+  (RULES[String(field.schema["type"])] ?? []).reduce((exact, rule) => rule(exact, field), value);
+
+/** run_job: the id of a file as `inputId` is its `referenceId`, because the call registers files. */
+function renameFileId(name: string, value: unknown, properties: Arguments): string {
+  const isFile = name === "inputId" && typeof value === "string" && /^\s*dev(sign)?file_/.test(value);
+  return isFile && Object.hasOwn(properties, "referenceId") ? "referenceId" : name;
+}
+
+/** The name of the argument that the caller meant. */
+function exactName(name: string, value: unknown, properties: Arguments): string {
+  const alias = Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
+  const isAlias = alias !== undefined && !Object.hasOwn(properties, name) && Object.hasOwn(properties, alias);
+  return isAlias ? alias : renameFileId(name, value, properties);
+}
+
+/** `acceptsNull`: whether null is a value of this argument. For every other known argument it means "not given". */
+function toExactObject(
+  given: Arguments,
+  schema: JsonSchema,
+  notes: string[],
+  acceptsNull: (name: string) => boolean = () => false,
+): Arguments {
+  const properties = schemaOf(schema["properties"]);
+  const isGiven = ([name, value]: readonly [string, unknown]): boolean =>
+    value !== null || acceptsNull(name) || !Object.hasOwn(properties, exactName(name, value, properties));
+  const entries = Object.entries(given).filter(isGiven);
+  const names = new Set(entries.map(([name]) => name));
+  return Object.fromEntries(
+    entries.map(([name, value]) => {
+      const meant = exactName(name, value, properties);
+      // Two values for one argument contradict each other: the check refuses the other name.
+      const exact = names.has(meant) ? name : meant;
+      names.add(exact);
+      const listed = Object.hasOwn(properties, exact) ? schemaOf(properties[exact]) : {};
+      return [exact, toExactValue(value, { name: exact, schema: listed, notes })];
+    }),
+  );
+}
+
+/** Returns the arguments in their exact form. `listed`: the schema of `input` as tools/list shows it. Wrong values stay as they are. */
+export function toExactArguments(input: z.ZodObject, listed: JsonSchema, given: Arguments): ExactArguments {
+  const acceptsNull = (name: string): boolean => {
+    const field = Object.hasOwn(input.shape, name) ? input.shape[name] : undefined;
+    return field !== undefined && z.safeParse(field, null).success;
+  };
+  const notes: string[] = [];
+  return { arguments: toExactObject(given, listed, notes, acceptsNull), notes };
+}
+
+/** Returns the result with the notes at the start of its summary and its text. */
+export function withNotes<T>(result: ToolResult<T>, notes: readonly string[]): ToolResult<T> {
+  if (notes.length === 0) return result;
+  const prefix = notes.join(" ");
+  const summary = `${prefix} ${result.summary}`;
+  return { ...result, summary, structured: { ...result.structured, summary }, text: `${prefix} ${result.text}` };
+}
