@@ -171,7 +171,7 @@ describe("with MIC_HTTP_TOKEN", () => {
     const starts = [["serve", "--http"], ["serve"]].map((args) => run(args, { env: { MIC_HTTP_TOKEN: token } }));
     for (const { code, stdout, stderr } of await Promise.all(starts)) {
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain("MIC_HTTP_TOKEN takes 16 to 512");
+      expect(stderr).toContain("MIC_HTTP_TOKEN must be 16 to 512");
       expect(stderr).not.toContain(token);
     }
   });
