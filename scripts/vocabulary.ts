@@ -24,7 +24,8 @@ const words = (name: string) => name.replace(/([a-z\d])([A-Z])/g, "$1 $2").repla
 /** Puts each sentence on a line, without code, links and markup. */
 const sentences = (text: string) =>
   text
-    .replace(/`[^`]*`|\{@link [^}]*\}|\]\([^)]*\)|https?:\S+/g, "")
+    .replace(/`[^`]*`/g, "X")
+    .replace(/\{@link [^}]*\}|\]\([^)]*\)|https?:\S+/g, "")
     .replace(/\n[ \t]*\n/g, ". ")
     .replace(/\s*\n\s*(?:\* ?)?/g, " ")
     .replace(/([.!?:;|])\s+/g, "$1\n")

@@ -37,14 +37,15 @@ const resolveCommandLines = ({ nextStep, idempotencyKey }: ListedAction): readon
 export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.actions.flags });
   const state = STATES.find((each) => each === values.state);
-  if (values.state !== undefined && state === undefined) throw new UsageError(`--state takes ${STATES.join(", ")}.`);
+  if (values.state !== undefined && state === undefined)
+    throw new UsageError(`--state must be one of ${STATES.join(", ")}.`);
   return await withRuntime(environment, async ({ runtime }) => {
     const { redact } = runtime.redactor;
     const { stdout, stderr } = process;
     try {
       const list = await runtime.ports.actions.list({ state, limit: LIMIT });
       if (list.actions.length === 0) {
-        stderr.write(`No action${state === undefined ? "" : ` is ${state}`}.\n`);
+        stderr.write(`No actions${state === undefined ? "" : ` with state ${state}`}.\n`);
         return 0;
       }
       const rows = formatTable(COLUMNS, list.actions.map(toCells));
@@ -64,7 +65,7 @@ const TOOL = "resolve_actions";
 
 const STEPS: Readonly<Record<ResolutionMethod, string>> = {
   send: "send again under its key",
-  read: "read the job",
+  read: "read the job instead",
   wait: "none: in progress",
   skip: "none: an identical action succeeded later",
   none: "none: too old to be sent again",
@@ -86,7 +87,7 @@ async function writeSteps(key: string | undefined, output: OutputFormat, { runti
   try {
     const all = await runtime.ports.actions.listUnresolved();
     const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(toStepRow);
-    const text = steps.length === 0 ? "No action is unresolved." : steps.map(formatStep).join("\n");
+    const text = steps.length === 0 ? "No actions are unresolved." : steps.map(formatStep).join("\n");
     const shown = output === "json" ? escapeJson(redact(JSON.stringify({ actions: steps }))) : redact(text);
     process.stdout.write(`${shown}\n`);
     return 0;
@@ -100,7 +101,7 @@ export async function resolve(args: readonly string[], environment: NodeJS.Proce
   const { flags } = COMMANDS.resolve;
   const { values, positionals } = parseArgs({ args: [...args], options: flags, allowPositionals: true });
   const [key, ...others] = positionals;
-  if (others.length > 0) throw new UsageError("resolve takes one KEY at most.");
+  if (others.length > 0) throw new UsageError("mic-mcp resolve accepts at most one KEY.");
   const output = parseOutputFormat(values.output);
   const pairs = key === undefined ? [] : [`idempotencyKey=${key}`];
   const options = { name: TOOL, pairs, json: undefined, output, isConfirmed: values.yes ?? false };

@@ -21,7 +21,7 @@ export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note
   const listed = files.map(({ id, name, about }) => `${id} ${name}${about === "" ? "" : ` (${about})`}`);
   return [
     {
-      text: "This server runs against a local emulator: all data except geography is made up, and nothing leaves this machine.",
+      text: "This server runs against a local emulator: all data except geography is made up, and nothing is sent to other machines.",
     },
     { requiredTools: ["download_asset"], text: `Its files (M4_FILE): ${listed.join(", ")}.` },
   ];

@@ -27,7 +27,7 @@ const REPLAY_EXIT_CODE = 3;
 
 /** Throws UsageError. */
 export function parseOutputFormat(text = "text"): OutputFormat {
-  if (text !== "text" && text !== "json") throw new UsageError("--output takes text or json.");
+  if (text !== "text" && text !== "json") throw new UsageError("--output must be text or json.");
   return text;
 }
 
@@ -43,7 +43,9 @@ function findOfferedTool<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "
   const hidden = all.find((each) => each.name === name);
   if (hidden) throw new UsageError(`${name} is not offered: ${reasonNotOffered(hidden, config)}.`);
   const names = offered.map((each) => each.name);
-  throw new UsageError(`There is no tool ${JSON.stringify(name)}.${didYouMean(name, names)} mic-mcp call lists them.`);
+  throw new UsageError(
+    `${JSON.stringify(name)} is not a tool.${didYouMean(name, names)} Run mic-mcp call to list the tools.`,
+  );
 }
 
 /** Returns the help text of an offered tool. Throws UsageError. */
@@ -78,7 +80,7 @@ async function writeResult(
 ): Promise<number> {
   const { stdout, stderr } = process;
   if (drift.length > 0)
-    stderr.write(`${escapeText(redact(`Fields that the contract does not know: ${drift.join(", ")}`))}\n`);
+    stderr.write(`${escapeText(redact(`Fields that the contract does not define: ${drift.join(", ")}`))}\n`);
   const onTerminal = isTerminal(stdout);
   const shown =
     output === "json"
@@ -94,7 +96,7 @@ const createNotConfirmedFailure = (message: string, next: string): Failure =>
 async function askYesOrNo(question: string): Promise<boolean> {
   const prompter = openPrompter();
   try {
-    return /^y(es)?$/i.test(await prompter.ask(`${question}\nType yes to go on: `));
+    return /^y(es)?$/i.test(await prompter.ask(`${question}\nType yes to continue: `));
   } catch {
     return false;
   } finally {
@@ -117,18 +119,18 @@ async function confirmCall(tool: Tool, args: Arguments, call: ToolCall, { config
   if (!prepared) return {};
   if (!isInteractive())
     throw createNotConfirmedFailure(
-      `${tool.name} throws something away, and there is no terminal to ask on; nothing was sent.`,
-      "Give --yes.",
+      `${tool.name} discards data or work and needs confirmation, but stdin is not a terminal. Nothing was sent.`,
+      "Add --yes to confirm.",
     );
   if (!(await askYesOrNo(prepared.text)))
-    throw createNotConfirmedFailure("You did not agree; nothing was sent.", "Type yes, or give --yes.");
+    throw createNotConfirmedFailure("The call was not confirmed. Nothing was sent.", "Type yes, or add --yes.");
   // The job version that the question described.
   return { proposedKey: question.idempotencyKey, shownVersion: prepared.resourceVersion };
 }
 
 const STOPPED_FACTS: FailureFacts = {
   kind: "cancelled",
-  message: "The call was stopped.",
+  message: "The call was cancelled.",
   retryable: true,
   sideEffect: "none",
 };

@@ -51,37 +51,37 @@ const runCheck = (name: string, detail: () => Promise<string>): Promise<Check> =
 
 export function checkNode(): Check {
   const [major = 0] = process.versions.node.split(".").map(Number);
-  const advice = major < 22 ? " (works; Node 24 is recommended, 20 is past its end of life)" : "";
+  const advice = major < 22 ? " (supported, but Node 24 is recommended; Node 20 has reached end of life)" : "";
   return passedCheck("node", `${process.versions.node}${advice}`);
 }
 
 export function checkWarnings({ warnings }: Config): Check {
   return warnings.length === 0
-    ? passedCheck("configuration", "every MIC_ variable is known and valid")
-    : failedCheck("configuration", warnings.join(" "), "Correct or unset the variables named.");
+    ? passedCheck("configuration", "all MIC_ variables are known and valid")
+    : failedCheck("configuration", warnings.join(" "), "Correct or unset these variables.");
 }
 
 /** Writes, reads and deletes a test entry. */
 export async function checkKeychain(keychain: Keychain | undefined, { keychain: mode }: Config): Promise<Check> {
-  if (!keychain && mode !== "off") return passedCheck("keychain", "not asked: the emulator is in this process");
-  if (!keychain) return passedCheck("keychain", "off, as MIC_KEYCHAIN says; tokens stay in memory");
+  if (!keychain && mode !== "off") return passedCheck("keychain", "not used: the emulator runs in this process");
+  if (!keychain) return passedCheck("keychain", "off (MIC_KEYCHAIN=off); tokens are kept in memory");
   const account = `doctor ${randomBytes(8).toString("hex")}`;
   try {
     await keychain.setPassword(account, account);
     const read = await keychain.getPassword(account);
     await keychain.deletePassword(account);
-    if (read === account) return passedCheck("keychain", "an entry was written, read back and deleted");
-    const failure = new KeychainError("failed", "an entry read back was not what had been written");
+    if (read === account) return passedCheck("keychain", "a test entry was written, read and deleted");
+    const failure = new KeychainError("failed", "a test entry was read with a different value");
     return failedCheck("keychain", failure.message, failure.fix);
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
     if (error.kind === "absent" && mode === "auto")
-      return passedCheck("keychain", `${error.message}; tokens stay in memory`);
+      return passedCheck("keychain", `${error.message}; tokens are kept in memory`);
     return failedCheck("keychain", error.message, error.fix);
   }
 }
 
-export const checkBaseUrl = (identity: Identity): Promise<Check> => runCheck("service", identity.baseUrl);
+export const checkBaseUrl = (identity: Identity): Promise<Check> => runCheck("base URL", identity.baseUrl);
 
 export const checkToken = (identity: Identity, tokens: Tokens): Promise<Check> =>
   runCheck("token", async () => {
@@ -93,7 +93,7 @@ export const checkToken = (identity: Identity, tokens: Tokens): Promise<Check> =
 export const checkPlayground = (service: ApiClient): Promise<Check> =>
   runCheck("geography API", async () => {
     const { value } = await service.call(listPlaygroundStates, {}, createCallContext());
-    return `answers with ${value.states.length} states`;
+    return `reachable, returned ${value.states.length} states`;
   });
 
 /**
@@ -109,10 +109,10 @@ export const checkJobApi = (service: ApiClient, identity: Identity): Promise<Che
     }
     try {
       await service.call(getMicPublicOperation, { path: { operationId: "mic-mcp-doctor" } }, createCallContext());
-      return "answers";
+      return "reachable";
     } catch (error) {
       if (!(error instanceof Failure) || error.facts.kind !== "not_found") throw error;
-      return "answers; no default workspace is set";
+      return "reachable; no default workspace is set";
     }
   });
 
@@ -125,18 +125,14 @@ export async function checkClock(service: ApiClient): Promise<Check> {
     const limits = { maxBytes: 1 << 20, timeoutMs: CHECK_LIMIT_MS, signal: new AbortController().signal };
     const { headers } = await service.transport.exchange({ method: "GET", ...target, headers: {} }, limits);
     const serverTime = Date.parse(headers["date"] ?? "");
-    if (Number.isNaN(serverTime)) return passedCheck("clock", "the service states no time to compare with");
+    if (Number.isNaN(serverTime)) return passedCheck("clock", "not checked: the API returned no Date header");
     const skewSeconds = Math.round((Date.now() - serverTime) / 1000);
     if (Math.abs(skewSeconds) <= MAX_SKEW_SECONDS)
-      return passedCheck("clock", `within ${Math.abs(skewSeconds) + 1} s of the service's`);
-    const detail = `${Math.abs(skewSeconds)} s ${skewSeconds > 0 ? "ahead of" : "behind"} the service's`;
+      return passedCheck("clock", `within ${Math.abs(skewSeconds) + 1} s of the API's clock`);
+    const detail = `${Math.abs(skewSeconds)} s ${skewSeconds > 0 ? "ahead of" : "behind"} the API's clock`;
     return failedCheck("clock", detail, "Set this machine's clock (on Linux: timedatectl set-ntp true).");
   } catch (error) {
-    return failedCheck(
-      "clock",
-      `could not be compared: ${errorMessage(error)}`,
-      "Mend the geography API's line first.",
-    );
+    return failedCheck("clock", `could not be checked: ${errorMessage(error)}`, "Fix the geography API check first.");
   }
 }
 
@@ -154,16 +150,16 @@ export async function checkFolder(name: string, folder: string, variable: string
     try {
       const found = await stat(at);
       exists = true;
-      if (!found.isDirectory()) return failedCheck(name, `${at} is no folder`, `Set ${variable} to a folder.`);
+      if (!found.isDirectory()) return failedCheck(name, `${at} is not a folder`, `Set ${variable} to a folder.`);
       await checkWritable(at, at === folder);
-      if (at !== folder) return passedCheck(name, `${folder} (will be made when needed)`);
+      if (at !== folder) return passedCheck(name, `${folder} (will be created when needed)`);
       const isExposed = isPrivate && process.platform !== "win32" && (found.mode & 0o077) !== 0;
       return isExposed
-        ? failedCheck(name, `${folder} can be read by others`, `chmod 700 ${formatJson(folder)}`)
+        ? failedCheck(name, `${folder} can be read by other users`, `chmod 700 ${formatJson(folder)}`)
         : passedCheck(name, folder);
     } catch (error) {
       if (exists || errorCode(error) !== "ENOENT" || dirname(at) === at)
-        return failedCheck(name, `${at} cannot be written to`, `Set ${variable} to a folder of yours.`);
+        return failedCheck(name, `${at} is not writable`, `Set ${variable} to a folder that you can write to.`);
       at = dirname(at);
     }
   }

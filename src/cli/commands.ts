@@ -24,7 +24,7 @@ export interface Command {
   readonly examples: readonly { readonly commandLine: string; readonly description: string }[];
 }
 
-const JSON_FLAG = { type: "boolean", about: "as one line of JSON" } as const;
+const JSON_FLAG = { type: "boolean", about: "print one line of JSON" } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check"] as const;
 const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
@@ -32,62 +32,71 @@ const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as con
 export const COMMANDS = {
   serve: {
     name: "serve",
-    summary: "the MCP server on stdin and stdout, for an MCP client to start",
+    summary: "Run the MCP server on stdin and stdout; an MCP client starts it",
     notes: [
-      "Each flag wins over the variable of its name (--base-url over MIC_BASE_URL).",
+      "Each flag overrides the variable of the same name (--base-url overrides MIC_BASE_URL).",
       "Credentials come from mic-mcp login, or from MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
     ],
     flags: {
-      emulator: { type: "boolean", about: "against an emulator of the service inside the process" },
-      http: { type: "boolean", about: "over Streamable HTTP on this machine; prints its URL as one JSON line" },
+      emulator: { type: "boolean", about: "use an emulator of the MIC API inside the process" },
+      http: { type: "boolean", about: "serve Streamable HTTP on this machine; print the URL as one JSON line" },
       teams: {
         type: "boolean",
-        about: "one instance of a deployment for an organization (docs/teams.md); prints its URL as one JSON line",
+        about: "run one instance of a deployment for an organization (docs/teams.md); print the URL as one JSON line",
       },
       host: {
         type: "string",
         value: "H",
-        about: "with --http or --teams: 127.0.0.1 (default), ::1, localhost; with --teams any",
+        about:
+          "address to listen on, with --http or --teams: 127.0.0.1 (default), ::1 or localhost; with --teams any address",
       },
-      port: { type: "string", value: "P", about: "with --http or --teams: default any that is free" },
-      "base-url": { type: "string", value: "URL", about: "the service's base URL" },
+      port: { type: "string", value: "P", about: "port, with --http or --teams (default: any free port)" },
+      "base-url": { type: "string", value: "URL", about: "base URL of the MIC API" },
       "workspace-id": { type: "string", value: "ID", about: "default workspace" },
-      "download-dir": { type: "string", value: "DIR", about: "where files are written (default: ~/Downloads)" },
+      "download-dir": { type: "string", value: "DIR", about: "folder for downloaded files (default: ~/Downloads)" },
       toolsets: {
         type: "string",
         value: "LIST",
         oneOf: ["geography", "jobs", "geography,jobs", "essentials"],
-        about: "geography, jobs (default: both), or essentials: the 15 most important tools of both",
+        about: "toolsets to offer: geography, jobs (default: both), or essentials: the 15 most important tools of both",
       },
-      "read-only": { type: "boolean", about: "only operations without side effects" },
+      "read-only": { type: "boolean", about: "offer only operations without side effects" },
       "log-level": {
         type: "string",
         value: "LEVEL",
         oneOf: ["debug", "info", "warn", "error", "silent"],
-        about: "debug, info, warn (default), error, silent",
+        about: "log level: debug, info, warn (default), error, silent",
       },
     },
     examples: [
-      { commandLine: "mic-mcp serve --emulator", description: "nothing to configure, nothing leaves this machine" },
+      {
+        commandLine: "mic-mcp serve --emulator",
+        description: "needs no configuration; sends nothing to other machines",
+      },
       { commandLine: "mic-mcp serve --http --port 8931", description: "one server for many clients" },
-      { commandLine: "mic-mcp serve --teams --port 8931", description: "for an organization, behind its balancer" },
+      { commandLine: "mic-mcp serve --teams --port 8931", description: "for an organization, behind a load balancer" },
     ],
   },
   call: {
     name: "call",
     argumentsUsage: "[TOOL [NAME=VALUE …]]",
-    summary: "calls one tool, through the journal and keys of an agent's call",
+    summary: "Call one tool, with the same journal and idempotency keys as an agent",
     notes: [
-      "Without TOOL it lists the tools; call TOOL --help shows what a tool takes.",
-      "A list is NAME=VALUE once for each value, or JSON; an object is JSON. NAME=VALUE wins over --json.",
-      "A call that was cut off is resumed by the same line: the action happens once.",
-      "Exit code 3: not run again, because an identical call ran within 20 hours; its result is printed.",
-      'The answer is on stdout, progress and failures are on stderr. With --output json a failure is {"error": …} on stdout, too.',
+      "Without TOOL, it lists the tools. Run call TOOL --help to show the arguments of a tool.",
+      "For a list, repeat NAME=VALUE or pass JSON; pass an object as JSON. NAME=VALUE overrides --json.",
+      "To resume an interrupted call, run the same command again: the action runs at most once.",
+      "Exit code 3: the call was not run again because an identical call ran within 20 hours; the result of that call is printed.",
+      'The result is on stdout; progress and errors are on stderr. With --output json, an error is also printed to stdout as {"error": …}.',
     ],
     flags: {
       json: { type: "string", value: "'{…}'", about: "arguments as a JSON object" },
-      output: { type: "string", value: "FORMAT", oneOf: ["text", "json"], about: "text (default) or json" },
-      yes: { type: "boolean", about: "cancel_job and RESTART without being asked" },
+      output: {
+        type: "string",
+        value: "FORMAT",
+        oneOf: ["text", "json"],
+        about: "output format: text (default) or json",
+      },
+      yes: { type: "boolean", about: "run cancel_job and RESTART without asking for confirmation" },
     },
     examples: [
       {
@@ -96,182 +105,209 @@ export const COMMANDS = {
       },
       {
         commandLine: "mic-mcp call find_district names=Patna names=Gaya",
-        description: "a list: its name once for each value",
+        description: "a list: repeat the name for each value",
       },
-      { commandLine: "mic-mcp call get_job jobId=micjob_… --output json | jq .data.state", description: "for scripts" },
+      {
+        commandLine: "mic-mcp call get_job jobId=micjob_… --output json | jq .data.state",
+        description: "print one field, for scripts",
+      },
       {
         commandLine: 'mic-mcp call submit_job --json \'{"recipeVersionId":"…","inputBindings":[…]}\'',
-        description: "starts a job",
+        description: "start a job",
       },
     ],
   },
   watch: {
     name: "watch",
     argumentsUsage: "JOB",
-    summary: "follows a job, its nine stages and their units, until it has ended",
+    summary: "Show the nine stages of a job and their units until the job ends",
     notes: [
-      "Ctrl-C ends the watching alone; the job goes on. Exit code 0 only where the job SUCCEEDED.",
+      "Ctrl-C stops watching; the job keeps running. Exit code 0 only if the job SUCCEEDED.",
       "Without a terminal it prints a line for each change.",
     ],
     flags: {},
     examples: [
-      { commandLine: "mic-mcp watch micjob_… && echo done", description: "what comes next waits for a success" },
+      { commandLine: "mic-mcp watch micjob_… && echo done", description: "run a second command if the job succeeds" },
     ],
   },
   show: {
     name: "show",
     argumentsUsage: "VIEW [NAME=VALUE …]",
-    summary: "a job, divisions, the usage or the actions as a page in one file, for a browser",
+    summary: "Write a job, divisions, usage or actions to an HTML file for a browser",
     notes: [
       "VIEW: job JOB, divisions [state|district], usage [DAY|ENTITLEMENT], actions [STATE].",
-      "The page holds its data and loads nothing. Its path is on stdout; only its owner can read it.",
+      "The page contains its data and makes no requests. Its path is printed to stdout; only the file's owner can read it.",
     ],
     flags: {
-      open: { type: "boolean", about: "opens it in the browser, too" },
+      open: { type: "boolean", about: "also open the page in the browser" },
     },
     examples: [
-      { commandLine: "mic-mcp show divisions --open", description: "every state as a table, bars and tiles" },
-      { commandLine: "mic-mcp show job micjob_… --open", description: "its stages as they stand now" },
+      {
+        commandLine: "mic-mcp show divisions --open",
+        description: "all states as a table, a bar chart and a tile map",
+      },
+      { commandLine: "mic-mcp show job micjob_… --open", description: "the current state of its stages" },
     ],
   },
   actions: {
     name: "actions",
-    summary: "list the write requests made from here, unresolved ones first, and how to resolve them",
+    summary: "List the write requests in this journal, unresolved ones first, with the commands to resolve them",
     flags: {
-      state: { type: "string", value: "S", oneOf: ACTION_STATES, about: `only: ${ACTION_STATES.join(", ")}` },
+      state: {
+        type: "string",
+        value: "S",
+        oneOf: ACTION_STATES,
+        about: `show only this state: ${ACTION_STATES.join(", ")}`,
+      },
     },
-    examples: [{ commandLine: "mic-mcp actions --state unknown", description: "what may have taken effect" }],
+    examples: [{ commandLine: "mic-mcp actions --state unknown", description: "requests that may have taken effect" }],
   },
   resolve: {
     name: "resolve",
     argumentsUsage: "[KEY]",
-    summary: "find out the outcome of unresolved actions; one that never arrived may run now",
+    summary: "Find out the outcome of unresolved actions; an action that never reached the API may run now",
     notes: [
-      "Without KEY it resolves all, oldest first; KEY is an idempotencyKey that mic-mcp actions shows.",
-      "Each is sent again under its key, so none runs twice; after 20 hours the job is read instead.",
+      "Without KEY, it resolves all actions, oldest first. KEY is an idempotencyKey from mic-mcp actions.",
+      "Each request is sent again with its idempotency key, so none runs twice; after 20 hours, the job is read instead.",
     ],
     flags: {
       "dry-run": { type: "boolean", about: "list them and how each would be resolved; send nothing" },
-      output: { type: "string", value: "FORMAT", oneOf: ["text", "json"], about: "text (default) or json" },
-      yes: { type: "boolean", about: "send cancellations and RESTART again without asking" },
+      output: {
+        type: "string",
+        value: "FORMAT",
+        oneOf: ["text", "json"],
+        about: "output format: text (default) or json",
+      },
+      yes: { type: "boolean", about: "send cancellations and RESTART again without asking for confirmation" },
     },
-    examples: [{ commandLine: "mic-mcp resolve --dry-run", description: "what would be sent" }],
+    examples: [{ commandLine: "mic-mcp resolve --dry-run", description: "list the requests that would be sent" }],
   },
   demo: {
     name: "demo",
-    summary: "the main job from end to end, told as a transcript; needs no service",
+    summary: "Run a job from start to end against an emulator and print a transcript; needs no account",
     flags: {},
-    examples: [{ commandLine: "mic-mcp demo", description: "about 20 seconds" }],
+    examples: [{ commandLine: "mic-mcp demo", description: "takes about 20 s" }],
   },
   login: {
     name: "login",
-    summary: "keeps the client credentials in the OS keychain, once they are proven",
-    notes: ["Asks for what no flag gives; the secret is not shown. What is stored already is the default."],
+    summary: "Verify client credentials and store them in the OS keychain",
+    notes: ["Prompts for each value without a flag; the secret is not echoed. The stored values are the defaults."],
     flags: {
-      "base-url": { type: "string", value: "URL", about: "the service's base URL" },
-      "client-id": { type: "string", value: "ID", about: "the client's id" },
+      "base-url": { type: "string", value: "URL", about: "base URL of the MIC API" },
+      "client-id": { type: "string", value: "ID", about: "client id" },
       "workspace-id": { type: "string", value: "ID", about: "default workspace" },
-      "secret-stdin": { type: "boolean", about: "the secret is all of stdin: for scripts" },
+      "secret-stdin": { type: "boolean", about: "read the client secret from stdin (for scripts)" },
     },
     examples: [
-      { commandLine: "mic-mcp login", description: "asks for everything" },
+      { commandLine: "mic-mcp login", description: "prompt for all values" },
       {
         commandLine: "pass mic | mic-mcp login --base-url https://service.example --client-id me --secret-stdin",
-        description: "asks for nothing",
+        description: "no prompts",
       },
     ],
   },
   logout: {
     name: "logout",
-    summary: "removes the credentials and every token",
+    summary: "Remove the stored credentials and all tokens",
     flags: {},
-    examples: [{ commandLine: "mic-mcp logout", description: "running servers notice within 3 s" }],
+    examples: [{ commandLine: "mic-mcp logout", description: "running servers detect it within 3 s" }],
   },
   status: {
     name: "status",
-    summary: "what is configured, and from where; never a secret",
+    summary: "Show the settings and their sources; secrets are never shown",
     flags: { json: JSON_FLAG },
     examples: [
-      { commandLine: "mic-mcp status --json | jq .journal", description: "the journal, and what of it is unsettled" },
+      { commandLine: "mic-mcp status --json | jq .journal", description: "the journal and its unresolved actions" },
     ],
   },
   doctor: {
     name: "doctor",
-    summary: "checks everything, and says how to mend what is wrong",
-    notes: ["Exit code 0 only if all is well."],
+    summary: "Check the setup and explain how to fix problems",
+    notes: ["Exit code 0 only if all checks pass."],
     flags: {
-      emulator: { type: "boolean", about: "checks the set-up of serve --emulator" },
-      teams: { type: "boolean", about: "checks a deployment for teams: settings, database, identity provider, teams" },
+      emulator: { type: "boolean", about: "check the setup of serve --emulator" },
+      teams: { type: "boolean", about: "check a deployment for teams: settings, database, identity provider, teams" },
       json: JSON_FLAG,
     },
     examples: [
-      { commandLine: "mic-mcp doctor", description: "before asking anybody for help" },
-      { commandLine: "mic-mcp doctor --emulator", description: "the same for serve --emulator" },
+      { commandLine: "mic-mcp doctor", description: "check the setup of serve" },
+      { commandLine: "mic-mcp doctor --emulator", description: "check the setup of serve --emulator" },
     ],
   },
   teams: {
     name: "teams",
     argumentsUsage: "ACTION [TEAM]",
-    summary: "the teams of a deployment: their credentials, and who belongs to them",
+    summary: "Manage the teams of a deployment: their credentials and members",
     notes: [
-      `ACTION: ${TEAM_ACTIONS.join(", ")}. All but list, rotate-keys and check take a TEAM; check takes one or all.`,
-      "add makes a team, once its credentials are proven. To a team that is there it adds members, and sets its claim.",
-      "remove takes the named members out; without --member it removes the team. What the team did stays in the journal.",
-      "rotate-secret replaces a secret: it is used from the next token on. rotate-keys puts every secret under the first of MIC_SECRET_KEYS.",
-      "check opens every secret and gets a token with it. Exit code 0 only if all is well.",
-      "Takes MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS); --member takes MIC_AUTH_ISSUER, whose subject it is.",
+      `ACTION: ${TEAM_ACTIONS.join(", ")}. add, remove and rotate-secret need a TEAM; check accepts one and otherwise checks all teams.`,
+      "add verifies the credentials and creates a team. For an existing team, it adds members and sets the claim.",
+      "remove removes the members given with --member; without --member, it removes the team. The team's actions stay in the journal.",
+      "rotate-secret replaces the client secret, starting with the next token request. rotate-keys encrypts every stored secret with the first key of MIC_SECRET_KEYS.",
+      "check decrypts every secret and requests a token with it. Exit code 0 only if all checks pass.",
+      "Requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS). --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
     ],
     flags: {
-      "base-url": { type: "string", value: "URL", about: "the service's base URL (default: MIC_BASE_URL)" },
-      "client-id": { type: "string", value: "ID", about: "the client's id: one team for each" },
-      "workspace-id": { type: "string", value: "ID", about: "the team's one workspace" },
-      claim: { type: "string", value: "VALUE", about: "whose MIC_AUTH_TEAM_CLAIM has it belongs to the team" },
-      member: { type: "string", value: "SUBJECT", multiple: true, about: "somebody who belongs to it; once for each" },
-      "secret-stdin": { type: "boolean", about: "the secret is all of stdin: for scripts" },
-      "secret-file": { type: "string", value: "PATH", about: "the secret stays in this file, on every instance" },
-      "skip-verify": { type: "boolean", about: "credentials are not tried" },
+      "base-url": { type: "string", value: "URL", about: "base URL of the MIC API (default: MIC_BASE_URL)" },
+      "client-id": { type: "string", value: "ID", about: "client id; each client belongs to one team" },
+      "workspace-id": { type: "string", value: "ID", about: "the team's workspace" },
+      claim: { type: "string", value: "VALUE", about: "value of MIC_AUTH_TEAM_CLAIM that grants membership" },
+      member: {
+        type: "string",
+        value: "SUBJECT",
+        multiple: true,
+        about: "subject of a member; repeat for each member",
+      },
+      "secret-stdin": { type: "boolean", about: "read the client secret from stdin (for scripts)" },
+      "secret-file": {
+        type: "string",
+        value: "PATH",
+        about: "file with the client secret, on every instance; only its path is stored",
+      },
+      "skip-verify": { type: "boolean", about: "do not verify the credentials" },
       json: JSON_FLAG,
     },
     examples: [
       {
         commandLine:
           "pass mic-red | mic-mcp teams add red --client-id me --workspace-id w1 --claim mic-red --secret-stdin",
-        description: "a team whose members the identity provider knows",
+        description: "create a team with members from the identity provider",
       },
-      { commandLine: "mic-mcp teams add red --member 00u1abc", description: "one member more" },
-      { commandLine: "mic-mcp teams list", description: "never a secret" },
-      { commandLine: "mic-mcp teams rotate-keys && mic-mcp teams check", description: "after a new first key" },
+      { commandLine: "mic-mcp teams add red --member 00u1abc", description: "add a member" },
+      { commandLine: "mic-mcp teams list", description: "list the teams without their secrets" },
+      { commandLine: "mic-mcp teams rotate-keys && mic-mcp teams check", description: "after adding a new first key" },
     ],
   },
   migrate: {
     name: "migrate",
-    summary: "brings the tables of a deployment for teams up to date",
+    summary: "Create or update the database tables of a deployment for teams",
     notes: [
-      "A start of serve --teams does so by itself, but for MIC_MIGRATE=off. Takes MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE.",
+      "serve --teams does this at startup unless MIC_MIGRATE=off. Requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS).",
     ],
     flags: {},
-    examples: [{ commandLine: "mic-mcp migrate", description: "before instances of a new version start" }],
+    examples: [{ commandLine: "mic-mcp migrate", description: "before starting instances of a new version" }],
   },
   emulator: {
     name: "emulator",
-    summary: "the emulator alone; prints its address and credentials as one JSON line",
+    summary: "Run the emulator of the MIC API; print its URL and credentials as one JSON line",
     flags: {
-      host: { type: "string", value: "H", about: "default 127.0.0.1" },
-      port: { type: "string", value: "P", about: "default any that is free" },
-      seed: { type: "string", value: "TEXT", about: "the same ids each time" },
-      "stage-ms": { type: "string", value: "N", about: "how long a stage takes (500)" },
-      "requests-per-minute": { type: "string", value: "N", about: "of the geography API, from one address (30)" },
-      clients: { type: "string", value: "N", about: "clients, each with a workspace of its own (1)" },
-      "trust-forwarded-for": { type: "boolean", about: "counts clients by X-Forwarded-For" },
+      host: { type: "string", value: "H", about: "address to listen on (default: 127.0.0.1)" },
+      port: { type: "string", value: "P", about: "port (default: any free port)" },
+      seed: { type: "string", value: "TEXT", about: "seed that makes ids reproducible" },
+      "stage-ms": { type: "string", value: "N", about: "duration of a stage in ms (default: 500)" },
+      "requests-per-minute": {
+        type: "string",
+        value: "N",
+        about: "rate limit of the geography API per address (default: 30)",
+      },
+      clients: { type: "string", value: "N", about: "number of clients, each with its own workspace (default: 1)" },
+      "trust-forwarded-for": { type: "boolean", about: "apply the rate limit per address in X-Forwarded-For" },
     },
-    examples: [
-      { commandLine: "mic-mcp emulator --port 8940 --seed demo", description: "a service to develop against" },
-    ],
+    examples: [{ commandLine: "mic-mcp emulator --port 8940 --seed demo", description: "an API for development" }],
   },
   completion: {
     name: "completion",
     argumentsUsage: "SHELL",
-    summary: "the completion script of a shell: commands, flags, tools, arguments",
+    summary: "Print a shell completion script for commands, flags, tools and arguments",
     notes: [`SHELL: ${SHELLS.join(", ")}.`],
     flags: {},
     examples: [
@@ -293,7 +329,7 @@ export const isCommandName = (name: string): name is CommandName => Object.hasOw
 export function parseIntegerFlag(flag: string, text: string | undefined, max: number): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text) || Number(text) > max)
-    throw new UsageError(`--${flag} takes a whole number from 0 to ${max}.`);
+    throw new UsageError(`--${flag} must be a whole number from 0 to ${max}.`);
   return Number(text);
 }
 

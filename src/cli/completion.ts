@@ -140,7 +140,7 @@ export async function completion(args: readonly string[]): Promise<number> {
   const [shellName = "", ...more] = positionals;
   const shell = SHELLS.find((each) => each === shellName);
   if (shell === undefined || more.length > 0)
-    throw new UsageError(`mic-mcp completion takes one of ${SHELLS.join(", ")}.${didYouMean(shellName, SHELLS)}`);
+    throw new UsageError(`SHELL must be one of ${SHELLS.join(", ")}.${didYouMean(shellName, SHELLS)}`);
   process.stdout.write(`${SCRIPTS[shell](createCompletionRules())}\n`);
   return 0;
 }

@@ -57,7 +57,7 @@ export function createProcessContext({ redactor, ...options }: ProcessContextOpt
       monotonicMs: () => performance.now(),
       isOwnerDead,
       redact: redactor.redact,
-      onJournalError: (reason) => log.error({ reason }, "the action journal could not be written"),
+      onJournalError: (reason) => log.error({ reason }, "writing the action journal failed"),
     }),
     skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
   };

@@ -46,7 +46,7 @@ export function compose(
   const identity = createIdentity({ settings: config, keychain, required, redactor, now: timing.now });
   const store = keychain
     ? createKeychainTokenStore(keychain, timing.now, ({ kind, message, detail }) => {
-        log.info({ errorKind: kind }, `tokens stay in memory: ${message}`);
+        log.info({ errorKind: kind }, `tokens are kept in memory: ${message}`);
         log.debug({ errorKind: kind, detail }, "keychain");
       })
     : noTokenStore;

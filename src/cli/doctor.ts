@@ -75,13 +75,12 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
 
 export async function doctor(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.doctor.flags });
-  if (values.teams && values.emulator)
-    throw new UsageError("--teams and --emulator are two set-ups: give one of them.");
+  if (values.teams && values.emulator) throw new UsageError("--teams and --emulator cannot be combined.");
   const checks = values.teams
     ? await (await import("../teams/program.ts")).examineTeams(environment)
     : await runChecks(environment, values.emulator ?? false);
   const ok = checks.every((check) => check.ok);
-  const verdict = ok ? "All is well." : "Something is wrong; see the lines above.";
+  const verdict = ok ? "All checks passed." : "Some checks failed; see the lines marked WRONG.";
   process.stdout.write(
     values.json ? `${JSON.stringify({ ok, checks })}\n` : `${[...checks.map(formatCheck), verdict].join("\n")}\n`,
   );

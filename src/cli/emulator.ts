@@ -13,7 +13,7 @@ export async function emulator(args: readonly string[]): Promise<number> {
   const stageMs = parseIntegerFlag("stage-ms", values["stage-ms"], 86_400_000);
   const requestsPerPeer = parseIntegerFlag("requests-per-minute", values["requests-per-minute"], 1_000_000);
   const clients = parseIntegerFlag("clients", values.clients, MAX_CLIENTS);
-  if (clients === 0) throw new UsageError("--clients is at least 1.");
+  if (clients === 0) throw new UsageError("--clients must be at least 1.");
   const { startEmulator } = await import("../emulator/index.ts");
   const startedEmulator = await startEmulator({
     ...(values.host !== undefined && { host: values.host }),
@@ -27,7 +27,7 @@ export async function emulator(args: readonly string[]): Promise<number> {
   const { close, isLocal, files: _, clients: all, ...facts } = startedEmulator;
   if (!isLocal)
     process.stderr.write(
-      `mic-mcp: with --host ${values.host} the emulator answers to every machine that can reach it; /__emulator to this one alone.\n`,
+      `mic-mcp: with --host ${values.host} the emulator accepts requests from every machine that can reach it; /__emulator accepts requests only from this machine.\n`,
     );
   process.stdout.write(`${JSON.stringify(all.length > 1 ? { ...facts, clients: all } : facts)}\n`);
   await new Promise<void>((resolve) => {

@@ -48,7 +48,7 @@ export function reportError(thrown: unknown, command: Command): { readonly code:
   const error = toUsageError(thrown, command);
   const isUsage = error instanceof UsageError;
   const next = isUsage
-    ? `Run mic-mcp ${command.name} --help for what it takes.`
+    ? `Run mic-mcp ${command.name} --help for its arguments and flags.`
     : error instanceof Failure
       ? rephraseFailureForUser(error.facts).next
       : undefined;

@@ -2,7 +2,7 @@
 import { COMMANDS, type Command, type Flag } from "./commands.ts";
 import { version } from "./version.ts";
 
-const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";
+const EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 invalid usage or configuration.";
 
 /** Formats rows as two columns, with the second one aligned. */
 export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {
@@ -35,12 +35,12 @@ export function formatProgramHelp(): string {
   return [
     `mic-mcp ${version}: geography and job processing for AI agents, over MCP`,
     formatColumns([
-      ["mic-mcp", "the same as serve"],
+      ["mic-mcp", "Same as mic-mcp serve"],
       ...all.map(
         ({ name, argumentsUsage = "", summary }) => [`mic-mcp ${name} ${argumentsUsage}`.trimEnd(), summary] as const,
       ),
     ]),
-    "mic-mcp COMMAND --help shows a command's flags, with examples. Variables: MIC_BASE_URL, MIC_CLIENT_ID, MIC_CLIENT_SECRET,\nMIC_WORKSPACE_ID, MIC_KEYCHAIN and more in docs/interface.md. NO_COLOR leaves colors out.",
+    "Run mic-mcp COMMAND --help for the flags of a command, with examples. Environment variables: MIC_BASE_URL, MIC_CLIENT_ID,\nMIC_CLIENT_SECRET, MIC_WORKSPACE_ID, MIC_KEYCHAIN and others in docs/interface.md. NO_COLOR turns colors off.",
     "  --help, --version",
     EXIT_CODES,
   ].join("\n\n");
@@ -48,14 +48,14 @@ export function formatProgramHelp(): string {
 
 /** Shown if the user runs `mic-mcp` at a terminal, because the server would wait for a client that never connects. */
 export const gettingStartedText =
-  (): string => `mic-mcp ${version} is an MCP server: a program that AI agents start and speak to. To have a look at it by hand:
+  (): string => `mic-mcp ${version} is an MCP server for AI agents. To try it from a terminal:
 
 ${formatColumns([
-  ["mic-mcp demo", "the whole of it, told as a transcript"],
-  ["mic-mcp call", "its tools, and how to call one"],
-  ["mic-mcp login", "the service's credentials"],
-  ["mic-mcp doctor", "what is well, and what is not"],
-  ["mic-mcp --help", "everything"],
+  ["mic-mcp demo", "run a job against an emulator and print a transcript"],
+  ["mic-mcp call", "list the tools"],
+  ["mic-mcp login", "store credentials for the MIC API"],
+  ["mic-mcp doctor", "check the setup"],
+  ["mic-mcp --help", "list all commands"],
 ])}
 
-An agent gets it by one line, such as: claude mcp add mic -- mic-mcp serve --emulator`;
+To add it to an agent: claude mcp add mic -- mic-mcp serve --emulator`;

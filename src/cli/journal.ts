@@ -99,6 +99,6 @@ export async function warnOfOtherClientsActions(
 export function formatJournalStatus({ engine, location, inProgress, unknown = 0 }: JournalStatus): string {
   const where = `${engine}, ${location}`;
   if (inProgress === undefined) return `${where} (will be created when needed)`;
-  const hint = unknown === 0 ? "" : "; mic-mcp resolve finds out what happened";
-  return `${where}: ${inProgress} in progress, ${unknown} of unknown outcome${hint}`;
+  const hint = unknown === 0 ? "" : "; run mic-mcp resolve to resolve them";
+  return `${where}: ${inProgress} in progress, ${unknown} with unknown outcome${hint}`;
 }

@@ -63,7 +63,7 @@ function readFlags(args: readonly string[]) {
     ...(secretOnStdin ? [] : ["--secret-stdin"]),
   ];
   if (missing.length > 0 && (secretOnStdin || !isInteractive()))
-    throw new UsageError(`There is no terminal to ask on, and ${missing.join(", ")} is missing: ${FLAGS}`);
+    throw new UsageError(`Cannot prompt for ${missing.join(", ")} because stdin is not a terminal. Use: ${FLAGS}`);
   return {
     baseUrl: baseUrl === undefined ? undefined : checkBaseUrl(baseUrl),
     clientId: clientId === undefined ? undefined : checkCredential("client id", clientId),
@@ -105,20 +105,20 @@ async function promptForLogin(
       () => prompter.ask(storedValue === undefined ? `${question}: ` : `${question} [${escapeText(storedValue)}]: `),
       (text) => read(text === "" ? (storedValue ?? "") : text),
     );
-  const baseUrl = flags.baseUrl ?? (await askWithDefault("Base URL of the service", stored.baseUrl, checkBaseUrl));
+  const baseUrl = flags.baseUrl ?? (await askWithDefault("Base URL of the MIC API", stored.baseUrl, checkBaseUrl));
   // Stored values apply only to their base URL, and a secret only to its client.
   const known = stored.baseUrl === baseUrl ? stored : {};
   const clientId =
     flags.clientId ?? (await askWithDefault("Client id", known.clientId, (text) => checkCredential("client id", text)));
   const secret = known.clientId === clientId ? known.clientSecret : undefined;
-  const hint = secret === undefined ? "not shown" : "not shown; empty keeps the stored one";
+  const hint = secret === undefined ? "not shown" : "not shown; leave empty to keep the stored secret";
   const clientSecret = await askUntilValid(
     prompter,
     () => prompter.askSecret(`Client secret (${hint}): `),
     (text) => checkCredential("client secret", text === "" ? (secret ?? "") : text),
   );
   const workspace = known.workspaceId;
-  const question = `Default workspace id (${workspace === undefined ? "empty" : NO_WORKSPACE} for none)`;
+  const question = `Default workspace id (${workspace === undefined ? "leave empty" : NO_WORKSPACE} for none)`;
   const workspaceId =
     flags.workspaceId ??
     (await askWithDefault(question, workspace, (text) =>
@@ -150,7 +150,7 @@ async function withKeychain<T>(config: Config, off: string, work: (keychain: Key
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
     throw new Error(
-      `${error.message}. ${error.fix} Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET where the server starts; mic-mcp doctor says more.`,
+      `${error.message}. ${error.fix} Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET in the server's environment. Run mic-mcp doctor for details.`,
     );
   } finally {
     keychain.close();
@@ -160,20 +160,21 @@ async function withKeychain<T>(config: Config, off: string, work: (keychain: Key
 export async function login(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const flags = readFlags(args);
   const config = readConfig(environment);
-  const off = "a login would have nowhere to go. Unset it, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET instead.";
+  const off = "the login cannot be stored. Unset MIC_KEYCHAIN, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET instead.";
   return await withKeychain(config, off, async (keychain) => {
     // A keychain that cannot be used is reported before the user types a secret.
     const stored = await readLogin(keychain);
     const entered = await collectLogin(flags, stored ?? {});
-    if (!canStoreLogin(entered))
-      throw new UsageError("This system's keychain has no room for a client secret that long.");
+    if (!canStoreLogin(entered)) throw new UsageError("The client secret is too long for this system's keychain.");
     await verifyCredentials(entered);
     await storeLogin(keychain, entered);
     const { baseUrl, clientId, workspaceId } = entered;
     for (const warning of await warnOfOtherClientsActions(config, entered))
       process.stderr.write(`${escapeText(warning)}\n`);
     const workspace = workspaceId === undefined ? "no default workspace" : `default workspace ${workspaceId}`;
-    process.stdout.write(`Logged in to ${baseUrl} as ${clientId}, ${workspace}. Kept in the OS keychain.\n`);
+    process.stdout.write(
+      `Logged in to ${baseUrl} as ${clientId}, ${workspace}. The credentials are stored in the OS keychain.\n`,
+    );
     return 0;
   });
 }
@@ -181,10 +182,10 @@ export async function login(args: readonly string[], environment: NodeJS.Process
 export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   parseArgs({ args: [...args], options: COMMANDS.logout.flags });
   const config = readConfig(environment);
-  return await withKeychain(config, "there is no keychain to remove anything from.", async (keychain) => {
+  return await withKeychain(config, "the keychain is off, so nothing can be removed from it.", async (keychain) => {
     const stored = await readLogin(keychain);
     const removed = await removeAllEntries(keychain);
-    const origin = stored ? ` of ${stored.baseUrl}` : "";
+    const origin = stored ? ` from ${stored.baseUrl}` : "";
     const parts = [
       ...(removed.login ? ["credentials"] : []),
       ...(removed.tokens > 0 ? [`tokens: ${removed.tokens}`] : []),

@@ -18,9 +18,9 @@ async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv)
   const { values } = parseArgs({ args: [...args], options: COMMANDS.serve.flags });
   const { http: isHttp = false, teams: isTeams = false, host, port, ...flags } = values;
   if (isHttp && isTeams)
-    throw new UsageError("--http serves one person and --teams an organization: give one of them.");
+    throw new UsageError("--http (for one user) and --teams (for an organization) cannot be combined.");
   if (!isHttp && !isTeams && (host !== undefined || port !== undefined))
-    throw new UsageError("--host and --port belong to serve --http and serve --teams.");
+    throw new UsageError("--host and --port require --http or --teams.");
   const overlay = Object.entries(flags).map(([flag, value]) => [
     `MIC_${flag.replaceAll("-", "_").toUpperCase()}`,
     value === true ? "1" : value,
@@ -118,7 +118,7 @@ export async function main(argv: readonly string[], environment: NodeJS.ProcessE
     return await runCommand(argv, environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`mic-mcp: ${error.message}\nRun mic-mcp --help for what there is.\n`);
+    process.stderr.write(`mic-mcp: ${error.message}\nRun mic-mcp --help for the commands.\n`);
     return 2;
   }
 }

@@ -37,7 +37,7 @@ export function openPrompter(): Prompter {
     const line = await lines.next();
     process.stderr.write("\r\n");
     // The user pressed Ctrl-C or Ctrl-D, or the terminal was closed.
-    if (line.done) throw new Error("cancelled; nothing was stored.");
+    if (line.done) throw new Error("cancelled. Nothing was stored.");
     pendingLines -= 1;
     return line.value.trim();
   }
@@ -66,7 +66,8 @@ export async function readSecretFromStdin(): Promise<string> {
   process.stdin.setEncoding("utf8");
   for await (const chunk of process.stdin) {
     text += chunk;
-    if (text.length > MAX_SECRET_BYTES) throw new UsageError("What came on stdin is too long for a client secret.");
+    if (text.length > MAX_SECRET_BYTES)
+      throw new UsageError("The client secret on stdin is too long (maximum 8192 characters).");
   }
   return text.replace(/\r?\n$/, "");
 }

@@ -33,7 +33,7 @@ export async function reportStartupError(reason: string): Promise<void> {
     lines.on("line", (line) => {
       const id = parseRequestId(line);
       if (id === undefined) return;
-      const error = { code: INTERNAL_ERROR, message: `mic-mcp is not started: ${reason}` };
+      const error = { code: INTERNAL_ERROR, message: `mic-mcp could not start: ${reason}` };
       process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error })}\n`);
       clearTimeout(timer);
       timer = setTimeout(resolve, NEXT_REQUEST_LIMIT_MS);

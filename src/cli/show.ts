@@ -63,7 +63,7 @@ function parseViewName(text: string | undefined): ViewName {
   const view = VIEW_NAMES.find((each) => each === text);
   if (view !== undefined) return view;
   const suggestion = text === undefined ? "" : didYouMean(text, VIEW_NAMES);
-  throw new UsageError(`show takes ${VIEW_NAMES.join(", ")}.${suggestion}`);
+  throw new UsageError(`VIEW must be one of ${VIEW_NAMES.join(", ")}.${suggestion}`);
 }
 
 /** Returns the arguments as NAME=VALUE; a first value without a name sets the view's main argument. */
@@ -81,7 +81,7 @@ async function renderPage(
   { runtime, signal }: CommandContext,
 ): Promise<string> {
   const tool = runtime.tools.find((each) => each.view === view);
-  if (tool === undefined) throw new UsageError(`There is no tool that shows ${view}.`);
+  if (tool === undefined) throw new UsageError(`No tool offers the view ${view}.`);
   const { redact } = runtime.redactor;
   const typed = parseArgumentPairs(pairs, tool.inputSchema());
   try {
@@ -108,7 +108,7 @@ export async function show(args: readonly string[], environment: NodeJS.ProcessE
     const path = await writePage(view, page);
     process.stdout.write(`${path}\n`);
     if (values.open && !(await openPage(path)))
-      process.stderr.write("No browser could be opened: open the file yourself.\n");
+      process.stderr.write("Could not open a browser. Open the file yourself.\n");
     return 0;
   });
 }

@@ -59,7 +59,7 @@ async function readKeychain(config: Config): Promise<KeychainContent> {
       }
     return {
       ...(login && { login }),
-      ...(isOther && { detail: `holds a login for ${stored.baseUrl}, not used: MIC_BASE_URL is another` }),
+      ...(isOther && { detail: `has a login for ${stored.baseUrl}, not used because MIC_BASE_URL is different` }),
       tokens,
       state: "available",
     };
@@ -103,25 +103,29 @@ const formatSetting = ({ value, from }: Setting): string =>
   from === "not set" ? "not set" : `${value ?? "set, not shown"} (from the ${from})`;
 
 function formatTokenStatus({ scopes, ageSeconds, expiresInSeconds: secondsLeft }: TokenStatus): string {
-  const end = secondsLeft === undefined ? "no stated lifetime" : secondsLeft > 0 ? `${secondsLeft} s left` : "expired";
+  const end = secondsLeft === undefined ? "unknown lifetime" : secondsLeft > 0 ? `${secondsLeft} s left` : "expired";
   return `  ${scopes}: ${ageSeconds} s old, ${end}`;
 }
 
 function formatStatus({ keychain, journal, ...status }: Awaited<ReturnType<typeof collectStatus>>): string {
   const isUnconfigured = status.baseUrl.from === "not set" && !status.emulator;
   const lines = [
-    ...(status.emulator ? ["service         an emulator inside the process (MIC_EMULATOR=1)"] : []),
+    ...(status.emulator ? ["API             an emulator inside the process (MIC_EMULATOR=1)"] : []),
     `base URL        ${formatSetting(status.baseUrl)}`,
     `client id       ${formatSetting(status.clientId)}`,
     `client secret   ${formatSetting(status.clientSecret)}`,
     `workspace       ${formatSetting(status.workspaceId)}`,
     `keychain        ${keychain.detail ?? keychain.state} (MIC_KEYCHAIN=${keychain.mode})`,
-    `tokens kept     ${status.tokens.length}`,
+    `stored tokens   ${status.tokens.length}`,
     ...status.tokens.map(formatTokenStatus),
     `downloads       ${status.downloadDir}`,
     `state           ${status.stateDir}`,
     `journal         ${journal.error ?? formatJournalStatus(journal)}`,
-    ...(isUnconfigured ? ["No service is configured: mic-mcp login asks for one, mic-mcp demo needs none."] : []),
+    ...(isUnconfigured
+      ? [
+          "The MIC API is not configured. Run mic-mcp login to configure it, or mic-mcp demo to try mic-mcp without an account.",
+        ]
+      : []),
   ];
   return lines.map(escapeText).join("\n");
 }

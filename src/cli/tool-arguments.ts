@@ -18,7 +18,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-const createValueError = (name: string, takes: string): UsageError => new UsageError(`${name} takes ${takes}.`);
+const createValueError = (name: string, takes: string): UsageError => new UsageError(`${name} must be ${takes}.`);
 
 const toSchema = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
 
@@ -35,7 +35,8 @@ function parseValue(name: string, text: string, schema: JsonSchema): unknown {
     case "array": {
       if (!text.startsWith("[")) return [parseValue(name, text, toSchema(schema["items"]))];
       const list = parseJson(text);
-      if (!Array.isArray(list)) throw createValueError(name, "a JSON list, or one value each time it is given");
+      if (!Array.isArray(list))
+        throw createValueError(name, "a JSON list, or one value for each repetition of the name");
       return list;
     }
     case "object": {
@@ -52,7 +53,7 @@ function parseValue(name: string, text: string, schema: JsonSchema): unknown {
 export function parseJsonArguments(text: string | undefined): Arguments {
   if (text === undefined) return {};
   const object = parseJson(text);
-  if (!isJsonObject(object)) throw new UsageError("--json takes a JSON object.");
+  if (!isJsonObject(object)) throw new UsageError("--json must be a JSON object.");
   return { ...object };
 }
 
@@ -62,15 +63,17 @@ export function parseArgumentPairs(pairs: readonly string[], schema: JsonSchema)
   const args = new Map<string, unknown>();
   for (const pair of pairs) {
     const [name = "", ...rest] = pair.split("=");
-    if (rest.length === 0) throw new UsageError(`${JSON.stringify(pair)} is not of the form NAME=VALUE.`);
+    if (rest.length === 0) throw new UsageError(`${JSON.stringify(pair)} does not have the form NAME=VALUE.`);
     if (!Object.hasOwn(properties, name)) {
       const names = Object.keys(properties);
-      const accepted = names.length === 0 ? "It takes none." : `It takes: ${names.join(", ")}.`;
-      throw new UsageError(`There is no argument ${JSON.stringify(name)}.${didYouMean(name, names)} ${accepted}`);
+      const accepted = names.length === 0 ? "The tool has no arguments." : `Arguments: ${names.join(", ")}.`;
+      throw new UsageError(
+        `${JSON.stringify(name)} is not an argument of this tool.${didYouMean(name, names)} ${accepted}`,
+      );
     }
     const value = parseValue(name, rest.join("="), toSchema(properties[name]));
     const before = args.get(name);
-    if (before !== undefined && !Array.isArray(before)) throw new UsageError(`${name} is given twice.`);
+    if (before !== undefined && !Array.isArray(before)) throw new UsageError(`${name} is specified twice.`);
     args.set(name, Array.isArray(before) ? [...before, ...[value].flat()] : value);
   }
   return Object.fromEntries(args);
@@ -85,7 +88,7 @@ export function formatToolList(tools: readonly ToolFacts[]): string {
     const rows = tools.filter((tool) => tool.toolset === toolset);
     return `${toolset}:\n${formatColumns(rows.map(({ name, description }) => [name, firstSentence(description)] as const))}`;
   });
-  return [...parts, "mic-mcp call TOOL --help shows what a tool takes."].join("\n\n");
+  return [...parts, "Run mic-mcp call TOOL --help for the arguments of a tool."].join("\n\n");
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
@@ -141,7 +144,7 @@ export function formatToolHelp(tool: ToolFacts, hasWorkspace: boolean): string {
   return [
     `mic-mcp call ${tool.name}${needed}`,
     tool.description,
-    rows.length === 0 ? "It takes no arguments." : formatColumns(rows),
+    rows.length === 0 ? "The tool has no arguments." : formatColumns(rows),
   ].join("\n\n");
 }
 

@@ -30,13 +30,13 @@ const STATUS: Readonly<Record<Stage["state"], StageStatus>> = {
 };
 
 function formatTitle({ stage, completedUnits, totalUnits, attemptCount }: Stage): string {
-  const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
+  const tries = attemptCount > 1 ? `, attempt ${attemptCount}` : "";
   return `${stage} ${completedUnits}/${totalUnits ?? "?"}${tries}`;
 }
 
 /** Returns a note if a user must act before the job continues, else "". */
 const formatWaitNote = (job: Job): string =>
-  needsUserAction(job) ? `${job.state}: a person has to act at the service` : "";
+  needsUserAction(job) ? `${job.state}: a user must act before the job continues` : "";
 
 interface JobView {
   show(job: Job): void;
@@ -169,11 +169,11 @@ async function watchJob(jobId: string, { runtime, signal }: CommandContext): Pro
   const view = (canDraw(stdout) ? createStageDrawing : createLineView)(stdout);
   let job: Job;
   try {
-    const onRetry = ({ facts }: Failure) => view.warn(redact(`${escapeText(facts.message)} Trying again.\n`));
+    const onRetry = ({ facts }: Failure) => view.warn(redact(`${escapeText(facts.message)} Retrying.\n`));
     job = await followJob(jobId, { service: ports.service, signal }, view.show, onRetry);
   } catch (error) {
     const text = signal.aborted
-      ? `No longer watched; the job goes on. mic-mcp watch ${escapeText(jobId)} follows it again.`
+      ? `Stopped watching; the job keeps running. Run mic-mcp watch ${escapeText(jobId)} to watch it again.`
       : failureText("watch", rephraseFailureForUser(factsOf(error)));
     view.end();
     stderr.write(`${redact(text)}\n`);
@@ -190,8 +190,8 @@ async function watchJob(jobId: string, { runtime, signal }: CommandContext): Pro
 export async function watch(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], options: COMMANDS.watch.flags, allowPositionals: true });
   const [jobId, ...more] = positionals;
-  if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch takes one job id.");
+  if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch requires one job id.");
   const { success, error } = getMicJob.pathParameters.safeParse({ jobId });
-  if (!success) throw new UsageError(`${formatJson(jobId)} is no job id: ${error.issues[0]?.message}.`);
+  if (!success) throw new UsageError(`${formatJson(jobId)} is not a job id: ${error.issues[0]?.message}.`);
   return await withRuntime(environment, async (context) => await watchJob(jobId, context));
 }

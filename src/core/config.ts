@@ -72,17 +72,17 @@ export const EMULATED_GEOGRAPHY_RATE = 600;
 
 const parseBaseUrl: Reader<string> = (text) => new URL(httpUrl(text)).href.replace(/\/+$/, "");
 
-const parseToolset = oneOf(SELECTIONS, `a comma list of ${SELECTIONS.join(", ")}`);
+const parseToolset = oneOf(SELECTIONS, `a comma-separated list of ${SELECTIONS.join(", ")}`);
 const parseToolsets: Reader<readonly ToolSelection[]> = (text) =>
   [...new Set(text.split(",").map((name) => name.trim()))].map(parseToolset);
 
 const parseWorkspaceId = textMatching(
-  "a workspace id: 1-128 letters, digits, _ . : -",
+  "a workspace id: 1 to 128 letters, digits or _ . : -",
   (text) => workspaceStyleId.safeParse(text).success,
 );
 // A token that an Authorization header can contain (RFC 6750, 2.1), and that is too long to guess.
 const parseBearerToken = textMatching(
-  "16 to 512 letters, digits or - . _ ~ + / with = at the end only (openssl rand -hex 32 makes one)",
+  "16 to 512 letters, digits or - . _ ~ + /, with = only at the end (create one with openssl rand -hex 32)",
   (text) => /^[A-Za-z0-9._~+/-]+=*$/.test(text) && text.length >= 16 && text.length <= 512,
 );
 
@@ -102,7 +102,7 @@ export const checkWorkspaceId = (text: string): string => checkValue("workspace 
 
 const parseVariables = (read: ReadVariable) => ({
   // A host of the bundle sets true or false.
-  MIC_EMULATOR: read("MIC_EMULATOR", oneOf(["0", "1", "true", "false"], "1 (or 0)")),
+  MIC_EMULATOR: read("MIC_EMULATOR", oneOf(["0", "1", "true", "false"], "1 or 0")),
   MIC_BASE_URL: read("MIC_BASE_URL", parseBaseUrl),
   MIC_CLIENT_ID: read("MIC_CLIENT_ID", printable),
   MIC_CLIENT_SECRET: read("MIC_CLIENT_SECRET", printable),
@@ -118,7 +118,7 @@ const parseVariables = (read: ReadVariable) => ({
   MIC_HTTP_SESSION_IDLE_MINUTES: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)),
   MIC_CONFIRM: read("MIC_CONFIRM", oneOf(["auto", "never"], "auto or never")),
   MIC_APPS: read("MIC_APPS", oneOf(["auto", "always", "never"], "auto, always or never")),
-  MIC_READ_ONLY: read("MIC_READ_ONLY", oneOf(["0", "1"], "1 (or 0)")),
+  MIC_READ_ONLY: read("MIC_READ_ONLY", oneOf(["0", "1"], "1 or 0")),
   MIC_TOOLSETS: read("MIC_TOOLSETS", parseToolsets),
   MIC_LOG_LEVEL: read("MIC_LOG_LEVEL", oneOf(LOG_LEVELS, LOG_LEVELS.join(", "))),
 });
@@ -130,13 +130,13 @@ function credentialsFrom({
 }: ParsedVariables): Config["credentials"] {
   if (clientId === undefined && clientSecret === undefined) return undefined;
   if (clientId === undefined || clientSecret === undefined)
-    throw new UsageError("MIC_CLIENT_ID and MIC_CLIENT_SECRET belong together: set both or neither.");
+    throw new UsageError("Only one of MIC_CLIENT_ID and MIC_CLIENT_SECRET is set: set both or neither.");
   return { clientId, clientSecret };
 }
 
 /** Operators who set it rely on the warning that agents get, so a log line that it has no effect is not enough. */
 const RESTORED_AT_MISPLACED =
-  "MIC_RESTORED_AT works only in a deployment (mic-mcp serve --teams): nothing here would warn about the actions that a restored journal lacks. Unset it.";
+  "MIC_RESTORED_AT has an effect only with mic-mcp serve --teams. Unset it: this server cannot warn about actions that are missing from a restored journal.";
 
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError, which names the wrong variables and their valid values. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
@@ -165,6 +165,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     readOnly: env.MIC_READ_ONLY === "1",
     toolsets: env.MIC_TOOLSETS ?? TOOLSETS,
     logLevel: env.MIC_LOG_LEVEL ?? "warn",
-    warnings: unknown.map((name) => `${name} is not a variable of mic-mcp; it has no effect.`),
+    warnings: unknown.map((name) => `${name} is not a variable of mic-mcp and has no effect.`),
   };
 }

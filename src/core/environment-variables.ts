@@ -69,7 +69,7 @@ export function readVariables<T>(
       return text === undefined ? undefined : reader(text);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
-      errors.push(`${name} takes ${error.message}.`);
+      errors.push(`${name} must be ${error.message}.`);
       return undefined;
     }
   });

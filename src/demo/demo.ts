@@ -40,22 +40,25 @@ export async function runDemo(): Promise<number> {
     const first = await call(server, "run_job", job);
     check(readResult(JobResult, first).data.state === "SUCCEEDED", "The job succeeded.");
 
-    printHeading("Lose an answer: kill the server while it waits for the API");
+    printHeading("Lose a response: kill the server while it waits for the API");
     const nextJob = { ...job, parameterValues: { level: "DISTRICT", vintage: "2026-10-31" } };
     await emulator.hangAfterNextJob();
     const lost = call(server, "run_job", nextJob).catch(() => undefined);
     await emulator.waitForJobs(2);
     server.kill();
-    check((await lost) === undefined, "The API created the job, its answer is lost, and the server is dead (kill -9).");
+    check(
+      (await lost) === undefined,
+      "The API created the job, its response is lost, and the server is dead (kill -9).",
+    );
 
     server = await startServer(environment);
     const { actions } = readResult(Unresolved, await call(server, "list_actions", { state: "unknown" }));
     check(actions.length === 1, "A new server finds one action with an unknown outcome in the journal.");
-    print("The agent repeats its call. The server sends the same request under the same idempotency key.");
+    print("The agent repeats its call. The server sends the same request with the same idempotency key.");
     const second = await call(server, "run_job", nextJob);
-    check(readResult(JobResult, second).data.state === "SUCCEEDED", "The agent has its result.");
+    check(readResult(JobResult, second).data.state === "SUCCEEDED", "The agent receives the result.");
     const repeated = await call(server, "run_job", nextJob);
-    check(repeated.text.startsWith("Not run again"), "The same call once more runs nothing.");
+    check(repeated.text.startsWith("Not run again"), "An identical call returns the first result and sends nothing.");
 
     printHeading("Ask about India's geography");
     await call(server, "find_district", { name: "Allahabad" });
@@ -102,7 +105,7 @@ const print = (text: string): void => void process.stdout.write(`${text.replace(
 const printHeading = (title: string): void => void process.stdout.write(`\n${title}\n${"-".repeat(title.length)}\n`);
 
 function check(holds: boolean, fact: string): void {
-  if (!holds) throw new Error(`this is not true: ${fact}`);
+  if (!holds) throw new Error(`expected: ${fact}`);
   print(`[ok] ${fact}`);
 }
 

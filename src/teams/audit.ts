@@ -32,7 +32,7 @@ export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log,
       await audit(auditor, event);
     } catch (error) {
       const { caller, team, client } = auditor;
-      log.warn({ caller, team, client, ...event, reason: errorMessage(error) }, "a row of the audit was not written");
+      log.warn({ caller, team, client, ...event, reason: errorMessage(error) }, "writing an audit row failed");
     }
   }
 

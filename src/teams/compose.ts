@@ -89,12 +89,12 @@ export function composeTeams(deployment: Deployment) {
     const baseUrl = config.baseUrl ?? (await teams.findFirstBaseUrl());
     if (baseUrl !== undefined) return baseUrl;
     throw notConfigured(
-      "No service is configured: there is no MIC_BASE_URL, and no team.",
+      "The MIC API is not configured: MIC_BASE_URL is not set, and no team exists.",
       "Ask the user to have the operator of this server set MIC_BASE_URL, or add a team (mic-mcp teams add).",
     );
   }
   const geographyTokens = createFailingTokenSource(
-    notConfigured("Geography has no credentials.", "Call a tool of the jobs."),
+    notConfigured("Geography has no credentials.", "Call a tool of the jobs toolset."),
   );
   const geography = createGeography({
     service: createApiClient({ baseUrl: geographyUrl, tokens: geographyTokens, transport, timing, telemetry }),
@@ -215,7 +215,7 @@ export function composeTeams(deployment: Deployment) {
     runtimes
       .invalidateTeam(name)
       .catch((error: unknown) =>
-        log.warn({ team: name, reason: errorMessage(error) }, "a changed team cannot be read"),
+        log.warn({ team: name, reason: errorMessage(error) }, "reading a changed team failed"),
       );
   }
   // A missed notice may have been about any team.

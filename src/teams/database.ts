@@ -54,7 +54,7 @@ export function connectToPrimary({ urls, connections = CONNECTIONS, durability: 
         .get()
         .then(({ query }) => checkDurability(query, mode))
         .catch((error: unknown) => unusable(errorMessage(error))),
-      unusable(`no answer within ${PROBE_TIMEOUT_MS / 1_000} s`),
+      unusable(`no response within ${PROBE_TIMEOUT_MS / 1_000} s`),
       PROBE_TIMEOUT_MS,
     );
 
@@ -134,7 +134,7 @@ export function openDatabase(
   const notices = createNotices({
     urls,
     query,
-    onError: (error) => log?.warn({ reason: errorMessage(error) }, "notices of other instances cannot be heard now"),
+    onError: (error) => log?.warn({ reason: errorMessage(error) }, "listening for notices from other instances failed"),
   });
 
   return {

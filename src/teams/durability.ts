@@ -22,7 +22,7 @@ const SQL = `SELECT current_setting('synchronous_commit') AS commits, current_se
      WHERE state = 'streaming' AND application_name NOT IN ('pg_basebackup', 'pg_receivewal')) AS replicas`;
 
 const CONFIGURE_STANDBYS =
-  "Give it two replicas, and have commits wait for one of them: synchronous_standby_names = 'ANY 1 (a, b)'.";
+  "Add two replicas, and make commits wait for one of them: synchronous_standby_names = 'ANY 1 (a, b)'.";
 
 const notDurable = (error: string, next: string): Durability => ({ isDurable: false, error, next });
 
@@ -32,24 +32,24 @@ export async function checkDurability(query: Database["query"], mode: Durability
   const commits = String(row["commits"]);
   if (commits === "off" || commits === "local")
     return notDurable(
-      `PostgreSQL confirms what is not safe yet: synchronous_commit is ${commits}`,
-      "Let connections set it: put no pooler in transaction mode between.",
+      `PostgreSQL confirms commits before they are durable: synchronous_commit is ${commits}`,
+      "Allow connections to set it: do not use a connection pooler in transaction mode.",
     );
   if (row["standbys"] !== "" && Number(row["connected"]) > 0) return { isDurable: true };
   if (row["standbys"] !== "")
     return notDurable(
-      "Every write hangs: commits wait for a replica of PostgreSQL, and none is connected",
-      "Bring a replica back, or take synchronous_standby_names away for the time being; nothing that hangs is lost.",
+      "All writes are blocked: commits wait for a PostgreSQL replica, and no replica is connected",
+      "Reconnect a replica, or clear synchronous_standby_names temporarily; blocked writes are not lost.",
     );
   if (mode === "synchronous")
     return notDurable(
-      "No commit waits for a replica of PostgreSQL: synchronous_standby_names is empty, and a failover would lose actions",
-      `${CONFIGURE_STANDBYS} Where one server without replicas is meant: MIC_DATABASE_DURABILITY=local.`,
+      "Commits do not wait for a PostgreSQL replica: synchronous_standby_names is empty, so a failover would lose actions",
+      `${CONFIGURE_STANDBYS} To use one server without replicas, set MIC_DATABASE_DURABILITY=local.`,
     );
   if (Number(row["replicas"]) > 0)
     return notDurable(
-      "PostgreSQL has replicas that no commit waits for, though MIC_DATABASE_DURABILITY=local says that it has none: a failover would lose actions",
-      `${CONFIGURE_STANDBYS} Then leave MIC_DATABASE_DURABILITY out.`,
+      "MIC_DATABASE_DURABILITY is local, but PostgreSQL has replicas and commits do not wait for them: a failover would lose actions",
+      `${CONFIGURE_STANDBYS} Then unset MIC_DATABASE_DURABILITY.`,
     );
   return { isDurable: true };
 }

@@ -28,13 +28,13 @@ export function readSecretKeys(text: string): SecretKeys {
     const { id, key } = LINE.exec(line)?.groups ?? {};
     if (id === undefined || key === undefined)
       throw new Error(
-        `line ${at} is not an id and the base64 of ${KEY_BYTES} bytes (openssl rand -base64 32 makes one)`,
+        `line ${at} is not an id followed by ${KEY_BYTES} bytes in base64 (create one with openssl rand -base64 32)`,
       );
-    if (masters.has(id)) throw new Error(`line ${at} has the id of an earlier line`);
+    if (masters.has(id)) throw new Error(`line ${at} repeats the id of an earlier line`);
     masters.set(id, Buffer.from(key, "base64"));
   }
   const [first] = masters.keys();
-  if (first === undefined) throw new Error("there is no key");
+  if (first === undefined) throw new Error("no line has a key");
   const derived = new Map<string, Uint8Array>();
   return {
     first,
@@ -77,9 +77,7 @@ export function createEncryption(keys: SecretKeys) {
   function keyOf(kid: string, purpose: string): Uint8Array {
     const key = keys.derive(kid, purpose);
     if (key) return key;
-    throw new DecryptionError(
-      `it was encrypted with the key ${JSON.stringify(kid)}, which MIC_SECRET_KEYS does not have`,
-    );
+    throw new DecryptionError(`it was encrypted with the key ${JSON.stringify(kid)}, which is not in MIC_SECRET_KEYS`);
   }
 
   /** `subject`: if set, only a token for this subject is accepted. Returns "expired" if the token is authentic and has expired. */
@@ -125,13 +123,12 @@ export function createEncryption(keys: SecretKeys) {
           { keyManagementAlgorithms: ["A256GCMKW"], contentEncryptionAlgorithms: ["A256GCM"] },
         );
         const header = SecretHeader.parse(protectedHeader);
-        if (header.team !== team)
-          throw new DecryptionError(`it was encrypted for the team ${JSON.stringify(header.team)}`);
+        if (header.team !== team) throw new DecryptionError(`it was encrypted for team ${JSON.stringify(header.team)}`);
         return { secret: Buffer.from(plaintext).toString(), isFirstKey: header.kid === keys.first };
       } catch (error) {
         throw error instanceof DecryptionError
           ? error
-          : new DecryptionError("it was changed after encryption", { cause: error });
+          : new DecryptionError("it was modified after encryption", { cause: error });
       }
     },
 

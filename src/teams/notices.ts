@@ -106,7 +106,8 @@ export function createNotices({ urls, query, onError }: NoticesOptions): Notices
   return {
     async send(channel, text) {
       const bytes = Buffer.byteLength(text);
-      if (bytes > MAX_NOTICE_BYTES) throw new NoticeTooLong(`${bytes} bytes, and ${MAX_NOTICE_BYTES} are the most`);
+      if (bytes > MAX_NOTICE_BYTES)
+        throw new NoticeTooLong(`a notice of ${bytes} bytes exceeds the maximum of ${MAX_NOTICE_BYTES} bytes`);
       await query("SELECT pg_notify($1, $2)", [checkChannel(channel), text]);
     },
     on(channel, receive, onMissed = () => undefined) {

@@ -88,21 +88,23 @@ interface KeysResult {
   readonly error?: string;
 }
 
-const HOW_TO_MAKE_KEYS =
-  "a line `id base64-of-32-bytes` for each key (openssl rand -base64 32 makes one), in MIC_SECRET_KEYS_FILE or MIC_SECRET_KEYS";
+const HOW_TO_MAKE_KEYS = "one line `id base64-of-32-bytes` for each key (create a key with openssl rand -base64 32)";
 
 function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Values): KeysResult {
   if (inline !== undefined && file !== undefined)
-    return { error: "MIC_SECRET_KEYS and MIC_SECRET_KEYS_FILE are both set: set one of them." };
+    return { error: "MIC_SECRET_KEYS and MIC_SECRET_KEYS_FILE are both set: set only one of them." };
   const name = file === undefined ? "MIC_SECRET_KEYS" : "MIC_SECRET_KEYS_FILE";
   try {
     const text = file === undefined ? inline : readFileSync(file, "utf8");
-    if (text === undefined) return { error: `MIC_SECRET_KEYS_FILE is missing: ${HOW_TO_MAKE_KEYS}.` };
+    if (text === undefined)
+      return {
+        error: `MIC_SECRET_KEYS_FILE is missing: set it to a file with ${HOW_TO_MAKE_KEYS}, or set MIC_SECRET_KEYS.`,
+      };
     return { keys: readSecretKeys(text), text };
   } catch (error) {
     const code = errorCode(error);
     const reason = code === "" ? errorMessage(error) : `the file cannot be read (${code})`;
-    return { error: `${name} holds no keys: ${reason}. It takes ${HOW_TO_MAKE_KEYS}.` };
+    return { error: `${name} contains no valid keys: ${reason}. It must contain ${HOW_TO_MAKE_KEYS}.` };
   }
 }
 
@@ -116,7 +118,7 @@ function passwordsIn(url: string): string[] {
   }
 }
 
-const DATABASE = { MIC_DATABASE_URL: "the PostgreSQL that all instances share, postgres://…" };
+const DATABASE = { MIC_DATABASE_URL: "the URL of the PostgreSQL database that all instances share, postgres://…" };
 const SIGN_IN = {
   MIC_PUBLIC_URL: "the URL that clients call, such as https://mic.example.org",
   MIC_AUTH_ISSUER: "the identity provider whose tokens are accepted, such as https://login.example.org",
@@ -153,7 +155,7 @@ function readEnvironment(
   }
   if (!config || !keys || errors.length > 0) throw new UsageError(errors.join("\n"));
   const noEffectWarnings = IGNORED_VARIABLES.filter((name) => given[name] !== undefined).map(
-    (name) => `${name} has no effect on serve --teams.`,
+    (name) => `${name} has no effect with serve --teams.`,
   );
   const urls = values.MIC_DATABASE_URL ?? [];
   const store: StoreSettings = {
@@ -190,13 +192,13 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
   const { store, values } = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, (read) => [
     ...(read.MIC_AUTH_TOKENS === "introspection" && !clientOf(read)
       ? [
-          "MIC_AUTH_TOKENS=introspection needs MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET: who asks the identity provider about tokens.",
+          "MIC_AUTH_TOKENS=introspection requires MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET, the credentials for introspection requests.",
         ]
       : []),
     ...(isLoopbackHost(host) || read.MIC_TRUST_PROXY
       ? []
       : [
-          `MIC_TRUST_PROXY is missing: beyond this machine (--host ${host}) plain http is taken from a balancer that ends TLS alone; name its addresses.`,
+          `MIC_TRUST_PROXY is missing: with --host ${host}, plain HTTP is accepted only from a load balancer that terminates TLS. Set MIC_TRUST_PROXY to its addresses.`,
         ]),
   ]);
   const { MIC_PUBLIC_URL: origin, MIC_AUTH_ISSUER: issuer } = values;

@@ -25,7 +25,7 @@ const publicOrigin: Reader<string> = (text) => {
   const url = secureUrl(text);
   if (url && /^\/(mcp)?$/.test(url.pathname)) return url.origin;
   throw new InvalidValue(
-    "the https URL that clients call, with no path but /mcp (https://mic.example.org); http on this machine alone",
+    "the https URL that clients call, with no path except /mcp (https://mic.example.org); http is allowed only for this machine",
   );
 };
 
@@ -33,7 +33,7 @@ const publicOrigin: Reader<string> = (text) => {
 const issuerUrl: Reader<string> = (text) => {
   if (secureUrl(text)) return text;
   throw new InvalidValue(
-    "the https URL of the identity provider, exactly as its tokens have it in iss; http on this machine alone",
+    "the https URL of the identity provider, identical to the iss claim of its tokens; http is allowed only for this machine",
   );
 };
 
@@ -42,14 +42,14 @@ const entries = (text: string): readonly string[] => text.split(",").map((entry)
 const origins: Reader<readonly string[]> = (text) =>
   entries(text).map((entry) => {
     if (isHttpUrl(entry) && new URL(entry).origin === entry) return entry;
-    throw new InvalidValue("a comma list of origins, such as https://app.example.org");
+    throw new InvalidValue("a comma-separated list of origins, such as https://app.example.org");
   });
 
 const postgresUrls: Reader<readonly string[]> = (text) => {
   try {
     return entries(text).map(postgresUrl);
   } catch {
-    throw new InvalidValue("a postgres:// URL, or several in a comma list: the primary's and its replicas'");
+    throw new InvalidValue("a postgres:// URL, or a comma-separated list of the URLs of the primary and its replicas");
   }
 };
 
@@ -65,7 +65,9 @@ const trustedAddresses: Reader<(address: string) => boolean> = (text) => {
   } catch {
     // proxy-addr's reason gives no example, so the error below replaces it.
   }
-  throw new InvalidValue("a comma list of addresses or ranges of them, such as 10.0.0.5, 10.1.0.0/16 or fd00::/8");
+  throw new InvalidValue(
+    "a comma-separated list of addresses or address ranges, such as 10.0.0.5, 10.1.0.0/16 or fd00::/8",
+  );
 };
 
 /** One scope (RFC 6749, 3.3). */
@@ -84,7 +86,7 @@ const timeRange: Reader<TimeRange> = (text) => {
   const [first, last] = [new Date(from), new Date(to)];
   // A comparison with NaN is false.
   if (more.length === 0 && first.getTime() <= last.getTime()) return { from: first, to: last };
-  throw new InvalidValue("two instants, the earlier first: 2026-07-28T01:00:00Z/2026-07-28T09:30:00Z");
+  throw new InvalidValue("two instants, the earlier one first: 2026-07-28T01:00:00Z/2026-07-28T09:30:00Z");
 };
 
 const DAY_SECONDS = 86_400;
@@ -121,14 +123,14 @@ export const variables = (read: ReadVariable) => ({
 export type Values = ReturnType<typeof variables>;
 
 const OF_A_TEAM = "each team has its own (mic-mcp teams add)";
-const IN_THE_DATABASE = "what it keeps is in MIC_DATABASE_URL";
+const IN_THE_DATABASE = "its data is stored in MIC_DATABASE_URL";
 
 /** Variables of a server for one user, and what replaces them in a deployment. */
 export const REPLACED_VARIABLES: Variables = {
   MIC_CLIENT_ID: OF_A_TEAM,
   MIC_CLIENT_SECRET: OF_A_TEAM,
   MIC_WORKSPACE_ID: OF_A_TEAM,
-  MIC_DOWNLOAD_DIR: "files are handed out by links (MIC_DOWNLOAD_SECONDS)",
+  MIC_DOWNLOAD_DIR: "files are delivered as links (MIC_DOWNLOAD_SECONDS)",
   MIC_STATE_DIR: IN_THE_DATABASE,
   MIC_JOURNAL_URL: IN_THE_DATABASE,
 };
@@ -139,10 +141,12 @@ export const IGNORED_VARIABLES = ["MIC_HTTP_TOKEN", "MIC_HTTP_MAX_SESSIONS", "MI
 /** Returns one sentence for each variable that a deployment refuses. */
 export function findMisplacedVariables(given: Variables): string[] {
   const errors = Object.entries(REPLACED_VARIABLES).flatMap(([name, instead]) =>
-    given[name] === undefined ? [] : [`${name} is not for teams: ${instead}.`],
+    given[name] === undefined ? [] : [`${name} cannot be used with a deployment for teams: ${instead}.`],
   );
   const { MIC_EMULATOR: emulator = "0" } = given;
   const isRefused = !["0", "false"].includes(emulator);
-  const instead = "run mic-mcp emulator beside it, and add a team with its --base-url";
-  return isRefused ? [...errors, `--emulator (MIC_EMULATOR) is not for teams: ${instead}.`] : errors;
+  const instead = "run mic-mcp emulator separately, and add a team with its --base-url";
+  return isRefused
+    ? [...errors, `--emulator (MIC_EMULATOR) cannot be used with a deployment for teams: ${instead}.`]
+    : errors;
 }

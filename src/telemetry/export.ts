@@ -104,7 +104,9 @@ function createPrometheusEndpoint(
       () => response.destroy(),
     );
   });
-  server.on("error", ({ message }) => onError(`no metrics at ${toUrlHost(host)} port ${port}: ${message}`));
+  server.on("error", ({ message }) =>
+    onError(`metrics are not available at ${toUrlHost(host)} port ${port}: ${message}`),
+  );
   server.listen(port, host, () => {
     const address = server.address();
     if (typeof address === "object" && address !== null)

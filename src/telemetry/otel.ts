@@ -141,23 +141,19 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     const instrument = meter.createHistogram(name, { description, unit: "s", advice });
     return (seconds, attributes) => instrument.record(seconds, attributes);
   }
-  const measureOperation = histogram(
-    "mcp.server.operation.duration",
-    "How long an MCP request took to be served",
-    SLOW_BOUNDS_SECONDS,
-  );
+  const measureOperation = histogram("mcp.server.operation.duration", "Duration of MCP requests", SLOW_BOUNDS_SECONDS);
   const measureSession = histogram(
     "mcp.server.session.duration",
-    "How long a connection or a session lasted",
+    "Duration of connections and sessions",
     SLOW_BOUNDS_SECONDS,
   );
   const measureExchange = histogram(
     "http.client.request.duration",
-    "How long a request to the service took",
+    "Duration of requests to the MIC API",
     FAST_BOUNDS_SECONDS,
   );
   const outcomes = meter.createCounter("mic.action.outcomes", {
-    description: "Calls of action tools, by how the action stood at their end",
+    description: "Calls of action tools, by the state of the action at the end of the call",
   });
   const fetches = meter.createCounter("mic.token.fetches", { description: "Requests for an access token" });
   // All gauges are created at startup, so that a scrape lists each one with its description.

@@ -3,11 +3,14 @@
 
 /** The gauges, which are read when metrics are collected. */
 export const GAUGES = {
-  "mic.watched.resources": { description: "Resources that are watched for those who listen", unit: "{resource}" },
-  "mic.http.streams": { description: "Streams that are open to clients", unit: "{stream}" },
-  "mic.geography.available_requests": { description: "Geography requests that may leave now", unit: "{request}" },
-  "mic.api.cooldown": { description: "How long the team that the service told to wait longest still waits", unit: "s" },
-  "mic.database.waiting": { description: "Statements that wait for a connection to the database", unit: "{request}" },
+  "mic.watched.resources": { description: "Resources that are watched for subscribers", unit: "{resource}" },
+  "mic.http.streams": { description: "Open streams to clients", unit: "{stream}" },
+  "mic.geography.available_requests": {
+    description: "Geography requests available within the rate limit",
+    unit: "{request}",
+  },
+  "mic.api.cooldown": { description: "Longest remaining API cooldown of any team", unit: "s" },
+  "mic.database.waiting": { description: "Statements waiting for a database connection", unit: "{request}" },
 } as const;
 export type GaugeName = keyof typeof GAUGES;
 

@@ -20,7 +20,7 @@ type Validator = (text: string) => boolean;
 const SAMPLERS = ["", "parentbased_"].flatMap((kind) =>
   ["always_on", "always_off", "traceidratio"].map((name) => kind + name),
 );
-const STDOUT = "(console would write to stdout, which is the protocol's)";
+const STDOUT = "(console is not supported: it writes to stdout, which carries the protocol)";
 
 const splitList = (text: string): readonly string[] => text.split(",").map((item) => item.trim());
 const isListOf =
@@ -36,12 +36,12 @@ const isProtocol = (text: string): text is Protocol => text === "http/protobuf" 
 
 /** The valid values of each variable. One invalid value turns telemetry off, because incomplete telemetry is misleading. */
 const RULES: readonly (readonly [name: RegExp, fits: Validator, takes: string])[] = [
-  [/^OTEL_(TRACES|LOGS)_EXPORTER$/, isListOf("otlp", "none"), `otlp, none ${STDOUT}`],
-  [/^OTEL_METRICS_EXPORTER$/, isListOf("otlp", "prometheus", "none"), `otlp, prometheus, none ${STDOUT}`],
+  [/^OTEL_(TRACES|LOGS)_EXPORTER$/, isListOf("otlp", "none"), `otlp or none ${STDOUT}`],
+  [/^OTEL_METRICS_EXPORTER$/, isListOf("otlp", "prometheus", "none"), `otlp, prometheus or none ${STDOUT}`],
   [/^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/, isUrl, "an http or https URL"],
-  [/^OTEL_EXPORTER_OTLP_(\w+_)?PROTOCOL$/, isProtocol, "http/protobuf or http/json (grpc is not built in)"],
-  [/^OTEL_TRACES_SAMPLER$/, (text) => SAMPLERS.includes(text), SAMPLERS.join(", ")],
-  [/^OTEL_PROPAGATORS$/, isListOf("tracecontext", "baggage", "none"), "tracecontext, baggage, none"],
+  [/^OTEL_EXPORTER_OTLP_(\w+_)?PROTOCOL$/, isProtocol, "http/protobuf or http/json (grpc is not supported)"],
+  [/^OTEL_TRACES_SAMPLER$/, (text) => SAMPLERS.includes(text), `one of ${SAMPLERS.join(", ")}`],
+  [/^OTEL_PROPAGATORS$/, isListOf("tracecontext", "baggage", "none"), "tracecontext, baggage or none"],
   [/^OTEL_EXPORTER_PROMETHEUS_PORT$/, isIntegerBetween(0, 65_535), "a whole number from 0 to 65535"],
   [/^OTEL_METRIC_EXPORT_INTERVAL$/, isIntegerBetween(1, 86_400_000), "a whole number from 1 to 86400000"],
 ];
@@ -55,7 +55,7 @@ function decodeValue(value: string): string {
 }
 
 const PROMETHEUS_ON_STDIO_WARNING =
-  "OTEL_METRICS_EXPORTER=prometheus has no effect on stdio: each client starts a server of its own, and they cannot share a " +
+  "OTEL_METRICS_EXPORTER=prometheus has no effect on stdio: each client starts its own server, and servers cannot share a " +
   "port. Use OTEL_METRICS_EXPORTER=otlp, or serve --http.";
 
 /** `hasPort`: one process serves all clients over HTTP, so it can listen for Prometheus. `settings` is undefined if a value is invalid. */
@@ -66,7 +66,7 @@ export function readTelemetrySettings(
   const read = (name: string): string | undefined => environment[name]?.trim() || undefined;
   const invalid = Object.keys(environment).flatMap((name) =>
     RULES.filter(([pattern, fits]) => pattern.test(name) && read(name) !== undefined && !fits(read(name) ?? "")).map(
-      ([, , takes]) => `${name} takes ${takes}.`,
+      ([, , takes]) => `${name} must be ${takes}.`,
     ),
   );
   if (invalid.length > 0) return { settings: undefined, warnings: [`Telemetry is off: ${invalid.join(" ")}`] };

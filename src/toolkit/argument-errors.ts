@@ -71,7 +71,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
     const schema = schemaAt(listed, issue.path);
     if (issue.code === "unrecognized_keys") return unknownErrors(issue, schema);
     const pointer = jsonPointer(issue.path);
-    // What else is wrong with a value of the wrong type says nothing.
+    // For a value of the wrong type, further errors are not useful.
     if (wrongTypes.has(pointer)) return [];
     if (issue.code === "invalid_type") wrongTypes.add(pointer);
     const message = messageOf(issue, valueAt(args, issue.path), schema);

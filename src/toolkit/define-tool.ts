@@ -70,7 +70,7 @@ export interface ToolFacts extends ToolMetadata {
   readonly argumentNames: readonly string[];
   readonly outputSchema: JsonSchema;
   inputSchema(): JsonSchema;
-  /** The exact form of the arguments: what is not given is absent, and each value is under its own name. */
+  /** The exact form of the arguments: a value that was not given is absent, and each value is under its own name. */
   toExact(args: Arguments): Arguments;
 }
 

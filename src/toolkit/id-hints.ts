@@ -1,4 +1,4 @@
-// What looks wrong with an id that the API does not know. The API's contract gives no grammar for most ids, so an unusual id is sent
+// Explains a probable mistake in an id that the API does not know. The API's contract gives no grammar for most ids, so an unusual id is sent
 // as it is, and only an answer of 404 is explained.
 import type { Arguments } from "../actions/fingerprint.ts";
 import { isJsonObject } from "../contract/json.ts";
@@ -7,7 +7,7 @@ import { Failure } from "../core/failure.ts";
 interface IdKind {
   /** With its article. */
   readonly noun: string;
-  /** What to do with such an id. */
+  /** Advice for an id of this kind. */
   readonly use: string;
 }
 

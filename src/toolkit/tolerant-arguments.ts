@@ -46,12 +46,12 @@ const MAX_URL_LENGTH = 4096;
 
 const STATE_NAMES: ReadonlySet<string> = new Set(["state", "states"]);
 
-/** A larger value asks for as much as there can be. Of any other number, a smaller one would be another request. */
+/** A larger value requests as much as possible. Capping any other number would change the request. */
 const CAPPED_NAMES: ReadonlySet<string> = new Set(["limit", "perState", "waitSeconds"]);
 
 const isIdName = (name: string): boolean => /Ids?$/.test(name) || name === "port" || name === "recipeVersionHash";
 
-/** Of an id, only if it has no whitespace inside: such a text is no copied id. */
+/** Trims an id, unless it contains whitespace: such a text is not a copied id. */
 const trimId: Rule = (value, { name }) => {
   if (typeof value !== "string" || !isIdName(name)) return value;
   const trimmed = value.trim();

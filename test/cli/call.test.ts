@@ -114,8 +114,8 @@ describe("on an emulator", () => {
     const [key = ""] = await user.executions("createMicJob").then((all) => [...all.keys()]);
     expect(unknown.stdout).toMatch(/^1 action: 1 unknown\.\n/);
     expect(unknown.stdout).toContain(`\nmic-mcp resolve ${key} `);
-    expect((await user.type("status")).stdout).toMatch(/journal .*0 in progress, 1 of unknown outcome/);
-    expect((await user.type("doctor")).stdout).toMatch(/ok +journal .*1 of unknown outcome; mic-mcp resolve/);
+    expect((await user.type("status")).stdout).toMatch(/journal .*0 in progress, 1 with unknown outcome/);
+    expect((await user.type("doctor")).stdout).toMatch(/ok +journal .*1 with unknown outcome; run mic-mcp resolve/);
 
     const resumed = await user.callSuccessfully(...line);
     expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
@@ -230,7 +230,7 @@ describe(withTerminalNote("on a terminal"), () => {
       await refused.answer("Type yes", keys);
       expect(await refused.exit).toBe(1);
       expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
-      expect(refused.screen()).toContain("nothing was sent");
+      expect(refused.screen()).toContain("Nothing was sent");
     }
     expect(await user.executions("cancelMicJob")).toEqual(new Map());
     const confirmed = runOnTerminal(user.env, cancel);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { run, start } from "../mcp/stdio/child.ts";
 import { type ClientRevision, clientRevisions, connect } from "../support/mcp.ts";
 
-const ERROR_MESSAGE = "mic-mcp is not started: MIC_READ_ONLY takes 1 (or 0).";
+const ERROR_MESSAGE = "mic-mcp could not start: MIC_READ_ONLY must be 1 or 0.";
 const invalidEnv = { MIC_READ_ONLY: "yes" };
 
 const request = (id: string | number, method: string) => ({ jsonrpc: "2.0", id, method, params: {} });
@@ -25,19 +25,19 @@ describe("a server with a wrong setting", () => {
       program.send(request(2, "initialize"));
       expect(await program.next()).toMatchObject({ id: 2, error: { message: ERROR_MESSAGE } });
       expect(await program.exit).toEqual({ code: 2, signal: null });
-      expect(program.stderr()).toContain("MIC_READ_ONLY takes 1 (or 0).");
+      expect(program.stderr()).toContain("MIC_READ_ONLY must be 1 or 0.");
     },
   );
 
   test.each(clientRevisions)("client %s reports the error of an invalid setting", async (revision: ClientRevision) => {
-    await expect(connect(revision, { env: invalidEnv })).rejects.toThrow(/MIC_READ_ONLY takes 1/);
+    await expect(connect(revision, { env: invalidEnv })).rejects.toThrow(/MIC_READ_ONLY must be 1/);
   });
 
   test.each([
     [["serve", "--frobnicate"], {}, "no flag --frobnicate"],
-    [["serve", "--port", "1"], {}, "belong to serve --http"],
-    [[], { MIC_CLIENT_ID: "alone" }, "belong together"],
-    [[], { MIC_BASE_URL: "service.example" }, "MIC_BASE_URL takes"],
+    [["serve", "--port", "1"], {}, "require --http or --teams"],
+    [[], { MIC_CLIENT_ID: "alone" }, "set both or neither"],
+    [[], { MIC_BASE_URL: "service.example" }, "MIC_BASE_URL must be"],
   ])("a client gets the error for %j, %j", async (args, env, expectedOutput) => {
     const program = start(args, { env });
     program.send(request(1, "initialize"));
@@ -53,7 +53,7 @@ describe("a server with a wrong setting", () => {
     });
     const env = { MIC_CLIENT_SECRET: "hunter2-hunter2" };
     const { stdout, stderr } = await run(["serve"], { env, input: `${JSON.stringify(request(1, "initialize"))}\n` });
-    expect(stdout).toContain("belong together");
+    expect(stdout).toContain("set both or neither");
     expect(stdout + stderr).not.toContain("hunter2");
   });
 

@@ -63,7 +63,7 @@ describe.skipIf(process.platform !== "linux")("--open (needs Linux)", () => {
     const { code, stdout, stderr } = await run(divisions, { env });
     onTestFinished(() => rm(dirname(stdout.trim()), { recursive: true, force: true }));
     expect(code).toBe(0);
-    expect(stderr).toContain("open the file yourself");
+    expect(stderr).toContain("Open the file yourself");
   });
 });
 

@@ -10,7 +10,7 @@ import { run } from "../mcp/stdio/child.ts";
 import { createEmptyHome } from "../support/empty-home.ts";
 import { hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
 
-const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";
+const EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 invalid usage or configuration.";
 
 describe("mic-mcp", () => {
   test.concurrent.each([[["--help"]], [["-h"]], [["help"]], [["help", "frobnicate"]], [["--emulator", "--help"]]])(
@@ -64,14 +64,14 @@ describe("mic-mcp", () => {
     [["demo", "quick"], "quick"],
     [["watch"], "one job id"],
     [["watch", "one", "two"], "one job id"],
-    [["watch", ""], "no job id"],
-    [["actions", "--state", "lost"], "--state takes in_progress"],
+    [["watch", ""], "not a job id"],
+    [["actions", "--state", "lost"], "--state must be one of in_progress"],
     [["completion"], "bash, zsh, fish, powershell"],
     [["completion", "bsh"], "Did you mean bash?"],
     [["call", "get_jb"], "Did you mean get_job?"],
     [["call", "get_job", "jobID=1"], "Did you mean jobId?"],
-    [["call", "get_job", "--json", "[]"], "--json takes a JSON object"],
-    [["call", "get_job", "--output", "yaml"], "--output takes text or json"],
+    [["call", "get_job", "--json", "[]"], "--json must be a JSON object"],
+    [["call", "get_job", "--output", "yaml"], "--output must be text or json"],
     [["call", "get_jb", "--help"], "Did you mean get_job?"],
   ])("%j is a usage error", async (args, named) => {
     const { code, stdout, stderr } = await run(args);
@@ -88,13 +88,13 @@ describe("NAME=VALUE", () => {
 
   test.each([
     ["get_job", ["jobId"], "NAME=VALUE"],
-    ["get_job", ["jobId=1", "jobId=2"], "jobId is given twice"],
-    ["get_job", ["__proto__=1"], "no argument"],
-    ["list_states", ["state=TG"], "It takes none"],
-    ["list_jobs", ["limit=some"], "limit takes a number"],
-    ["list_jobs", ["unretried=1"], "unretried takes true or false"],
-    ["list_jobs", ["states=[1"], "states takes a JSON list"],
-    ["submit_job", ["parameterValues=none"], "parameterValues takes a JSON object"],
+    ["get_job", ["jobId=1", "jobId=2"], "jobId is specified twice"],
+    ["get_job", ["__proto__=1"], "not an argument"],
+    ["list_states", ["state=TG"], "The tool has no arguments"],
+    ["list_jobs", ["limit=some"], "limit must be a number"],
+    ["list_jobs", ["unretried=1"], "unretried must be true or false"],
+    ["list_jobs", ["states=[1"], "states must be a JSON list"],
+    ["submit_job", ["parameterValues=none"], "parameterValues must be a JSON object"],
   ])("for %s, %j is a usage error", (name, pairs, expectedError) => {
     expect(() => parseArgumentPairs(pairs, schemaOf(name))).toThrow(UsageError);
     expect(() => parseArgumentPairs(pairs, schemaOf(name))).toThrow(expectedError);

@@ -57,13 +57,13 @@ async function expectWatchRetries({ env, node = [] }: RunOptions): Promise<void>
   const program = start(["watch", JOB], { env: { ...credentials, ...env }, node });
   const isRetrying = new Promise<void>((resolve) => {
     program.process.stderr.on("data", () => {
-      if (program.stderr().split("Trying again.").length > 2) resolve();
+      if (program.stderr().split("Retrying.").length > 2) resolve();
     });
   });
   await Promise.race([isRetrying, program.exit]);
   program.process.kill("SIGINT");
   expect(await program.exit).toEqual({ code: 1, signal: null });
-  expect(program.stderr()).toContain("No longer watched");
+  expect(program.stderr()).toContain("Stopped watching");
 }
 
 /** Settings with a stub that answers every request with this step, including token requests. */

@@ -40,10 +40,10 @@ describe("watch", () => {
     await user.service.injectFault(fault, { operationId: "getMicJob" });
     await user.service.injectFault({ ...fault, retryAfterSeconds: 1 }, { operationId: "getMicJob", times: 2 });
     const watching = user.startCommand("watch", jobId);
-    await expect.poll(watching.stderr).toContain("Trying again.");
+    await expect.poll(watching.stderr).toContain("Retrying.");
     watching.process.kill("SIGINT");
     expect(await watching.exit).toEqual({ code: 1, signal: null });
-    expect(watching.stderr()).toContain(`the job goes on. mic-mcp watch ${jobId}`);
+    expect(watching.stderr()).toContain(`the job keeps running. Run mic-mcp watch ${jobId}`);
     expect(await user.type("watch", jobId)).toMatchObject({ code: 0 });
   });
 });
@@ -76,7 +76,7 @@ describe(withTerminalNote("watch on a terminal"), () => {
       const stopped = runOnTerminal(slowUser.env, ["watch", waiting]);
       await stopped.answer("GATHER 0/", CTRL_C);
       expect(await stopped.exit).toBe(1);
-      expect(stopped.screen()).toContain("the job goes on");
+      expect(stopped.screen()).toContain("the job keeps running");
       expect(stopped.screen()).not.toContain("\u001b[?25l");
     },
   );
@@ -85,7 +85,7 @@ describe(withTerminalNote("watch on a terminal"), () => {
 describe("actions", () => {
   test("actions prints the journal's counts and a table of actions, newest first, optionally of one state", async () => {
     const user = await userForTest();
-    expect(await user.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No action.\n" });
+    expect(await user.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No actions.\n" });
     await user.callSuccessfully(...user.registration(FILE.succeeds));
     const job = await user.callSuccessfully(...(await user.submission(FILE.succeeds)));
     const { code, stdout } = await user.type("actions");
@@ -98,7 +98,7 @@ describe("actions", () => {
     expect(await user.type("actions", "--state", "unknown")).toMatchObject({
       code: 0,
       stdout: "",
-      stderr: "No action is unknown.\n",
+      stderr: "No actions with state unknown.\n",
     });
   });
 

@@ -270,10 +270,10 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const link = findLink(result);
     expect((await fetch(link)).status).toBe(200);
     expect(await setup.command(["teams", "add", setup.team.name, "--claim", setup.team.claim])).toContain(
-      "belongs to it",
+      "are members",
     );
     const serverLogs = () => setup.fleet.instances.map((instance) => instance.output()).join("");
-    await expect.poll(serverLogs).toMatch(/"event":"refusal".*a row of the audit was not written/);
-    await expect.poll(serverLogs).toMatch(/"event":"download".*a row of the audit was not written/);
+    await expect.poll(serverLogs).toMatch(/"event":"refusal".*writing an audit row failed/);
+    await expect.poll(serverLogs).toMatch(/"event":"download".*writing an audit row failed/);
   });
 });

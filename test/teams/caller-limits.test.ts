@@ -22,7 +22,7 @@ test("a call beyond the rate gets 429 with Retry-After, and another caller is se
   for (let id = 1; id <= 6; id++) await resultOf(alice.call(id, "look", {}), id);
   const { status, headers, messages } = await alice.call(7, "look", {}).answer;
   expect([status, headers["retry-after"]]).toEqual([429, "10"]);
-  expect(messages).toMatchObject([{ id: 7, error: { message: expect.stringContaining("6 calls within a minute") } }]);
+  expect(messages).toMatchObject([{ id: 7, error: { message: expect.stringContaining("6 calls per minute") } }]);
   await resultOf((await connectAs({ subject: "bob" })).call(1, "look", {}), 1);
   expect(calls).toHaveLength(7);
   pass(10_000);

@@ -46,14 +46,14 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const { baseUrl, red, command, addRed, workspaceOf: resolveWorkspace } = await setUp();
     expect(await addRed(" --claim reds --member bob --member ann")).toMatchObject({
       code: 0,
-      stdout: `Added the team red: ${red.clientId} at ${baseUrl}, workspace ${red.workspaceId}; its secret is encrypted with the key one. Members: whoever has the claim "reds", "bob", "ann".\n`,
+      stdout: `Added team red: ${red.clientId} at ${baseUrl}, workspace ${red.workspaceId}; its secret is encrypted with the key one. Members: users with the claim "reds", "bob", "ann".\n`,
     });
     const members = [{ issuer: ISSUER, subject: "ann" }, { subject: "bob" }];
     expect(JSON.parse((await command("teams list --json")).stdout)).toMatchObject({
       teams: [{ name: "red", claim: "reds", secret: { keyId: "one" }, members }],
     });
     expect((await command("teams check")).stdout).toContain(
-      "ok    red: its secret opens, and the service gives it a token",
+      "ok    red: its secret can be read, and the API issued a token",
     );
     expect(await resolveWorkspace(["bob"])).toBe(red.workspaceId);
   });
@@ -63,7 +63,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const line = `teams add red --client-id ${red.clientId} --workspace-id ${red.workspaceId} --claim reds --secret-stdin`;
     const refused = await command(line, "not-the-secret");
     expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Nothing was stored.") });
-    expect((await command("teams list")).stdout).toContain("There is no team yet");
+    expect((await command("teams list")).stdout).toContain("No teams exist");
     expect((await command(`${line} --skip-verify`, "not-the-secret")).code).toBe(0);
     expect(await command("teams check red")).toMatchObject({ code: 1, stdout: expect.stringContaining("WRONG red: ") });
     expect((await command("teams rotate-secret red --secret-stdin", red.clientSecret)).code).toBe(0);
@@ -75,26 +75,26 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     await addRed();
     const add = ({ clientId, clientSecret }: typeof red, name: string) =>
       command(`teams add ${name} --client-id ${clientId} --workspace-id w2 --secret-stdin`, clientSecret);
-    const duplicateMessage = 'The team "red" has this client of this service already';
+    const duplicateMessage = 'Team "red" already uses this client';
     expect(await add(red, "crimson")).toMatchObject({ code: 1, stderr: expect.stringContaining(duplicateMessage) });
-    expect((await add(blue, "red")).stderr).toContain('There is a team "red" already');
+    expect((await add(blue, "red")).stderr).toContain('Team "red" already exists');
     expect(JSON.parse((await command("teams list --json")).stdout).teams).toHaveLength(1);
   });
 
   test("teams remove removes members and teams", async () => {
     const { command, addRed } = await setUp();
     await addRed();
-    expect((await command("teams check")).stdout).toContain("but nobody belongs to it");
+    expect((await command("teams check")).stdout).toContain("but it has no members");
     expect((await command("teams add red --member bob --claim reds")).stdout).toBe(
-      'The team red: whoever has the claim "reds" belongs to it; members added: "bob".\n',
+      'Team red: users with the claim "reds" are members; members added: "bob".\n',
     );
-    expect((await command("teams remove red --member bob")).stdout).toBe('Took "bob" out of the team red.\n');
+    expect((await command("teams remove red --member bob")).stdout).toBe('Removed "bob" from team red.\n');
     expect((await command("teams remove red --member bob")).stdout).toContain("was not listed");
     expect((await command("teams remove red")).code).toBe(0);
     const again = await command("teams remove red");
     expect([again.code, again.stderr]).toEqual([
       1,
-      expect.stringContaining('There is no team "red".\nmic-mcp teams list'),
+      expect.stringContaining('Team "red" does not exist.\nRun mic-mcp teams list'),
     ]);
   });
 
@@ -104,34 +104,34 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const file = join(await folderForTest(), "secret");
     writeFileSync(file, `${blue.clientSecret}\n`);
     const line = `teams add blue --client-id ${blue.clientId} --workspace-id ${blue.workspaceId} --claim blues --secret-file ${file}`;
-    expect((await command(line)).stdout).toContain(`its secret stays in ${file}`);
+    expect((await command(line)).stdout).toContain(`its secret is read from ${file}`);
     const two = { MIC_SECRET_KEYS: `${createKeyLine("two")}\n${keys}` };
     expect((await command("teams rotate-keys", undefined, two)).stdout).toBe(
-      "Under the key two: 1 put there now, 0 before; in files: 1; not to be opened: 0.\n",
+      "Secrets encrypted with key two: 1 now, 0 before. Secrets in files: 1. Secrets that could not be decrypted: 0.\n",
     );
-    expect((await command("teams rotate-keys", undefined, two)).stdout).toContain("0 put there now, 1 before");
+    expect((await command("teams rotate-keys", undefined, two)).stdout).toContain("0 now, 1 before");
     expect((await command("teams check", undefined, two)).code).toBe(0);
     // The old key cannot decrypt the secret anymore.
     const old = await command("teams check red");
-    expect(old.stdout).toContain('it was encrypted with the key "two", which MIC_SECRET_KEYS does not have');
+    expect(old.stdout).toContain('it was encrypted with the key "two", which is not in MIC_SECRET_KEYS');
     expect((await command("teams rotate-keys")).code).toBe(1);
     expect(await resolveWorkspace(["ann", ["blues"]], two.MIC_SECRET_KEYS)).toBe(blue.workspaceId);
   });
 
   const ADD_RED = "teams add red --client-id x --workspace-id w";
   test.each([
-    ["teams", "takes one of add, list"],
+    ["teams", "must be one of add, list"],
     ["teams ad", "Did you mean add?"],
-    ["teams add", "takes the name of one team"],
-    ["teams add Red", "part of a URL"],
-    ["teams add red", "A new team takes --client-id, --workspace-id"],
+    ["teams add", "requires the name of one team"],
+    ["teams add Red", "not a valid team name"],
+    ["teams add red", "A new team requires --client-id, --workspace-id"],
     [ADD_RED, "--secret-stdin or --secret-file"],
-    [`${ADD_RED} --secret-file secret`, "a path from /"],
-    [`${ADD_RED} --secret-file /s --secret-stdin`, "give one of them"],
+    [`${ADD_RED} --secret-file secret`, "an absolute path"],
+    [`${ADD_RED} --secret-file /s --secret-stdin`, "cannot be combined"],
     [`${ADD_RED} --base-url ftp://x --secret-stdin`, "base URL"],
-    ["teams add red --claim=", "--claim takes a value"],
-    ["teams list red", "takes no team"],
-    ["teams rotate-secret", "takes the name of one team"],
+    ["teams add red --claim=", "--claim must be a value"],
+    ["teams list red", "does not accept a team"],
+    ["teams rotate-secret", "requires the name of one team"],
   ])("%s is a usage error", async (line, named) => {
     const { command } = await setUp();
     expect(await command(line, "x")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(named) });
@@ -141,7 +141,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const { code, stderr } = await run(["teams", "list"], { env: { MIC_SECRET_KEYS: "one short" } });
     expect(code).toBe(2);
     expect(stderr).toContain("MIC_DATABASE_URL is missing");
-    expect(stderr).toContain("MIC_SECRET_KEYS holds no keys: line 1");
+    expect(stderr).toContain("MIC_SECRET_KEYS contains no valid keys: line 1");
     expect(stderr).not.toContain("short");
   });
 

@@ -16,10 +16,10 @@ const PURPOSES: readonly Purpose[] = ["question", "task", "download"];
 
 describe("keys", () => {
   test.each([
-    ["", "there is no key"],
-    ["# nothing", "there is no key"],
-    ["a short", "line 1 is not an id and the base64 of 32 bytes (openssl rand -base64 32 makes one)"],
-    [`${KEY_A}\n${createKeyLine("a")}`, "line 2 has the id of an earlier line"],
+    ["", "no line has a key"],
+    ["# nothing", "no line has a key"],
+    ["a short", "line 1 is not an id followed by 32 bytes in base64 (create one with openssl rand -base64 32)"],
+    [`${KEY_A}\n${createKeyLine("a")}`, "line 2 repeats the id of an earlier line"],
   ])("MIC_SECRET_KEYS=%j is refused with an error that quotes none of it", (text, reason) => {
     expect(() => readSecretKeys(text)).toThrow(new Error(reason));
   });
@@ -44,9 +44,9 @@ describe("a team's secret", () => {
 
   test("a team's secret is not decrypted for another team, with another key, or after a change", async () => {
     const token = await encryption.encryptSecret("alpha", "s3cret of alpha");
-    await expect(encryption.decryptSecret("beta", token)).rejects.toThrow('it was encrypted for the team "alpha"');
+    await expect(encryption.decryptSecret("beta", token)).rejects.toThrow('it was encrypted for team "alpha"');
     await expect(createEncryption(readSecretKeys(KEY_B)).decryptSecret("alpha", token)).rejects.toThrow(
-      'it was encrypted with the key "a", which MIC_SECRET_KEYS does not have',
+      'it was encrypted with the key "a", which is not in MIC_SECRET_KEYS',
     );
     const at = token.length - 30;
     const altered = token.slice(0, at) + (token[at] === "A" ? "B" : "A") + token.slice(at + 1);

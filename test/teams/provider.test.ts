@@ -111,7 +111,7 @@ describe("keys that change", () => {
     advance(2_000);
     const { status, headers, body } = await call(ofNewKey).answer;
     expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "28", undefined]);
-    expect(body).toContain("Call again in 28 s");
+    expect(body).toContain("Try again in 28 s");
     // More forged tokens neither extend the delay nor cause more reads.
     for (let second = 0; second < 27; second++) {
       advance(1_000);
@@ -179,7 +179,7 @@ test("provider metadata of another issuer is refused with an error that has both
   const provider = await providerForTest();
   const { getPath } = await setUp({ provider, tokens: { issuer: `${provider.issuer}/` } });
   const { status, body } = await getPath("/readyz");
-  expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be the same text")]);
+  expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be identical to it")]);
 });
 
 describe("introspection", () => {

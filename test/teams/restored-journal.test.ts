@@ -22,7 +22,7 @@ import { describeWithPostgres } from "./services.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const RESTORED_NOTE = /The journal was restored from a backup: what was done from \S+ to \S+ is not in it\./;
+const RESTORED_NOTE = /The journal was restored from a backup: it lacks the actions from \S+ to \S+\./;
 const summaryOf = ({ structured }: CallResult): string => String(structured?.["summary"]);
 
 describeWithPostgres("a restored journal", (postgres) => {
@@ -82,7 +82,7 @@ describeWithPostgres("a restored journal", (postgres) => {
       const env = { MIC_RESTORED_AT: "2026-07-28T01:00:00Z/2026-07-28T09:30:00Z" };
       const { code, stdout, stderr } = await run(args, { env });
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain("MIC_RESTORED_AT works only in a deployment (mic-mcp serve --teams)");
+      expect(stderr).toContain("MIC_RESTORED_AT has an effect only with mic-mcp serve --teams");
     },
   );
 

@@ -77,12 +77,14 @@ describe("serve --teams", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     for (const name of ["MIC_PUBLIC_URL", "MIC_AUTH_ISSUER", "MIC_DATABASE_URL", "MIC_SECRET_KEYS_FILE"])
       expect(stderr).toContain(`${name} is missing: `);
-    expect(stderr).toContain("MIC_WORKSPACE_ID is not for teams: each team has its own (mic-mcp teams add)");
+    expect(stderr).toContain(
+      "MIC_WORKSPACE_ID cannot be used with a deployment for teams: each team has its own (mic-mcp teams add)",
+    );
   });
 
   test("serve --teams --http is refused", async () => {
     const { code, stderr } = await run(["serve", "--teams", "--http"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("give one of them");
+    expect(stderr).toContain("cannot be combined");
   });
 });

@@ -76,7 +76,7 @@ describe("valid settings", () => {
     expect(secrets).toEqual(expect.arrayContaining(["pass%2Fword", "pass/word", KEY, "of the deployment"]));
   });
 
-  test("MIC_TRUST_PROXY takes addresses and ranges of a balancer", () => {
+  test("MIC_TRUST_PROXY accepts addresses and ranges of a load balancer", () => {
     const { isTrustedProxy } = readTeamsSettings(
       { ...REQUIRED, MIC_TRUST_PROXY: "10.1.0.0/16, fd00::/8,192.0.2.7" },
       "0.0.0.0",
@@ -124,7 +124,7 @@ describe("invalid settings", () => {
     ["MIC_GEOGRAPHY_RATE", "many"],
   ])("%s=%s is refused without quoting the value", (name, value) => {
     const errors = readErrors({ ...REQUIRED, [name]: value });
-    expect(errors).toEqual([expect.stringMatching(new RegExp(`^${name} takes .+\\.$`))]);
+    expect(errors).toEqual([expect.stringMatching(new RegExp(`^${name} must be .+\\.$`))]);
     expect(errors.join()).not.toContain(value);
   });
 
@@ -166,7 +166,7 @@ describe("invalid settings", () => {
   test.each([
     ["a file that is not there", { MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
     ["a key that is too short", { MIC_SECRET_KEYS: "first c2hvcnQ=" }, /openssl rand -base64 32/],
-    ["both", { MIC_SECRET_KEYS: `first ${KEY}`, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set one of them/],
+    ["both", { MIC_SECRET_KEYS: `first ${KEY}`, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set only one of them/],
   ])("secret keys are refused with a reason: %s", (_what, keys, reason) => {
     const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
     const errors = readErrors({ ...rest, ...keys });
@@ -176,7 +176,7 @@ describe("invalid settings", () => {
 
   test("MIC_HTTP_TOKEN causes a warning that it has no effect on serve --teams", () => {
     expect(readTeamsSettings({ ...REQUIRED, MIC_HTTP_TOKEN: "0123456789abcdef" }).config.warnings).toEqual([
-      "MIC_HTTP_TOKEN has no effect on serve --teams.",
+      "MIC_HTTP_TOKEN has no effect with serve --teams.",
     ]);
   });
 });

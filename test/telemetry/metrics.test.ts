@@ -92,6 +92,6 @@ test("the server serves and logs a warning if the port for metrics is taken", as
     OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
   });
   expect(await call("list_actions", {})).toContain("actions");
-  expect(program.stderr()).toContain(`no metrics at 127.0.0.1 port ${port}`);
+  expect(program.stderr()).toContain(`metrics are not available at 127.0.0.1 port ${port}`);
   expect((await end()).code).toBe(0);
 });

@@ -77,7 +77,7 @@ test.each(INVALID)(
     const { settings, warnings } = readTelemetrySettings({ ...OTLP, [name]: value }, { hasPort: true });
     expect(settings).toBeUndefined();
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(new RegExp(`^Telemetry is off: .*${name} takes `));
+    expect(warnings[0]).toMatch(new RegExp(`^Telemetry is off: .*${name} must be `));
   },
 );
 
@@ -91,7 +91,7 @@ test.each(["stdio, modern", "HTTP, older"] as const)(
     });
     expect(await request("prompts/list", {})).toContain("run_job");
     await end();
-    expect(program.stderr()).toContain("Telemetry is off: OTEL_TRACES_EXPORTER takes otlp, none");
+    expect(program.stderr()).toContain("Telemetry is off: OTEL_TRACES_EXPORTER must be otlp or none");
     expect(receiver.requests()).toBe(0);
   },
 );

@@ -299,7 +299,7 @@ describeLatestRevision((bench) => {
     expect(whole.next).toMatch(/^Check jobId/);
   });
 
-  test("a huge or deep value in another form is refused, and the server goes on", async () => {
+  test("a huge or deep value in another form is refused, and the server keeps running", async () => {
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     for (const inputs of [deep, `"${"x".repeat(100_000)}"`, "[".repeat(100_000)])
       await bench().refuses("run_job", { inputs });

@@ -72,18 +72,18 @@ export const fitsKeychain = (password: string, platform: NodeJS.Platform = proce
   Buffer.byteLength(password) <= maxBytes(platform);
 
 const ERROR_MESSAGES: Readonly<Record<KeychainErrorKind, string>> = {
-  absent: "there is no OS keychain here",
+  absent: "no OS keychain was found",
   unusable: "the OS keychain cannot be used",
   locked: "the OS keychain is locked",
-  silent: "the OS keychain does not answer",
-  failed: "the OS keychain did not do what it was asked",
+  silent: "the OS keychain is not responding",
+  failed: "the OS keychain operation failed",
 };
 
 /** Explanations for those messages of the addon and of D-Bus that users can act on. */
 const REASONS: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/native binding|cannot find (?:module|package)/i, "the package @napi-rs/keyring is not installed"],
-  [/DBUS_SESSION_BUS_ADDRESS|autolaunch/i, "DBUS_SESSION_BUS_ADDRESS names no session bus"],
-  [/not provided/i, "nobody offers the Secret Service"],
+  [/DBUS_SESSION_BUS_ADDRESS|autolaunch/i, "DBUS_SESSION_BUS_ADDRESS does not identify a session bus"],
+  [/not provided/i, "no Secret Service provider is running"],
 ];
 
 function toErrorMessage(kind: KeychainErrorKind, detail = ""): string {
@@ -99,7 +99,7 @@ const FIXES: Readonly<Record<KeychainErrorKind, string>> = {
   locked: "Unlock it: log in to the desktop, or run gnome-keyring-daemon --unlock.",
   silent: "Restart it: on Linux, systemctl --user restart gnome-keyring-daemon.",
   failed:
-    "Try again. If it stays so, restart it (on Linux: systemctl --user restart gnome-keyring-daemon), or do without: MIC_KEYCHAIN=off and credentials in the environment.",
+    "Try again. If it fails again, restart the keychain (on Linux: systemctl --user restart gnome-keyring-daemon), or set MIC_KEYCHAIN=off and credentials in the environment.",
 };
 
 /** MCP clients strip the environment, and without the bus address the Secret Service cannot be found. */

@@ -24,7 +24,7 @@ function failedCheck(name: string, error: unknown, fix: string): Check {
 async function checkDatabase({ database: { query } }: DeploymentDatabase): Promise<Check> {
   try {
     await query("SELECT 1");
-    return passedCheck("database", "can be reached, and has its tables");
+    return passedCheck("database", "reachable, and its tables exist");
   } catch (error) {
     return failedCheck("database", error, "Check MIC_DATABASE_URL and its PostgreSQL servers.");
   }
@@ -35,9 +35,13 @@ async function checkProvider({ signIn }: TeamsSettings): Promise<Check> {
   try {
     const monotonicMs = () => performance.now();
     await createAccessTokens({ ...signIn, transport, now: Date.now, monotonicMs }).ready();
-    return passedCheck("sign-in", `${signIn.issuer} answers, and its tokens can be told apart`);
+    return passedCheck("sign-in", `${signIn.issuer} is reachable, and its tokens can be verified`);
   } catch (error) {
-    return failedCheck("sign-in", error, "Check MIC_AUTH_ISSUER: it must be exactly what tokens have in iss.");
+    return failedCheck(
+      "sign-in",
+      error,
+      "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
+    );
   } finally {
     await transport.close();
   }
@@ -47,7 +51,7 @@ async function checkTeams({ secretKeys }: TeamsSettings, { database }: Deploymen
   try {
     const all = await createTeams(database).list();
     if (all.length === 0)
-      return [{ name: "teams", ok: false, detail: "there is none", fix: "mic-mcp teams add makes one." }];
+      return [{ name: "teams", ok: false, detail: "no teams exist", fix: "Run mic-mcp teams add to create one." }];
     const secrets = createSecrets({ encryption: createEncryption(secretKeys), now: Date.now });
     const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets }, true)));
     return checks.map(({ team, ...check }) => ({ ...check, name: `team ${team}` }));
@@ -63,10 +67,7 @@ export async function examineTeams(environment: NodeJS.ProcessEnv): Promise<read
     settings = readTeamsSettings(environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return [
-      checkNode(),
-      failedCheck("settings", error, "Set or correct the variables named (docs/interface.md, Teams)."),
-    ];
+    return [checkNode(), failedCheck("settings", error, "Set or correct these variables (docs/interface.md, Teams).")];
   }
   const redactor = createRedactor();
   for (const secret of settings.secrets) redactor.add(secret);

@@ -56,19 +56,19 @@ export interface Manager {
 const noSuchTeam = (name: string): Failure =>
   new Failure({
     kind: "not_found",
-    message: `There is no team ${quote(name)}.`,
+    message: `Team ${quote(name)} does not exist.`,
     retryable: false,
     sideEffect: "none",
-    next: "mic-mcp teams list has their names.",
+    next: "Run mic-mcp teams list for the names of the teams.",
   });
 
 /** Throws UsageError. */
 function parseMembers({ member: subjects = [] }: TeamFlags, { issuer }: Manager): readonly Member[] {
   if (subjects.length === 0) return [];
   if (issuer === undefined)
-    throw new UsageError("MIC_AUTH_ISSUER is missing: --member is a subject of that identity provider.");
+    throw new UsageError("MIC_AUTH_ISSUER is missing: --member needs the issuer of the subject.");
   return subjects.map((subject) => {
-    if (subject === "") throw new UsageError("--member takes a subject, as sub in its access tokens.");
+    if (subject === "") throw new UsageError("--member must be a subject: the sub claim of the user's access tokens.");
     return { issuer, subject };
   });
 }
@@ -85,16 +85,19 @@ async function readNewSecret(
   { secrets }: Manager,
 ): Promise<{ readonly text: string; readonly stored: StoredSecret }> {
   const { "secret-stdin": isOnStdin, "secret-file": file } = flags;
-  if (isOnStdin && file !== undefined)
-    throw new UsageError("--secret-stdin and --secret-file are two places of one secret: give one of them.");
+  if (isOnStdin && file !== undefined) throw new UsageError("--secret-stdin and --secret-file cannot be combined.");
   if (file !== undefined) {
     if (!file.startsWith("/"))
-      throw new UsageError("--secret-file takes a path from / on: instances read it, wherever they start.");
+      throw new UsageError(
+        "--secret-file must be an absolute path, because instances can have different working directories.",
+      );
     const stored = { file };
     return { text: await secrets.read({ name, secret: stored }), stored };
   }
   if (!isOnStdin && !isInteractive())
-    throw new UsageError("There is no terminal to ask on: give --secret-stdin or --secret-file PATH.");
+    throw new UsageError(
+      "Cannot prompt for the secret because stdin is not a terminal. Use --secret-stdin or --secret-file PATH.",
+    );
   const text = checkCredential("client secret", await (isOnStdin ? readSecretFromStdin() : promptForSecret()));
   return { text, stored: { encrypted: await secrets.encrypt(name, text) } };
 }
@@ -104,19 +107,20 @@ const conflictFailure = (name: string, existing: string): Failure =>
     kind: "conflict",
     message:
       name === existing
-        ? `There is a team ${quote(name)} already. Nothing was changed.`
-        : `The team ${quote(existing)} has this client of this service already, and one client is one team: whoever holds its credentials reads all that was made with them. Nothing was changed.`,
+        ? `Team ${quote(name)} already exists. Nothing was changed.`
+        : `Team ${quote(existing)} already uses this client. Each client can belong to only one team, because its credentials give access to everything that was created with them. Nothing was changed.`,
     retryable: false,
     sideEffect: "none",
     next:
       name === existing
-        ? "mic-mcp teams rotate-secret replaces its secret."
+        ? "Run mic-mcp teams rotate-secret to replace its secret."
         : `Add members to ${quote(existing)}, or use another client.`,
   });
 
 /** Throws UsageError. */
 function parseClaim({ claim }: TeamFlags): string | undefined {
-  if (claim === "") throw new UsageError("--claim takes a value of MIC_AUTH_TEAM_CLAIM, such as a group's name.");
+  if (claim === "")
+    throw new UsageError("--claim must be a value of MIC_AUTH_TEAM_CLAIM, such as the name of a group.");
   return claim;
 }
 
@@ -132,7 +136,7 @@ async function createNewTeam(name: string, flags: TeamFlags, manager: Manager): 
     ...(workspace === undefined ? ["--workspace-id"] : []),
   ];
   if (url === undefined || client === undefined || workspace === undefined)
-    throw new UsageError(`A new team takes ${missing.join(", ")}.`);
+    throw new UsageError(`A new team requires ${missing.join(", ")}.`);
   const [baseUrl, clientId] = [checkBaseUrl(url), checkCredential("client id", client)];
   const workspaceId = checkWorkspaceId(workspace);
   const members = parseMembers(flags, manager);
@@ -145,14 +149,14 @@ async function createNewTeam(name: string, flags: TeamFlags, manager: Manager): 
   await addMembers(name, members, manager);
   const how =
     "file" in stored
-      ? `its secret stays in ${stored.file}`
+      ? `its secret is read from ${stored.file}`
       : `its secret is encrypted with the key ${manager.firstKey}`;
   const memberTexts = [
-    ...(claim === undefined ? [] : [`whoever has the claim ${quote(claim)}`]),
+    ...(claim === undefined ? [] : [`users with the claim ${quote(claim)}`]),
     ...members.map(({ subject }) => quote(subject)),
   ];
   manager.print(
-    `Added the team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; ${how}. Members: ${memberTexts.length === 0 ? "none yet" : memberTexts.join(", ")}.`,
+    `Added team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; ${how}. Members: ${memberTexts.length === 0 ? "none yet" : memberTexts.join(", ")}.`,
   );
 }
 
@@ -163,10 +167,10 @@ async function addToTeam(name: string, flags: TeamFlags, manager: Manager): Prom
   if (claim !== undefined && (await manager.teams.setClaim(name, claim))) manager.recordChange(name, "claim set");
   await addMembers(name, members, manager);
   const done = [
-    ...(claim === undefined ? [] : [`whoever has the claim ${quote(claim)} belongs to it`]),
+    ...(claim === undefined ? [] : [`users with the claim ${quote(claim)} are members`]),
     ...(members.length === 0 ? [] : [`members added: ${members.map(({ subject }) => quote(subject)).join(", ")}`]),
   ];
-  manager.print(`The team ${name}: ${done.join("; ")}.`);
+  manager.print(`Team ${name}: ${done.join("; ")}.`);
 }
 
 /** Flags that only a new team takes. */
@@ -185,15 +189,17 @@ async function removeTeam(name: string, flags: TeamFlags, manager: Manager): Pro
   if (members.length === 0) {
     if (!(await teams.remove(name))) throw noSuchTeam(name);
     recordChange(name, "removed");
-    print(`Removed the team ${name}, its members and its secret. What it did stays in the journal.`);
+    print(`Removed team ${name}, its members and its secret. Its actions stay in the journal.`);
     return 0;
   }
   if (!(await teams.find(name))) throw noSuchTeam(name);
   for (const member of members) {
     const wasListed = await teams.removeMember(name, member);
     if (wasListed) recordChange(name, "member removed", member);
-    const more = wasListed ? "" : " was not listed: a claim may still make him a member, or he is another provider's";
-    print(wasListed ? `Took ${quote(member.subject)} out of the team ${name}.` : `${quote(member.subject)}${more}.`);
+    const more = wasListed
+      ? ""
+      : " was not listed as a member. A claim may still grant membership, or the subject has another issuer";
+    print(wasListed ? `Removed ${quote(member.subject)} from team ${name}.` : `${quote(member.subject)}${more}.`);
   }
   return 0;
 }
@@ -207,8 +213,8 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   if (!(await teams.replaceSecret(name, stored))) throw noSuchTeam(name);
   recordChange(name, "secret replaced");
-  const how = "file" in stored ? `stays in ${stored.file}` : `is encrypted with the key ${firstKey}`;
-  print(`The team ${name} has another secret, which ${how}. It is used from the next token on.`);
+  const how = "file" in stored ? `is read from ${stored.file}` : `is encrypted with the key ${firstKey}`;
+  print(`Replaced the secret of team ${name}. The new secret ${how}, and is used from the next token request on.`);
   return 0;
 }
 
@@ -239,10 +245,10 @@ export async function checkTeam(
       ...(next !== undefined && { fix: next }),
     };
   }
-  const opened = shouldVerify ? "its secret opens, and the service gives it a token" : "its secret opens";
+  const opened = shouldVerify ? "its secret can be read, and the API issued a token" : "its secret can be read";
   if (claim !== undefined || members.length > 0) return { team: name, ok: true, detail: opened };
-  const fix = `mic-mcp teams add ${name} --claim VALUE, or --member SUBJECT`;
-  return { team: name, ok: false, detail: `${opened}, but nobody belongs to it`, fix };
+  const fix = `Run mic-mcp teams add ${name} with --claim VALUE or --member SUBJECT.`;
+  return { team: name, ok: false, detail: `${opened}, but it has no members`, fix };
 }
 
 /** `name`: empty for all teams. */
@@ -256,7 +262,7 @@ async function checkTeams(
   const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !skipVerify)));
   const ok = checks.every((check) => check.ok);
   if (json) manager.print(inJson({ ok, teams: checks }));
-  else if (checks.length === 0) manager.print("There is no team yet: mic-mcp teams add makes one.");
+  else if (checks.length === 0) manager.print("No teams exist. Run mic-mcp teams add to create one.");
   else
     for (const { team, ok: isOk, detail, fix } of checks)
       manager.print(`${isOk ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
@@ -274,7 +280,7 @@ const toListed = ({ name, baseUrl, clientId, workspaceId, claim, members, secret
   changedAt: new Date(changedAt).toISOString(),
 });
 
-const COLUMNS = ["team", "workspace", "client", "service", "claim", "members", "secret"];
+const COLUMNS = ["team", "workspace", "client", "base URL", "claim", "members", "secret"];
 
 async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promise<number> {
   const found = (await teams.list()).map(toListed);
@@ -283,7 +289,7 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
     return 0;
   }
   if (found.length === 0) {
-    print("There is no team yet: mic-mcp teams add makes one.");
+    print("No teams exist. Run mic-mcp teams add to create one.");
     return 0;
   }
   const rows = found.map(({ name, workspaceId, clientId, baseUrl, claim = "", members, secret }) => [
@@ -318,11 +324,11 @@ export async function rotateKeys({ teams, secrets, firstKey, recordChange, print
       if (isReencrypted) recordChange(name, "keys rotated");
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
-      broken.push(`${name}: ${error.message}. mic-mcp teams rotate-secret ${name} mends it.`);
+      broken.push(`${name}: ${error.message}. Run mic-mcp teams rotate-secret ${name} to replace the secret.`);
     }
   }
   print(
-    `Under the key ${firstKey}: ${counts.put} put there now, ${counts.kept} before; in files: ${counts.files}; not to be opened: ${broken.length}.`,
+    `Secrets encrypted with key ${firstKey}: ${counts.put} now, ${counts.kept} before. Secrets in files: ${counts.files}. Secrets that could not be decrypted: ${broken.length}.`,
   );
   for (const line of broken) print(line);
   return broken.length === 0 ? 0 : 1;
@@ -335,21 +341,21 @@ function parseSubcommand(argument: string | undefined): TeamSubcommand {
   const subcommand = TEAM_ACTIONS.find((each) => each === argument);
   if (subcommand) return subcommand;
   const suggestion = argument === undefined ? "" : didYouMean(argument, TEAM_ACTIONS);
-  throw new UsageError(`mic-mcp teams takes one of ${TEAM_ACTIONS.join(", ")}.${suggestion}`);
+  throw new UsageError(`ACTION must be one of ${TEAM_ACTIONS.join(", ")}.${suggestion}`);
 }
 
 /** Returns the name of the team that the subcommand applies to, or an empty string for all teams. Throws UsageError. */
 function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): string {
   const isAboutAll = subcommand === "list" || subcommand === "rotate-keys";
   if (isAboutAll && names.length > 0)
-    throw new UsageError(`mic-mcp teams ${subcommand} takes no team: it is about all of them.`);
+    throw new UsageError(`mic-mcp teams ${subcommand} does not accept a team: it applies to all teams.`);
   if (isAboutAll || (subcommand === "check" && names.length === 0)) return "";
   const [name, ...more] = names;
   if (name === undefined || more.length > 0)
-    throw new UsageError(`mic-mcp teams ${subcommand} takes the name of one team.`);
+    throw new UsageError(`mic-mcp teams ${subcommand} requires the name of one team.`);
   if (!TEAM_NAME.test(name))
     throw new UsageError(
-      `${quote(name)} cannot be a team's name, which is part of a URL: 1 to 63 of a-z, 0-9 and -, none of - in front.`,
+      `${quote(name)} is not a valid team name: use 1 to 63 characters from a-z, 0-9 and -, not starting with -.`,
     );
   return name;
 }

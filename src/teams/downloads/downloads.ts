@@ -83,9 +83,9 @@ class DownloadRefused extends Error {
 }
 
 const temporarilyUnavailable = (why: string): DownloadRefused =>
-  new DownloadRefused(503, `${why} Try again in a moment.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
+  new DownloadRefused(503, `${why} Try again.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
 
-const noSuchFile = (): DownloadRefused => new DownloadRefused(404, "There is no such file.");
+const noSuchFile = (): DownloadRefused => new DownloadRefused(404, "The file does not exist.");
 
 const STATUS: Partial<Readonly<Record<FailureKind, number>>> = { not_found: 404, rate_limited: 503, timeout: 504 };
 
@@ -94,7 +94,7 @@ function toRefusal(error: unknown, { redactor }: Runtime): unknown {
   if (!(error instanceof Failure)) return error;
   const { kind, message, retryAfterSeconds } = error.facts;
   const after = retryAfterSeconds === undefined ? undefined : { "retry-after": String(retryAfterSeconds) };
-  return new DownloadRefused(STATUS[kind] ?? 502, redactor.redact(`The file cannot be had now: ${message}`), after);
+  return new DownloadRefused(STATUS[kind] ?? 502, redactor.redact(`The file could not be loaded: ${message}`), after);
 }
 
 /** Returns the header value (RFC 6266). Only `filename*` contains characters outside ASCII (RFC 8187). */
@@ -125,7 +125,8 @@ async function* verifyLength(length: number | undefined, body: AsyncIterable<Buf
     if (length !== undefined && bytes > length) break;
     yield chunk;
   }
-  if (length !== undefined && bytes !== length) throw new Error("the file is not as long as it was said to be");
+  if (length !== undefined && bytes !== length)
+    throw new Error("the length of the file differs from its Content-Length");
 }
 
 async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSignal): Promise<OpenedFile> {
@@ -147,7 +148,7 @@ async function regenerateRows(
 ): Promise<OpenedFile> {
   const { ports } = runtime;
   const { files, service } = ports;
-  if (files.kind !== "links") throw new Error("only what makes links redeems them");
+  if (files.kind !== "links") throw new Error("this server does not create download links");
   let capturedCsv: Buffer | undefined;
   const capturingFiles: LinkedFiles = {
     ...files,
@@ -158,7 +159,7 @@ async function regenerateRows(
   };
   const call = createToolCall(runtime, tool.name, { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
   await tool.create({ ...ports, files: capturingFiles }).invoke(args, call);
-  if (capturedCsv === undefined) throw new Error("the call made no rows");
+  if (capturedCsv === undefined) throw new Error("the call returned no rows");
   const csv = capturedCsv;
   return {
     contentType: CSV_TYPE,
@@ -186,7 +187,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
   /** Occupies a slot, and returns the function that frees it. */
   function acquireSlot(name: string): () => void {
     const count = running.get(name) ?? 0;
-    if (total >= limits.all || count >= limits.team) throw temporarilyUnavailable("Too many downloads at once.");
+    if (total >= limits.all || count >= limits.team) throw temporarilyUnavailable("Too many concurrent downloads.");
     total += 1;
     running.set(name, count + 1);
     return () => {
@@ -235,8 +236,8 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     const releaseSlot = acquireSlot(ticket.team ?? caller);
     try {
       const runtime = await runtimeOf(recipient, ticket.team).catch((error: unknown) => {
-        log.error({ reason: errorMessage(error) }, "nobody can tell what a link is for");
-        throw temporarilyUnavailable("Nobody can tell now what this link is for.");
+        log.error({ reason: errorMessage(error) }, "resolving the team of a download link failed");
+        throw temporarilyUnavailable("The download link could not be resolved.");
       });
       if (!runtime) throw noSuchFile();
       const file = await open(ticket, runtime, exchange.signal).catch((error: unknown) => {
@@ -257,12 +258,12 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
   }
 
   async function serve(exchange: Exchange, callerOf: () => Promise<CallerClaims | Response>): Promise<Response | true> {
-    if (exchange.request.method !== "GET") throw new DownloadRefused(405, "Only GET is served here.", { allow: "GET" });
+    if (exchange.request.method !== "GET") throw new DownloadRefused(405, "Only GET is allowed.", { allow: "GET" });
     const caller = links === "bearer" ? await callerOf() : undefined;
     if (caller instanceof Response) return caller;
     const decrypted = await encryption.decryptForAny("download", exchange.path.slice(DOWNLOADS_PATH.length), Ticket);
     if (decrypted === "expired")
-      throw new DownloadRefused(410, "This link is too old. Call the tool again for a new one.");
+      throw new DownloadRefused(410, "This link has expired. Call the tool again for a new link.");
     if (!decrypted || (caller && caller.id !== decrypted.caller)) throw noSuchFile();
     await sendDownload(decrypted.value, caller ?? { id: decrypted.caller, ...decrypted.value.holder }, exchange);
     return true;

@@ -60,10 +60,10 @@ interface LinkOptions {
 const tooLong = (): Failure =>
   new Failure({
     kind: "invalid_arguments",
-    message: "No link can be made: the arguments are too long for one.",
+    message: "A download link could not be created: the arguments are too long.",
     retryable: false,
     sideEffect: "none",
-    next: "Ask for less in one call, such as fewer states, or use a shorter file name.",
+    next: "Request less in one call, such as fewer states, or use a shorter file name.",
   });
 
 /** The file of a link. */

@@ -74,12 +74,13 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
   function findRefusalReason(request: IncomingMessage, peer: string): string | undefined {
     const { headersDistinct } = request;
     const isTrusted = isTrustedProxy(peer);
-    if (!isTrusted && !isLoopback(peer)) return "This server takes requests from its balancer alone (MIC_TRUST_PROXY).";
+    if (!isTrusted && !isLoopback(peer))
+      return "This server accepts requests only from its load balancer (MIC_TRUST_PROXY).";
     if (isTls && isTrusted && splitList(headersDistinct["x-forwarded-proto"]).at(-1)?.toLowerCase() === "http")
-      return "This server is called over https alone.";
+      return "This server accepts only HTTPS requests.";
     if (!isOwnHost(headersDistinct["host"])) return `The Host header must be ${ownHost}.`;
     if ((headersDistinct["origin"] ?? []).length > 0 && allowedOriginOf(request) === undefined)
-      return "The Origin header must be absent or one of those that this server allows (MIC_ALLOWED_ORIGINS).";
+      return "The Origin header must be absent or one of the allowed origins (MIC_ALLOWED_ORIGINS).";
     return undefined;
   }
 

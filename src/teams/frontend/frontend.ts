@@ -89,7 +89,7 @@ export interface FrontendOptions extends EdgeOptions {
 const RETRY_AFTER_SECONDS = 5;
 
 const limitExceeded = ({ why, retryAfterSeconds: seconds }: LimitExceeded, message: unknown): Response =>
-  errorResponse(429, `This caller has ${why}; call again in ${seconds} s.`, {
+  errorResponse(429, `Limit exceeded: ${why}. Try again in ${seconds} s.`, {
     message,
     headers: { "retry-after": String(seconds) },
   });
@@ -160,7 +160,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   options.onRetired?.((service) => {
     endpoints
       .endStreamsOf(service)
-      .catch((error: unknown) => log.warn({ reason: errorMessage(error) }, "a stream did not end well"));
+      .catch((error: unknown) => log.warn({ reason: errorMessage(error) }, "closing a stream failed"));
   });
 
   async function serveMetadata({ request, path }: Exchange): Promise<Response | undefined> {
@@ -257,11 +257,11 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     try {
       service = await options.serviceOf(caller, resource.team);
     } catch (error) {
-      log.error({ reason: errorMessage(error) }, "nobody can tell what a caller is served");
+      log.error({ reason: errorMessage(error) }, "checking a caller's team membership failed");
       const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
-      return errorResponse(503, "What you are served cannot be told now. Call again in a moment.", { headers });
+      return errorResponse(503, "Team membership could not be checked. Try again.", { headers });
     }
-    if (!service) return errorResponse(404, "There is no such team, or you are not in it.");
+    if (!service) return errorResponse(404, "The team does not exist, or you are not a member of it.");
     const authenticated = { caller, resource, service };
     const serve = () => dispatch(exchange, authenticated);
     return await (telemetry?.runAsIdentity({ client: caller.clientId }, serve) ?? serve());

@@ -53,7 +53,7 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
   const checkRate = ({ tokens }: Usage, wanted: number): LimitExceeded | undefined =>
     tokens < wanted
       ? {
-          why: `made ${rate} calls within a minute`,
+          why: `at most ${rate} calls per minute for each caller`,
           retryAfterSeconds: Math.max(1, Math.ceil(((wanted - tokens) / rate) * 60)),
         }
       : undefined;
@@ -75,14 +75,16 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
       const slots = Math.min(count, calls);
       const exceeded = checkRate(usage, wanted);
       if (exceeded) return exceeded;
-      if (usage.calls + slots > calls) return { why: `${calls} calls under way`, retryAfterSeconds: 1 };
+      if (usage.calls + slots > calls)
+        return { why: `at most ${calls} concurrent calls for each caller`, retryAfterSeconds: 1 };
       usage.tokens -= wanted;
       return acquire(usage, "calls", slots);
     },
 
     acquireStream(caller: string): AcquireResult {
       const usage = usageOf(caller);
-      if (usage.streams >= MAX_STREAMS) return { why: `${MAX_STREAMS} streams open`, retryAfterSeconds: 10 };
+      if (usage.streams >= MAX_STREAMS)
+        return { why: `at most ${MAX_STREAMS} open streams for each caller`, retryAfterSeconds: 10 };
       return acquire(usage, "streams", 1);
     },
   };

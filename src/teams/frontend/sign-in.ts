@@ -50,10 +50,10 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** Returns 503 instead of 401, because clients discard their tokens after a 401, and the tokens may be valid. */
 export function providerUnavailable(error: ProviderUnavailable, log: Log): Response {
-  log.warn({ reason: errorMessage(error) }, "the identity provider cannot be asked");
+  log.warn({ reason: errorMessage(error) }, "the identity provider is not available");
   return errorResponse(
     503,
-    "Who calls cannot be told now: the identity provider does not answer. Call again in a moment.",
+    "The caller could not be authenticated: the identity provider is not responding. Try again.",
     {
       headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
     },
@@ -62,7 +62,7 @@ export function providerUnavailable(error: ProviderUnavailable, log: Log): Respo
 
 /** Returns 503 instead of 401, so that clients keep a valid token while the provider's keys change. */
 const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): Response =>
-  errorResponse(503, `The key that signed this token is not known yet. Call again in ${seconds} s.`, {
+  errorResponse(503, `The token's signing key is not known yet. Try again in ${seconds} s.`, {
     headers: { "retry-after": String(seconds) },
   });
 
@@ -75,7 +75,7 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
 
   /** This challenge has no error code, because the request has no token (RFC 6750, 3.1). */
   const challengeWithoutToken = ({ metadataUrl }: Resource): Response =>
-    errorResponse(401, "This server takes requests with an access token only.", {
+    errorResponse(401, "An access token is required.", {
       headers: { "www-authenticate": `Bearer scope="${scopes.read}", resource_metadata="${metadataUrl}"` },
     });
 
@@ -83,7 +83,7 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
   const insufficientScope = (resource: Resource, rights: readonly Right[]): Response =>
     challenge(
       OAuthErrorCode.InsufficientScope,
-      `This takes the scope ${rights.map((right) => scopes[right]).join(" ")}.`,
+      `This request requires the scope ${rights.map((right) => scopes[right]).join(" ")}.`,
       resource,
       rights,
     );
@@ -105,7 +105,7 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
       throw new TokenRefused("The token was issued for another server.");
     } catch (error) {
       if (error instanceof SigningKeyUnknown) {
-        log.info({ address, reason: error.message }, "a token cannot be checked yet");
+        log.info({ address, reason: error.message }, "a token cannot be verified yet: its signing key is unknown");
         return signingKeyUnknown(error);
       }
       if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);

@@ -72,12 +72,12 @@ const Groups = z
 /** `claims`: the claims of a valid token of this issuer. Throws TokenRefused. */
 function toAcceptedToken(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): AcceptedToken {
   const { data } = Claims.safeParse(claims);
-  if (!data) throw new TokenRefused("The token does not say whose it is and how long: sub and exp are needed.");
+  if (!data) throw new TokenRefused("The token must have the claims sub and exp.");
   if (ID_TOKEN_CLAIMS.some((claim) => claim in data))
-    throw new TokenRefused("This is an ID token; an access token is needed.");
+    throw new TokenRefused("This is an ID token; an access token is required.");
   const granted = new Set([...splitScopes(data.scope), ...splitScopes(data.scp)]);
   // RFC 9449 and RFC 8705: this server does not check proofs of possession, so it must not accept a token that is bound to a key.
-  if ("cnf" in data) throw new TokenRefused("The token is bound to a key; a bearer token is needed.");
+  if ("cnf" in data) throw new TokenRefused("The token is bound to a key; an unbound bearer token is required.");
   return {
     caller: {
       id: callerId(issuer, data.sub),

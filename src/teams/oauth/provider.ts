@@ -21,7 +21,7 @@ export class SigningKeyUnknown extends ProviderUnavailable {
   readonly retryAfterSeconds: number;
 
   constructor(retryAfterSeconds: number) {
-    super("the key that signed a token is not among the identity provider's keys as they were last read");
+    super("the signing key of a token is not among the identity provider's cached keys");
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
@@ -71,7 +71,7 @@ function metadataUrls(issuer: string): readonly string[] {
 function toBodyBuffer(body: RequestInit["body"]): Buffer | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === "string" || body instanceof URLSearchParams) return Buffer.from(body.toString());
-  throw new TypeError("a request to the identity provider has a body of text or none");
+  throw new TypeError("the body of a request to the identity provider must be text or absent");
 }
 
 export function createProvider({ issuer, transport, monotonicMs }: ProviderOptions): Provider {
@@ -98,16 +98,18 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
 
   async function fetchMetadataFrom(metadataUrl: string): Promise<ProviderMetadata> {
     const response = await fetch(metadataUrl, { headers: { accept: "application/json" } });
-    if (response.status !== 200) throw new ProviderUnavailable(`${metadataUrl} answered HTTP ${response.status}`);
+    if (response.status !== 200) throw new ProviderUnavailable(`${metadataUrl} returned HTTP ${response.status}`);
     const { data, error } = Metadata.safeParse(await response.json().catch(() => undefined));
     if (!data) {
       const fields = error.issues.map(({ path }) => path.join(".")).join(", ");
-      throw new ProviderUnavailable(`${metadataUrl} is no metadata of an identity provider${fields && ` (${fields})`}`);
+      throw new ProviderUnavailable(
+        `${metadataUrl} is not valid identity provider metadata${fields && ` (${fields})`}`,
+      );
     }
     // RFC 8414, 3.3: metadata of another issuer could pass off tokens of that issuer as tokens of this one.
     if (data.issuer !== issuer)
       throw new ProviderUnavailable(
-        `${metadataUrl} is of the issuer ${JSON.stringify(data.issuer)}; MIC_AUTH_ISSUER must be the same text`,
+        `${metadataUrl} has the issuer ${JSON.stringify(data.issuer)}; MIC_AUTH_ISSUER must be identical to it`,
       );
     return data;
   }
@@ -127,7 +129,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
         reasons.push(errorMessage(error));
       }
     }
-    throw new ProviderUnavailable(`the identity provider cannot be asked: ${reasons.join("; ")}`);
+    throw new ProviderUnavailable(`the identity provider is not available: ${reasons.join("; ")}`);
   }
 
   let pendingMetadata = memoizeUntilFailure(fetchMetadata);

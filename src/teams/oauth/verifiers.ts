@@ -21,18 +21,18 @@ const TIMEOUT_MS = 5_000;
 const MAX_SEEN = 10_000;
 
 const NO_SUCH_KEY = "ERR_JWKS_NO_MATCHING_KEY";
-const NOT_ISSUED_BY_PROVIDER = "The token is not one of the identity provider's.";
+const NOT_ISSUED_BY_PROVIDER = "The token was not issued by the identity provider.";
 
 /** Reasons to refuse a token, by the error codes of jose. Any other code is an error of the provider or of this server. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: "The token has expired.",
-  ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is not in force, or it is another issuer's.",
+  ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is not yet valid, or it has another issuer.",
   ERR_JWT_INVALID: NOT_ISSUED_BY_PROVIDER,
   ERR_JWS_INVALID: NOT_ISSUED_BY_PROVIDER,
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: NOT_ISSUED_BY_PROVIDER,
-  ERR_JWKS_MULTIPLE_MATCHING_KEYS: "The token does not say which key signed it.",
-  ERR_JOSE_ALG_NOT_ALLOWED: `The token must be signed with ${ALGORITHMS.join(", ")}.`,
-  ERR_JOSE_NOT_SUPPORTED: `The token must be signed with ${ALGORITHMS.join(", ")}.`,
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: "The token does not identify its signing key.",
+  ERR_JOSE_ALG_NOT_ALLOWED: `The token must be signed with one of ${ALGORITHMS.join(", ")}.`,
+  ERR_JOSE_NOT_SUPPORTED: `The token must be signed with one of ${ALGORITHMS.join(", ")}.`,
 };
 
 /**
@@ -121,7 +121,7 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
 
   async function getKeys() {
     const { jwks_uri: jwksUri } = await provider.metadata();
-    if (jwksUri === undefined) throw new ProviderUnavailable("the identity provider's metadata names no jwks_uri");
+    if (jwksUri === undefined) throw new ProviderUnavailable("the identity provider's metadata has no jwks_uri");
     if (cached?.jwksUri !== jwksUri)
       cached = { jwksUri, keys: createSigningKeys(jwksUri, provider.fetch, monotonicMs) };
     return cached.keys;
@@ -137,13 +137,13 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
           clockTolerance: CLOCK_TOLERANCE_SECONDS,
           requiredClaims: ["exp", "sub"],
         });
-        if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new TokenRefused("This is no access token.");
+        if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new TokenRefused("This is not an access token.");
         return payload;
       } catch (error) {
         if (error instanceof TokenRefused || error instanceof SigningKeyUnknown) throw error;
         const refusal = REFUSALS[errorCode(error)];
         if (refusal !== undefined) throw new TokenRefused(refusal, { cause: error });
-        throw new ProviderUnavailable(`the keys of the identity provider cannot be read: ${errorMessage(error)}`, {
+        throw new ProviderUnavailable(`the identity provider's keys could not be read: ${errorMessage(error)}`, {
           cause: error,
         });
       }
@@ -155,7 +155,7 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
       try {
         await keys.read();
       } catch (error) {
-        throw new ProviderUnavailable(`the keys of the identity provider cannot be read: ${errorMessage(error)}`);
+        throw new ProviderUnavailable(`the identity provider's keys could not be read: ${errorMessage(error)}`);
       }
     },
   };
@@ -196,9 +196,7 @@ function subjectOf(answer: z.infer<typeof IntrospectionResponse>): string {
   if (username) return `username:${username}`;
   const hasUserClaim = OTHER_USER_CLAIMS.some((claim) => (answer[claim] ?? "") !== "");
   if (clientId && !hasUserClaim) return `client:${clientId}`;
-  throw new TokenRefused(
-    "The identity provider does not say whose token this is: introspection must return sub or username.",
-  );
+  throw new TokenRefused("The identity provider did not identify the user: introspection must return sub or username.");
 }
 
 /** Verifies each token by a request to the introspection endpoint (RFC 7662). */
@@ -206,7 +204,7 @@ export function createIntrospection(provider: Provider, { client, cacheMs, now }
   async function getIntrospectionServer() {
     const { issuer, introspection_endpoint } = await provider.metadata();
     if (introspection_endpoint === undefined)
-      throw new ProviderUnavailable("the identity provider's metadata names no introspection_endpoint");
+      throw new ProviderUnavailable("the identity provider's metadata has no introspection_endpoint");
     return { issuer, introspection_endpoint };
   }
 
@@ -224,7 +222,7 @@ export function createIntrospection(provider: Provider, { client, cacheMs, now }
       );
       return await oauth.processIntrospectionResponse(server, oauthClient, response);
     } catch (error) {
-      throw new ProviderUnavailable(`the identity provider does not say whose a token is: ${errorMessage(error)}`, {
+      throw new ProviderUnavailable(`token introspection at the identity provider failed: ${errorMessage(error)}`, {
         cause: error,
       });
     }
@@ -233,14 +231,14 @@ export function createIntrospection(provider: Provider, { client, cacheMs, now }
   return {
     async verifyClaims(token) {
       const response = await introspect(token);
-      if (!response.active) throw new TokenRefused("The token is not in force.");
+      if (!response.active) throw new TokenRefused("The token is expired, revoked or not yet valid.");
       const claims = IntrospectionResponse.safeParse(response).data;
-      if (!claims) throw new ProviderUnavailable("what the identity provider says of a token cannot be read");
+      if (!claims) throw new ProviderUnavailable("the identity provider's introspection response is invalid");
       if (claims.iss !== undefined && claims.iss !== provider.issuer)
-        throw new TokenRefused("The token is another issuer's.");
+        throw new TokenRefused("The token has another issuer.");
       const nowSeconds = now() / 1_000;
       if ((claims.exp ?? Number.POSITIVE_INFINITY) < nowSeconds) throw new TokenRefused("The token has expired.");
-      if ((claims.nbf ?? 0) > nowSeconds) throw new TokenRefused("The token is not in force yet.");
+      if ((claims.nbf ?? 0) > nowSeconds) throw new TokenRefused("The token is not yet valid.");
       const { client_id: clientId, ...others } = claims;
       return {
         exp: nowSeconds + cacheMs / 1_000,

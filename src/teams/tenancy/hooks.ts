@@ -24,6 +24,6 @@ const toIsoSeconds = (at: Date): string => at.toISOString().replace(/\.000Z$/, "
  */
 export const createRestoreNotice = (range: TimeRange | undefined, now: () => number) => (): string | undefined =>
   range && now() <= range.to.getTime() + DEDUPLICATION_WINDOW_MS
-    ? `The journal was restored from a backup: what was done from ${toIsoSeconds(range.from)} to ${toIsoSeconds(range.to)} is not in it. ` +
-      "Before you do again what may have been done then, look for it at the service (list_jobs)."
+    ? `The journal was restored from a backup: it lacks the actions from ${toIsoSeconds(range.from)} to ${toIsoSeconds(range.to)}. ` +
+      "Before you repeat an action that may have run in this period, check for its result with the MIC API (list_jobs)."
     : undefined;

@@ -25,7 +25,7 @@ interface TeamIdentityOptions {
 const removed = (name: string): Failure =>
   new Failure({
     kind: "forbidden",
-    message: `There is no team ${quote(name)} any more, or it is another one now.`,
+    message: `Team ${quote(name)} was removed or replaced.`,
     retryable: false,
     sideEffect: "none",
     next: "Ask the user to ask the operator of this server for their team and connect again.",
@@ -35,10 +35,10 @@ const unreadable = (name: string, error: unknown): Failure =>
   new Failure(
     {
       kind: "upstream_unavailable",
-      message: `The client credentials of the team ${quote(name)} cannot be read now: ${errorMessage(error)}.`,
+      message: `The client credentials of team ${quote(name)} could not be read: ${errorMessage(error)}.`,
       retryable: true,
       sideEffect: "none",
-      next: "Try again in a little while.",
+      next: "Try again later.",
     },
     { cause: error },
   );
@@ -79,10 +79,10 @@ function refuseOtherWorkspace(given: unknown, ownWorkspaceId: string): void {
   if (given === undefined || given === null || given === ownWorkspaceId) return;
   throw new Failure({
     kind: "forbidden",
-    message: `Your team's workspace is ${quote(ownWorkspaceId)}, and no other: nothing was asked of ${quote(String(given))}.`,
+    message: `Your team can use only the workspace ${quote(ownWorkspaceId)}. No request was sent for ${quote(String(given))}.`,
     retryable: false,
     sideEffect: "none",
-    next: `Leave ${WORKSPACE_PARAMETER} out, or ask the user to connect as a member of the team that has that workspace.`,
+    next: `Omit ${WORKSPACE_PARAMETER}, or ask the user to connect as a member of the team that has that workspace.`,
   });
 }
 

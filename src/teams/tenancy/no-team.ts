@@ -16,22 +16,30 @@ const forbidden = (message: string, next: string): Failure =>
 
 function joinTeamStep({ issuer, subject }: Partial<Member>): string {
   const asSubject =
-    issuer === undefined || subject === undefined ? "" : `, as the subject ${quote(subject)} of ${formatToken(issuer)}`;
-  return `Ask the user to have the operator of this server add them to a team${asSubject}. Geography works without one.`;
+    issuer === undefined || subject === undefined
+      ? ""
+      : `, as subject ${quote(subject)} with issuer ${formatToken(issuer)}`;
+  return `Ask the user to have the operator of this server add them to a team${asSubject}. Geography works without a team.`;
 }
 
 /** Returns the Failure `forbidden` of every call that needs a team. `publicUrl`: the URL of /mcp. */
 export function noTeamFailure(noTeam: NoTeamReason, publicUrl: string): Failure {
   switch (noTeam.why) {
     case "in none":
-      return forbidden("You are in no team here, and this takes a team's credentials.", joinTeamStep(noTeam));
+      return forbidden(
+        "You are not a member of any team, and this tool needs a team's credentials.",
+        joinTeamStep(noTeam),
+      );
     case "not in it":
-      return forbidden(`You are in no team ${quote(noTeam.name)} here, if there is one.`, joinTeamStep(noTeam));
+      return forbidden(
+        `Team ${quote(noTeam.name)} does not exist, or you are not a member of it.`,
+        joinTeamStep(noTeam),
+      );
     case "in several": {
       const paths = noTeam.names.slice(0, MAX_PATHS).map((name) => `${publicUrl}/${name}`);
       return forbidden(
-        `You are in several teams (${noTeam.names.length}), and this address does not say which one is meant.`,
-        `Ask the user to connect to the address of one team instead: ${paths.join(", ")}.`,
+        `You are a member of ${noTeam.names.length} teams, and this URL does not select one.`,
+        `Ask the user to connect to the URL of one team instead: ${paths.join(", ")}.`,
       );
     }
   }

@@ -19,7 +19,7 @@ const ASK_OPERATOR =
   "Ask the user to contact the operator of this server: mic-mcp teams check reports what is wrong, and mic-mcp teams rotate-secret replaces the secret.";
 
 const unreadable = ({ name }: Pick<Team, "name">, why: string): Failure =>
-  notConfigured(`The client secret of the team ${quote(name)} cannot be used: ${why}.`, ASK_OPERATOR);
+  notConfigured(`The client secret of team ${quote(name)} cannot be used: ${why}.`, ASK_OPERATOR);
 
 /** The id of the key that encrypted a secret; undefined if it is not an encrypted secret. */
 export function keyIdOf(encrypted: string): string | undefined {
@@ -62,7 +62,7 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
       } catch (error) {
         throw unreadable(team, `${quote(secret.file)} cannot be read (${errorCode(error) || errorMessage(error)})`);
       }
-      if (!isSecret(text)) throw unreadable(team, `${quote(secret.file)} holds no printable ASCII text alone`);
+      if (!isSecret(text)) throw unreadable(team, `${quote(secret.file)} must contain only printable ASCII text`);
       return text;
     },
 

@@ -28,7 +28,7 @@ export function checkHost({ headersDistinct, socket }: IncomingMessage): Respons
   if (!isOwn(name))
     return errorResponse(403, `The Host header must name this machine: ${[...new Set(names)].join(", ")}.`);
   if (port && Number(port) !== socket.localPort)
-    return errorResponse(403, `The Host header names another port than ${socket.localPort}.`);
+    return errorResponse(403, `The port in the Host header must be ${socket.localPort}.`);
   if (!origins.every((origin) => isOwn(parseHost(ORIGIN.exec(origin)?.groups?.["host"] ?? "")["name"])))
     return errorResponse(403, "The Origin header must be absent or name this machine.");
   return undefined;
@@ -54,7 +54,7 @@ function createTokenCheck(token: string): AccessCheck {
     if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return undefined;
     // RFC 6750, section 3.1: the challenge contains an error only if the request contains a token.
     const challenge = presented === undefined ? REALM : `${REALM}, error="invalid_token"`;
-    const reason = "This server takes requests with its token only: Authorization: Bearer <MIC_HTTP_TOKEN>.";
+    const reason = "This server requires its token: Authorization: Bearer <MIC_HTTP_TOKEN>.";
     return errorResponse(401, reason, { headers: { "www-authenticate": challenge } });
   };
 }
@@ -109,11 +109,11 @@ function createUserCheck(own: number, log: Log): AccessCheck {
   function findRefusalReason(socket: Socket): string | undefined {
     const uid = clientUid(socket);
     if (uid === own || uid === ROOT) return undefined;
-    log.info({ uid }, "a connection that is not of this server's user was refused");
+    log.info({ uid }, "refused a connection that is not from this server's user");
     // An unknown user is refused, because every caller acts with the credentials of the user who started the server.
     const connectionUser =
-      uid === undefined ? "whose connection this is cannot be told" : `this connection is of uid ${uid}`;
-    return `This server answers to the user who started it (uid ${own}), and ${connectionUser}. With MIC_HTTP_TOKEN set it answers to whoever has that token.`;
+      uid === undefined ? "the user of this connection could not be determined" : `this connection has uid ${uid}`;
+    return `This server accepts only requests of the user who started it (uid ${own}); ${connectionUser}. With MIC_HTTP_TOKEN, it accepts requests of any user with that token.`;
   }
 
   return ({ socket }) => {
@@ -128,6 +128,6 @@ export function createAccessCheck(token: string | undefined, log: Log): AccessCh
   if (token !== undefined) return createTokenCheck(token);
   const own = process.platform === "linux" ? process.geteuid?.() : undefined;
   if (own !== undefined) return createUserCheck(own, log);
-  log.warn({}, "any user of this machine can use this server: set MIC_HTTP_TOKEN");
+  log.warn({}, "every user of this machine can use this server; set MIC_HTTP_TOKEN to prevent this");
   return () => undefined;
 }

@@ -82,14 +82,16 @@ export class Exchange {
     if (encoding !== "identity") return errorResponse(415, "The body must not have a Content-Encoding.");
     const bytes = await this.#readBody();
     if (bytes === "too long") return errorResponse(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
-    if (bytes === "broken off") return errorResponse(400, "The body broke off.");
+    if (bytes === "broken off") return errorResponse(400, "The body is incomplete.");
     try {
       const text = utf8.decode(bytes);
       const exceeded = findExceededLimit(text);
       if (exceeded !== undefined) return errorResponse(400, exceeded, { code: ProtocolErrorCode.InvalidRequest });
       return { body: JSON.parse(text) };
     } catch {
-      return errorResponse(400, "Parse error: the body is not JSON in UTF-8.", { code: ProtocolErrorCode.ParseError });
+      return errorResponse(400, "Parse error: the body is not valid JSON in UTF-8.", {
+        code: ProtocolErrorCode.ParseError,
+      });
     }
   }
 

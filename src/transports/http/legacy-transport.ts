@@ -129,7 +129,7 @@ export class LegacyTransport implements Transport {
     const duplicateId = ids.find((id, at) => this.#replies.has(id) || ids.indexOf(id) !== at);
     if (duplicateId !== undefined) {
       // If two requests had the same id, neither the client nor this server could assign the answers to them.
-      const reason = `Another request of this session with the id ${formatJson(duplicateId)} is not answered yet.`;
+      const reason = `Another request of this session with the id ${formatJson(duplicateId)} is still in flight.`;
       const [message] = messages;
       return errorResponse(400, reason, { code: ProtocolErrorCode.InvalidRequest, message });
     }

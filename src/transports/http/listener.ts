@@ -73,9 +73,9 @@ export interface HttpServer {
 }
 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another program listens there; choose another --port, or 0 for any",
-  EACCES: "that is not allowed; choose a --port above 1023, or 0 for any",
-  EADDRNOTAVAIL: "this machine has no such address",
+  EADDRINUSE: "the port is in use; choose another --port, or 0 for any free port",
+  EACCES: "permission denied; choose a --port above 1023, or 0 for any free port",
+  EADDRNOTAVAIL: "this machine does not have this address",
 };
 
 /**
@@ -97,7 +97,7 @@ function limitConnections(server: Server, maxConnections: number, log: Log): voi
     const [longestIdle = socket] = idle;
     forget(longestIdle);
     longestIdle.destroy();
-    log.info({ maxConnections }, "connection closed: all are in use");
+    log.info({ maxConnections }, "connection closed: too many connections");
   });
   server.on("request", ({ socket }, response) => {
     const count = (change: number): void => {
@@ -123,9 +123,10 @@ async function listen(server: Server, { address, port }: ListenOptions, log: Log
   // A connection that could not be accepted must not end the server.
   server
     .removeAllListeners("error")
-    .on("error", (error) => log.warn({ reason: errorMessage(error) }, "connection not taken"));
+    .on("error", (error) => log.warn({ reason: errorMessage(error) }, "accepting a connection failed"));
   const bound = server.address();
-  if (typeof bound !== "object" || bound === null) throw new Error(`Nothing listens on ${address} port ${port}.`);
+  if (typeof bound !== "object" || bound === null)
+    throw new Error(`The server is not listening on ${address} port ${port}.`);
   return bound.port;
 }
 

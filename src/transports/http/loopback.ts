@@ -10,7 +10,7 @@ const systemLookup: Lookup = (name) => dns.lookup(name, { all: true });
 
 const refusedHostError = (host: string, why: string): UsageError =>
   new UsageError(
-    `--host ${JSON.stringify(host)} is refused: ${why}. serve --http listens on this machine's loopback only: 127.0.0.1, ::1 or localhost. To serve other machines, use serve --teams.`,
+    `--host ${JSON.stringify(host)} is not allowed: ${why}. serve --http listens only on loopback addresses: 127.0.0.1, ::1 or localhost. To serve other machines, use serve --teams.`,
   );
 
 /**
@@ -26,8 +26,8 @@ export async function loopbackAddress(host: string, lookup: Lookup = systemLooku
     throw refusedHostError(host, "it is neither a loopback address nor localhost");
   const addresses = await lookup("localhost").catch(() => []);
   const nonLoopback = addresses.find(({ address }) => !isLoopback(address));
-  if (nonLoopback) throw refusedHostError(host, `on this machine it means ${nonLoopback.address}`);
+  if (nonLoopback) throw refusedHostError(host, `on this machine it resolves to ${nonLoopback.address}`);
   const [first] = [...addresses].sort((a, b) => a.family - b.family);
-  if (!first) throw refusedHostError(host, "on this machine it means no address");
+  if (!first) throw refusedHostError(host, "on this machine it does not resolve to an address");
   return first.address;
 }

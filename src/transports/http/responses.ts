@@ -35,15 +35,15 @@ export const errorResponse = (
   Response.json({ jsonrpc: "2.0", id: idOf(message), error: { code, message: reason, data } }, { status, headers });
 
 export const methodNotAllowed = (allowed: string): Response =>
-  errorResponse(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
+  errorResponse(405, `Method not allowed. Allowed methods: ${allowed}.`, { headers: { allow: allowed } });
 
-export const tooManyRequests = (): Response => errorResponse(503, "Too many requests at once; call again.");
+export const tooManyRequests = (): Response => errorResponse(503, "Too many concurrent requests. Try again.");
 
 export const shuttingDown = (message?: unknown): Response =>
-  errorResponse(503, "The server is shutting down; call again in a moment.", { message });
+  errorResponse(503, "The server is shutting down. Try again.", { message });
 
 export const noSuchPath = (): Response =>
-  errorResponse(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
+  errorResponse(404, `Not found. Available paths: ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
 
 const isGetOrHead = (method: string | undefined): boolean => method === "GET" || method === "HEAD";
 

@@ -42,7 +42,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   /** Ends a session without waiting for it; logs an error. */
   function endInBackground(id: string): void {
     endSession(id).catch((error: unknown) =>
-      service.log.warn({ reason: errorMessage(error) }, "a session did not end well"),
+      service.log.warn({ reason: errorMessage(error) }, "ending a session failed"),
     );
   }
 
@@ -54,7 +54,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     if (sessions.size < maxSessions) return true;
     const longestIdle = [...sessions].find(([, { exchangesInFlight }]) => exchangesInFlight === 0);
     if (!longestIdle) return false;
-    service.log.info({ maxSessions }, "the session that was idle longest made room for a new one");
+    service.log.info({ maxSessions }, "ended the longest idle session to free a slot for a new one");
     endInBackground(longestIdle[0]);
     return true;
   }
@@ -70,7 +70,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       if (session.exchangesInFlight === 0 && sessions.delete(id)) {
         sessions.set(id, session);
         session.idle = setTimeout(() => {
-          service.log.info({ sessionIdleMs }, "an idle session has ended");
+          service.log.info({ sessionIdleMs }, "ended an idle session");
           endInBackground(id);
         }, sessionIdleMs).unref();
       }
@@ -79,7 +79,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
 
   async function startSession(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
     if (!ensureCapacity()) {
-      const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again when a client has gone.`;
+      const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again after a client disconnects.`;
       return errorResponse(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
     }
     const id = crypto.randomUUID();
@@ -117,13 +117,14 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       const [message] = messages;
       if (id === undefined) {
         if (messages.some(isInitialize)) return await startSession(exchange, messages);
-        return errorResponse(400, "The Mcp-Session-Id header is required: a session begins with initialize.", {
+        return errorResponse(400, "The Mcp-Session-Id header is required. Send initialize to start a session.", {
           message,
         });
       }
       const session = sessions.get(String(id));
       if (!session) {
-        const reason = "Session not found: it has ended. Initialize a new one, without the Mcp-Session-Id header.";
+        const reason =
+          "Session not found; it may have ended. Start a new session: send initialize without the Mcp-Session-Id header.";
         return errorResponse(404, reason, { code: SESSION_NOT_FOUND, message });
       }
       if (messages.some(isInitialize))

@@ -35,7 +35,7 @@ function parseMessage(value: unknown): ParsedLine {
   } catch {
     // The id of a response was chosen by this server: a refusal with it would answer a different request of the client.
     const id = isJsonObject(value) && "method" in value ? Id.safeParse(value["id"]).data : undefined;
-    const reason = "This is no JSON-RPC 2.0 request, notification or response.";
+    const reason = "This is not a JSON-RPC 2.0 request, notification or response.";
     return rejectLine(ProtocolErrorCode.InvalidRequest, reason, id);
   }
 }
@@ -73,7 +73,7 @@ const MAX_BATCH = 100;
 export function parseLine(line: string, bytes: number, maxBytes: number): ParsedLine {
   const exceededLimit =
     bytes > maxBytes
-      ? `This message has ${bytes} bytes, and ${maxBytes} is the most that is read; nothing was done.`
+      ? `This message has ${bytes} bytes; the maximum is ${maxBytes} bytes. Nothing was changed.`
       : findExceededLimit(line);
   if (exceededLimit !== undefined)
     return rejectLine(ProtocolErrorCode.InvalidRequest, exceededLimit, findRequestId(line));
@@ -82,7 +82,7 @@ export function parseLine(line: string, bytes: number, maxBytes: number): Parsed
   try {
     value = JSON.parse(line);
   } catch {
-    const reason = "This line is no JSON; on stdio one line is one JSON-RPC message.";
+    const reason = "This line is not valid JSON. On stdio, each line must be one JSON-RPC message.";
     return rejectLine(ProtocolErrorCode.ParseError, reason);
   }
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_BATCH) return parseMessage(value);

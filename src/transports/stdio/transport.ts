@@ -137,9 +137,9 @@ export class StdioTransport implements Transport {
       const refused = this.#filter.inbound(message, (passed) => this.onmessage?.(passed));
       if (refused) this.#write(refused);
     } catch (error) {
-      this.onerror?.(new Error("a message could not be taken in", { cause: error }));
+      this.onerror?.(new Error("a message could not be processed", { cause: error }));
       if (!("method" in message && "id" in message)) return;
-      const reason = "mic-mcp failed in taking in this request.";
+      const reason = "mic-mcp could not process this request.";
       this.#write(createErrorMessage(ProtocolErrorCode.InternalError, reason, message.id));
       this.#inFlight.delete(message.id);
     }

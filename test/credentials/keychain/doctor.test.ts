@@ -23,7 +23,7 @@ const NAMES = [
   "node",
   "configuration",
   "keychain",
-  "service",
+  "base URL",
   "geography API",
   "clock",
   "token",
@@ -92,13 +92,13 @@ test("doctor reports no problem for a valid setup without a keychain", async ({ 
 test("doctor prints each problem and its fix to the user, one per line", async () => {
   const { code, stdout } = await run(["doctor"], { env: {} });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^WRONG service .*MIC_BASE_URL.*\n +-> .*MIC_BASE_URL/m);
-  expect(stdout).toContain("Something is wrong");
+  expect(stdout).toMatch(/^WRONG base URL .*MIC_BASE_URL.*\n +-> .*MIC_BASE_URL/m);
+  expect(stdout).toContain("Some checks failed");
 });
 
 test("doctor reports a missing base URL", async () => {
   const { name, detail, fix } = await expectOneFailedCheck({});
-  expect(name).toBe("service");
+  expect(name).toBe("base URL");
   expect(detail).toContain("MIC_BASE_URL");
   expect(fix).toContain("MIC_BASE_URL");
 });
@@ -170,7 +170,7 @@ describeWithKeychain("doctor", () => {
     await expectLogin(session, emulator);
     const { ok, checks } = await runDoctor(session.env);
     expect(ok).toBe(true);
-    expect(checks.find(({ name }) => name === "keychain")?.detail).toContain("written, read back and deleted");
+    expect(checks.find(({ name }) => name === "keychain")?.detail).toContain("written, read and deleted");
     await run(["logout"], { env: session.env });
     expect(await run(["logout"], { env: session.env })).toMatchObject({ stdout: "Nothing was stored.\n" });
   });
@@ -198,7 +198,7 @@ describeWithKeychain("doctor", () => {
   test("doctor reports a locked keychain, and the credentials in it as missing", async ({ session }) => {
     await storeLogin(session, { baseUrl: (await stubForTest()).baseUrl });
     await session.lock();
-    expect((await runDoctor(session.env)).wrong.map((check) => check.name)).toEqual(["keychain", "service"]);
+    expect((await runDoctor(session.env)).wrong.map((check) => check.name)).toEqual(["keychain", "base URL"]);
   });
 
   test("doctor finds folders that cannot be used, or that others can read", async () => {

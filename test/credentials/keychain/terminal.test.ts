@@ -66,7 +66,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
     await terminal.answer("Client id", client.clientId + ENTER);
     await terminal.answer("Client secret", keys);
     expect(await terminal.exit).toBe(1);
-    expect(terminal.screen()).toContain("nothing was stored");
+    expect(terminal.screen()).toContain("Nothing was stored");
     expect(terminal.screen()).not.toMatch(/Warning|\n\s+at /);
     expect(await readStatus(session)).toMatchObject(nothing);
   });
@@ -111,7 +111,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
       const kept = runOnTerminal(session.env, ["login"]);
       await kept.answer(`[${stub.baseUrl}]`, ENTER);
       await kept.answer(`[${client.clientId}]`, ENTER);
-      await kept.answer("keeps the stored one", ENTER);
+      await kept.answer("keep the stored secret", ENTER);
       await kept.answer("[micws_1]", ENTER);
       expect(await kept.exit).toBe(0);
       expect(stub.tokenRequests.at(-1)?.headers.authorization).toBe(basicHeader(client));
@@ -119,7 +119,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
 
       const none = runOnTerminal(session.env, ["login", "--client-id", client.clientId]);
       await none.answer("Base URL", ENTER);
-      await none.answer("keeps the stored one", ENTER);
+      await none.answer("keep the stored secret", ENTER);
       await none.answer("[micws_1]", `-${ENTER}`);
       expect(await none.exit).toBe(0);
       expect(await readStatus(session)).toMatchObject({ workspaceId: { from: "not set" } });

@@ -45,7 +45,7 @@ interface UnavailableKeychain {
   readonly fix?: RegExp;
 }
 
-const silent = { state: "silent", message: /keychain does not answer/, next: /MIC_CLIENT_SECRET/, fix: /Restart/ };
+const silent = { state: "silent", message: /keychain is not responding/, next: /MIC_CLIENT_SECRET/, fix: /Restart/ };
 const absent = { state: "absent", message: /no OS keychain/, next: /MIC_BASE_URL/ };
 const mute: UnavailableKeychain = { what: "mute", createSession: () => sessionForTest("mute"), ...silent };
 const onFrozenBus: UnavailableKeychain = { what: "on a frozen bus", createSession: createFrozenSession, ...silent };
@@ -177,7 +177,7 @@ describeWithKeychain("a keychain that changes its state", () => {
     const again = await login(session, { baseUrl: stub.baseUrl });
     for (const { code, stderr } of [outputs[0] ?? again, again]) {
       expect(code).toBe(1);
-      expect(stderr).toMatch(/keychain did not do what it was asked\. Try again\..*restart/);
+      expect(stderr).toMatch(/keychain operation failed\. Try again\..*restart/);
     }
     const output = [...outputs, again].map(({ stdout, stderr }) => stdout + stderr).join("\n");
     expect(output + failed.raw + connection.stderr()).not.toMatch(

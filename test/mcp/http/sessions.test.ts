@@ -182,7 +182,7 @@ describe("maximum number of sessions", () => {
     const stream = get(url, listening.headers);
     const callSent = callingClient.call(1, "wait", {});
     await expect.poll(() => begunIds).toEqual([1]);
-    await expect.poll(() => log).toEqual(["an idle session has ended"]);
+    await expect.poll(() => log).toEqual(["ended an idle session"]);
     expect(await statusOf(url, ping, idle.headers)).toBe(404);
     expect(await statusOf(url, ping, listening.headers)).toBe(200);
     release();

@@ -75,7 +75,7 @@ test.each([
     await write(program, head, ...Array.from({ length: 100 }, () => megabyte), tail);
     const refusal = await program.next();
     expect(refusal).toMatchObject({ id: 7, error: { code: -32600 } });
-    expect(JSON.stringify(refusal)).toMatch(/1000000\d\d bytes.*10485760 is the most/);
+    expect(JSON.stringify(refusal)).toMatch(/1000000\d\d bytes.*the maximum is 10485760/);
     expect(JSON.stringify(refusal).length).toBeLessThan(300);
     if (!peakMissing) expect(peakBytes(program) - before).toBeLessThan(80 * MB);
     program.send(callMessage(8, "list_states"));
