@@ -32,7 +32,8 @@ const knownFile: Task = {
   id: "1b",
   title: "the same, file and recipe known",
   before: { calls: 5, tokens: 2366 },
-  budget: { calls: 2, tokens: 700 },
+  // 695 tokens when measured; the generated ids and keys vary by some 20 tokens.
+  budget: { calls: 2, tokens: 700, currentLimit: 730 },
   world: { clockRate: 30 },
   prepare: async (world) => ({
     request: `Run recipe ${await findRecipeId(world, NORMALIZE)} on file ${world.fileId("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
