@@ -1,4 +1,4 @@
-// Generates the tables of README.md, docs/reference.md, docs/interface.md and docs/commands.md, and the tools in manifest.json.
+// Generates the tables of README.md, docs/use/resources.md, docs/interface.md and docs/use/commands.md, and the tools in manifest.json.
 // With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command } from "../src/cli/commands.ts";
@@ -110,11 +110,11 @@ const replaceSection = (text: string, name: string, content: string): string =>
 
 const generators: Readonly<Record<string, (text: string) => string>> = {
   "README.md": (text) => replaceSection(text, "tools", `| tool | what it does |\n|---|---|\n${shortToolTable}`),
-  "docs/reference.md": (text) =>
+  "docs/use/resources.md": (text) =>
     Object.entries(TABLES).reduce((updatedText, [name, content]) => replaceSection(updatedText, name, content), text),
   "docs/interface.md": (text) =>
     replaceSection(text, "operations", `| operation id | tool | extra arguments |\n|---|---|---|\n${operationTable}`),
-  "docs/commands.md": (text) => replaceSection(text, "commands", `\n${commandSections}\n`),
+  "docs/use/commands.md": (text) => replaceSection(text, "commands", `\n${commandSections}\n`),
   "manifest.json": (text) => {
     const manifest: Record<string, unknown> = JSON.parse(text);
     const toolList = tools.map(({ name, description }) => ({ name, description }));
