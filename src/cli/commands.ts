@@ -42,7 +42,8 @@ export const COMMANDS = {
       http: { type: "boolean", about: "serve Streamable HTTP on this machine; print the URL as one JSON line" },
       teams: {
         type: "boolean",
-        about: "run one instance of a deployment for an organization (docs/operate/teams.md); print the URL as one JSON line",
+        about:
+          "run one instance of a deployment for an organization (docs/operate/teams.md); print the URL as one JSON line",
       },
       host: {
         type: "string",

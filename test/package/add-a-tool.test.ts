@@ -145,7 +145,7 @@ test(`a new tool changes exactly the files of the list, at most ${MAX_FILES}`, a
 
 test("each generated list of tools has the new one", async () => {
   for (const file of [
-    ...["README.md", "docs/interface.md", "docs/use/resources.md", "manifest.json"],
+    ...["README.md", "docs/interface.md", "docs/use/tools.md", "manifest.json"],
     "src/toolkit/tool-names.ts",
   ])
     expect(await readFile(join(copy, file), "utf8"), file).toContain("star_job");
