@@ -36,7 +36,7 @@ const promptTable = prompts
   .join("\n");
 
 const skillTable = (await createSkills(readSkillFiles, () => true).entries())
-  .map(({ uri, frontmatter: { description } }) => `| \`${uri}\` | ${description} |`)
+  .map(({ uri, frontmatter: { description } }) => `| \`${uri}\` | ${firstSentence(description)} |`)
   .join("\n");
 
 const escapeTableCell = (text: string): string => text.replaceAll("|", "\\|");
@@ -62,9 +62,9 @@ function formatCommand(command: Command): string {
 const commandSections = Object.values(COMMANDS).map(formatCommand).join("\n\n");
 
 const TABLES = {
-  resources: `| URI (template) | what | tool | updates |\n|---|---|---|---|\n${resourceTable}`,
-  skills: `| skill | what it is for |\n|---|---|\n${skillTable}`,
-  prompts: `| prompt | arguments | what it is for |\n|---|---|---|\n${promptTable}`,
+  resources: `| URI (template) | content | tool | updates |\n|---|---|---|---|\n${resourceTable}`,
+  skills: `| skill | purpose |\n|---|---|\n${skillTable}`,
+  prompts: `| prompt | arguments | purpose |\n|---|---|---|\n${promptTable}`,
 };
 
 /** Rows for docs/interface.md: each operation with its tool and the arguments that the operation itself does not have. */
@@ -90,7 +90,7 @@ const replaceSection = (text: string, name: string, content: string): string =>
 const toolReference = await formatToolReference();
 
 const generators: Readonly<Record<string, (text: string) => string>> = {
-  "README.md": (text) => replaceSection(text, "tools", `| tool | what it does |\n|---|---|\n${shortToolTable}`),
+  "README.md": (text) => replaceSection(text, "tools", `| tool | description |\n|---|---|\n${shortToolTable}`),
   "docs/use/resources.md": (text) =>
     Object.entries(TABLES).reduce((updatedText, [name, content]) => replaceSection(updatedText, name, content), text),
   "docs/interface.md": (text) =>
