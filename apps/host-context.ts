@@ -66,6 +66,16 @@ const IN_ZONE = {
 /** Formats an instant in a time zone that the data contains. */
 export const formatTimeInZone = (instant: string, timeZone: string): string =>
   formatInstant(instant, IN_ZONE, { ...localeSettings, timeZone });
+const isDecimal = (text: string): text is `${number}` => /^\d+(?:\.\d+)?$/.test(text);
+
+/** Groups the digits of a decimal string for the user's locale, without rounding. Returns any other text unchanged. */
+export function formatDecimal(text: string): string {
+  if (!isDecimal(text)) return text;
+  const { locale } = localeSettings;
+  const [supported] = locale === undefined ? [] : Intl.NumberFormat.supportedLocalesOf([locale]);
+  return new Intl.NumberFormat(supported, { maximumFractionDigits: 20 }).format(text);
+}
+
 /** Formats a number for the user's locale. `decimals` gives all numbers of a column the same number of decimals. */
 export function formatNumber(value: number, decimals?: number): string {
   const options = decimals === undefined ? {} : { minimumFractionDigits: decimals, maximumFractionDigits: decimals };

@@ -8,7 +8,7 @@ import { expectShown, setUpView } from "./view-test.ts";
 const pages = pagesForFile();
 
 describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", () => {
-  test("the view shows each amount as the API returned it, its share as a bar, and metrics that are not configured", async () => {
+  test("the view shows exact grouped amounts, shares of at least 1 % as bars, and metrics that are not configured", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const args = { workspaceId: service.emulator.workspaceId, window: "DAY" };
     const { structured } = await connection.callTool("show_usage", args);
@@ -32,14 +32,36 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
       reserved: "0",
       remaining: "0",
     };
+    const jobs = {
+      ...exhausted,
+      metric: "JOBS_SUBMITTED",
+      unit: "COUNT",
+      granted: "1000000",
+      used: "7",
+      remaining: "999993",
+    };
+    const bytes = {
+      ...exhausted,
+      metric: "ASSET_BYTES",
+      granted: "1099511627776",
+      used: "0",
+      remaining: "1099511627776",
+    };
     const data = {
       ...Object(structured?.["data"]),
       resetTimezone: "Asia/Kolkata",
-      buckets: [bucket, other, exhausted],
+      buckets: [bucket, other, exhausted, jobs, bytes],
     };
     const value = { content: [], structuredContent: { ...structured, data } };
     const host = await draw("show_usage", args, { width: 320, result: { value } });
-    await expectShown(host, bucket.granted, bucket.used, "Not configured, which is not used up: PAGES", "used up");
+    await expectShown(host, "100,000,000,000,000,000,000,000,000,000.5", "25,000,000,000,000,000,000,000,000,000.125");
+    await expectShown(
+      host,
+      "Not configured (not used up): Pages",
+      "used up",
+      /Jobs submitted\s+7\s+0\s+999,993\s+1,000,000/,
+    );
+    await expectShown(host, /Asset bytes\s+0 bytes\s+0 bytes\s+1 TiB\s+1 TiB/);
     await expectShown(host, /Resets Jan 16, 2100, 5:30.AM/);
     const widths = await host.frame.evaluate(
       `[...document.querySelectorAll(".stack .fill")].map(({ style }) => style.width)`,
@@ -57,7 +79,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
     expect(await findProblems(host)).toEqual([]);
     expect(host.consoleErrors).toEqual([]);
     const wrong = await draw("show_usage", {}, { result: { value: { content: [], structuredContent: { data: [] } } } });
-    await expectShown(wrong, "This is no usage");
+    await expectShown(wrong, "This result does not contain usage");
   });
 });
 
