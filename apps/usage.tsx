@@ -6,10 +6,13 @@ import "./usage.css";
 import { reasonOf } from "./values.ts";
 import { mount, Problem, type ViewProps } from "./view.tsx";
 
+/** An amount of more characters may break anywhere, so that it fits a narrow column. */
+const MAX_UNBROKEN_CHARS = 16;
+
 /** Shows an amount with grouped digits. Bytes are in a larger unit; the exact number is in the title. */
 function Amount({ amount, unit }: { readonly amount: string } & Pick<Bucket, "unit">) {
   const exact = formatDecimal(amount);
-  if (unit !== "bytes") return exact;
+  if (unit !== "bytes") return <span class={exact.length > MAX_UNBROKEN_CHARS ? "breakable" : ""}>{exact}</span>;
   const [scaled, scaledUnit] = toByteUnit(amount);
   return (
     <span title={`${exact} bytes`}>
@@ -46,10 +49,10 @@ function QuotaRow({ bucket, showsReserved }: { readonly bucket: Bucket; readonly
         </td>
       )}
       <td class="amount">
-        <Amount amount={remaining} unit={unit} />
-      </td>
-      <td class="amount">
-        <Amount amount={granted} unit={unit} />
+        <Amount amount={remaining} unit={unit} />{" "}
+        <span class="muted">
+          of <Amount amount={granted} unit={unit} />
+        </span>
       </td>
     </tr>
   );
@@ -62,7 +65,7 @@ function QuotaTable({ buckets }: { readonly buckets: readonly Bucket[] }) {
       <thead>
         <tr>
           <th scope="col">Quota</th>
-          {["Used", ...(showsReserved ? ["Reserved"] : []), "Left", "Granted"].map((heading) => (
+          {["Used", ...(showsReserved ? ["Reserved"] : []), "Left"].map((heading) => (
             <th key={heading} scope="col" class="amount">
               {heading}
             </th>
@@ -104,7 +107,7 @@ function UsageView({ result, args, host, refresh }: ViewProps) {
           Not configured (not used up): {others.map(({ metric }) => toReadableName(metric)).join(", ")}
         </p>
       )}
-      {problem !== undefined && <Problem text={problem} />}
+      {problem !== undefined && <Problem text={problem} onTryAgain={() => void update()} />}
       <footer>
         {resetAt !== undefined && <span>Resets {formatTimeInZone(resetAt, resetTimezone)}</span>}
         <span>Observed {formatTime(observedAt)}</span>

@@ -59,9 +59,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
       host,
       "Not configured (not used up): Pages",
       "used up",
-      /Jobs submitted\s+7\s+0\s+999,993\s+1,000,000/,
+      /Jobs submitted\s+7\s+0\s+999,993 of 1,000,000/,
     );
-    await expectShown(host, /Asset bytes\s+0 bytes\s+0 bytes\s+1 TiB\s+1 TiB/);
+    await expectShown(host, /Asset bytes\s+0 bytes\s+0 bytes\s+1 TiB of 1 TiB/);
     await expectShown(host, /Resets Jan 16, 2100, 5:30.AM/);
     const widths = await host.frame.evaluate(
       `[...document.querySelectorAll(".stack .fill")].map(({ style }) => style.width)`,
@@ -97,7 +97,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   });
   const resolves = { tool: "resolve_actions", arguments: { idempotencyKey: "mic-1" }, why: "unknown" };
   const actions = [
-    createAction("succeeded", 4, { resourceId: "micjob_new" }),
+    createAction("succeeded", 4, { resourceId: "micjob_new", arguments: { reason: "The input was corrected" } }),
     createAction("rejected", 3, { code: "JOB_NOT_RETRYABLE" }),
     createAction("in_progress", 2, { nextStep: resolves }),
     createAction("unknown", 1, { nextStep: resolves }),
@@ -107,7 +107,14 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   test("the view lists unresolved actions first, and asks the agent for the exact call that resolves one", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_actions", {}, { result });
-    await expectShown(host, "2 of 4 unresolved", "JOB_NOT_RETRYABLE", "micjob_new", "4 times, under the same key");
+    await expectShown(
+      host,
+      "2 of 4 unresolved",
+      "JOB_NOT_RETRYABLE",
+      "micjob_new",
+      "4 times, under the same key",
+      "The input was corrected",
+    );
     expect(await host.frame.locator(".line b").allInnerTexts()).toEqual([
       "unknown",
       "in progress",
@@ -138,7 +145,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   test("the view shows the journal's actions, also of an empty journal", async () => {
     const { service, connection, draw } = await setUpView("v2-legacy", pages());
     const host = await draw("show_actions", {});
-    await expectShown(host, "none yet", "This journal contains no action yet");
+    await expectShown(host, "none yet", "This journal does not contain actions yet");
     const failed = await createRetryableJob(service);
     await connection.callTool("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
     await host.button("Update now").click();

@@ -12,7 +12,7 @@ import { openPages } from "./browser.ts";
 import { drawView } from "./host.ts";
 
 const FOLDER = "docs/pictures";
-const WIDTHS = [320, 380, 760, 1100] as const;
+const WIDTHS = [360, 800, 1100] as const;
 const MAX_HEIGHT = 2_400;
 
 /** Pictures that the docs show. */
