@@ -47,13 +47,13 @@ function Action({ action, host }: { readonly action: ActionShown; readonly host:
     <li class={isResolved(action) ? "action" : "action unresolved"}>
       <p class="line">
         <b class={TONES.get(state) ?? "muted"}>{state.replace("_", " ")}</b>
-        <code>{tool}</code>
+        {text !== "" && <strong class="text">{text}</strong>}
+        <code class={text === "" ? "" : "muted"}>{tool}</code>
         {code !== "" && <code class="muted">{code}</code>}
         <span class="muted when" title={formatTime(updatedAt)}>
           {formatAge(updatedAt)}
         </span>
       </p>
-      {text !== "" && <p class="text">{text}</p>}
       <dl>
         {about !== "" && (
           <>

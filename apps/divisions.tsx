@@ -143,28 +143,6 @@ function DivisionsView({ result, host, refresh }: ViewProps) {
         <div class="facts">
           <Totals totals={totals} />
           <Vintage divisions={divisions} />
-          <div class="tools">
-            <label>
-              Filter{" "}
-              <input
-                type="search"
-                value={filter}
-                onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-                autocomplete="off"
-              />
-            </label>
-            <ExportButton
-              csv={() =>
-                toCsv(
-                  divisions,
-                  shown,
-                  headings.map(({ column }) => column),
-                )
-              }
-              file={`${level}s.csv`}
-              host={host}
-            />
-          </div>
           {consistency.length > 0 && (
             <ul class="wait">
               {consistency.map((sentence) => (
@@ -174,6 +152,28 @@ function DivisionsView({ result, host, refresh }: ViewProps) {
           )}
         </div>
         {level === "state" && <TileGrid rows={shown} all={rows} by={barBy} figureLabel={FIGURE_LABELS[barBy]} />}
+      </div>
+      <div class="tools">
+        <label>
+          Filter{" "}
+          <input
+            type="search"
+            value={filter}
+            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+            autocomplete="off"
+          />
+        </label>
+        <ExportButton
+          csv={() =>
+            toCsv(
+              divisions,
+              shown,
+              headings.map(({ column }) => column),
+            )
+          }
+          file={`${level}s.csv`}
+          host={host}
+        />
       </div>
       {shown.length === 0 ? (
         <p class="muted">{rows.length === 0 ? "There are no rows." : "No name matches the filter."}</p>
