@@ -53,7 +53,9 @@ function formatParameters(tool: Tool): string {
 
 /** Shortens ids and long lines, which readers do not need. */
 const shorten = (line: string): string => {
-  const short = line.replace(/\b([a-z]+_[0-9a-f]{4}|(?:mic|again|view)-[0-9a-f]{4})[0-9a-f]{4,}/g, "$1…");
+  const short = line
+    .replace(/\b([a-z]+_[0-9a-f]{4}|(?:mic|again|view)-[0-9a-f]{4})[0-9a-f]{4,}/g, "$1…")
+    .replaceAll("\t", "  ");
   return short.length > LINE_LENGTH ? `${short.slice(0, LINE_LENGTH)}…` : short;
 };
 

@@ -3,7 +3,7 @@
 import { useRef } from "preact/hooks";
 import type { JobShown, StageShown } from "./model.ts";
 
-/** What the readings showed; the instants are in milliseconds since 1970. */
+/** Facts from the readings; the instants are in milliseconds since 1970. */
 interface Observed {
   readonly wasPending: boolean;
   startedAt?: number;
