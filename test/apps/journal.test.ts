@@ -151,6 +151,6 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     await host.button("Update now").click();
     await expectShown(host, "1, all resolved", failed.id);
     const wrong = await draw("show_actions", {}, { result: { value: { content: [], structuredContent: {} } } });
-    await expectShown(wrong, "These are no actions");
+    await expectShown(wrong, "This result does not contain actions");
   });
 });
