@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { COMMANDS } from "../src/cli/commands.ts";
 import { FAILURE_KINDS } from "../src/core/failure.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
@@ -250,6 +251,27 @@ describe("pages for users", () => {
       ).toEqual([]);
     }
   });
+});
+
+test("every command on a page for users has a known name and known flags", () => {
+  const lines = userPages.flatMap((page) =>
+    [
+      ...codeOf(withoutCodeBlocks(read(page))),
+      ...[...read(page).matchAll(/^(`{3,})[\s\S]*?^\1$/gm)]
+        .flatMap(([block]) => [...block.matchAll(/^(?:.*\| )?(mic-mcp .*?)(?: {2,}#.*)?$/gm)])
+        .map(([, line = ""]) => line),
+    ]
+      .filter((line) => /^mic-mcp [a-z]/.test(line))
+      .map((line) => ({ page, line })),
+  );
+  expect(lines.length).toBeGreaterThan(40);
+  const wrong = lines.filter(({ line }) => {
+    const command = Object.values(COMMANDS).find(({ name }) => name === line.split(" ")[1]);
+    const flags = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
+    const known = ["help", "version", ...Object.keys(command?.flags ?? {})];
+    return !(command || /^mic-mcp (?:help|version)\b/.test(line)) || flags.some((flag) => !known.includes(flag));
+  });
+  expect(wrong).toEqual([]);
 });
 
 /** Files that only a release or a user's machine has. */
