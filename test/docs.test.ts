@@ -65,9 +65,11 @@ const findBareNames = (text: string): string[] =>
     ([name]) => name,
   );
 
-/** Targets of the links to other files, as written in the page. */
+/** Targets of the links to other files and of the pictures, as written in the page. */
 const linksIn = (page: string): string[] =>
-  [...page.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target).filter((target) => !/^[a-z]+:/.test(target));
+  [...page.matchAll(/\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g)]
+    .map(([, target = "", picture]) => picture ?? target)
+    .filter((target) => !/^[a-z]+:/.test(target));
 
 function brokenLink(from: string, target: string): boolean {
   const [path = "", anchor] = target.split("#");
