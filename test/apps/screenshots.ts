@@ -58,7 +58,7 @@ const views = [
   { name: "actions", tool: "show_actions", args: {} },
 ];
 
-/** Draws a chat in which the user asks for a job and sees its view. The texts are the prompt and the tool's real summary. */
+/** Draws an illustration of a chat around the real view of the job and the real summary of get_job. No model takes part. */
 async function drawChat(jobPicture: string, colorScheme: "light" | "dark"): Promise<void> {
   const { structured } = await connection.callTool("get_job", { jobId: retriedId });
   const page = await pages.browser.newPage({ viewport: { width: DOCUMENTED_WIDTH, height: 600 }, colorScheme });
