@@ -71,4 +71,4 @@ export const unexpectedFailureText = ({
   readonly state: string;
   readonly failure: Problem | null;
 }): string =>
-  state === "FAILED" || failure === null ? "" : ` The service names a failure all the same: ${problemName(failure)}.`;
+  state === "FAILED" || failure === null ? "" : ` The service also names a failure: ${problemName(failure)}.`;

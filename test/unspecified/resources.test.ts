@@ -218,6 +218,6 @@ covers("4.2/usage-window-told", "does not mention the window if it is the reques
   for (const window of ["DAY", "ENTITLEMENT"]) {
     stub.expect(answer(200, enveloped({ ...usageSummary, window })));
     const { text } = await connection.callTool("get_usage", { workspaceId: "micws_1", window });
-    expect(text).not.toContain("asked for");
+    expect(text).not.toContain("The API returned");
   }
 });
