@@ -18,7 +18,7 @@ export const getUsage = defineTool({
   effect: "read",
   input: z.strictObject({
     ...getMicPublicUsage.query.shape,
-    window: window.describe("Without MONTH data: DAY and ENTITLEMENT."),
+    window: window.describe("MONTH may return DAY and ENTITLEMENT."),
     view,
   }),
   output: outputs.advised<UsageSummary>(),

@@ -155,7 +155,7 @@ describeLatestRevision((bench, revision) => {
       const read = (await bench().ok("get_job", { jobId: data.id })).structured;
       expect(read["data"]).toMatchObject(data);
       expect(summary).toBe(read["summary"]);
-      // A job that waits for a person is not polled.
+      // A job that waits for a review is not polled.
       expect(structured["nextStep"] !== undefined).toBe(state === "FAILED");
       expect(structured["nextStep"]).toEqual(read["nextStep"]);
     }

@@ -63,7 +63,11 @@ covers("2.2/assumes-no-value-sets", "returns unlisted values as they came", asyn
   stub.respond(({ method }) =>
     method === "GET" ? answer(200, enveloped(jobWithState("RUNNING"))) : answer(202, enveloped(moved)),
   );
-  const cancelled = await connection.callTool("cancel_job", { jobId: "job-other-type", reason: "By mistake" });
+  const cancelled = await connection.callTool("cancel_job", {
+    jobId: "job-other-type",
+    reason: "By mistake",
+    waitSeconds: 0,
+  });
   expect(cancelled, cancelled.text).toMatchObject({
     isError: false,
     structured: { data: { operationType: moved.operationType } },

@@ -139,10 +139,11 @@ const groupDigits = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/
 export function usageText({ window, buckets }: UsageSummary): string {
   const configured = buckets.filter(isConfigured);
   const others = buckets.filter((bucket) => !isConfigured(bucket));
-  const amounts = configured.map(({ metric, remaining, granted, unit }) => {
+  const left = window === "DAY" ? "left today" : "left in the entitlement";
+  const amounts = configured.map(({ metric, remaining, granted, unit }, index) => {
     const bytes = unit === "BYTE" ? " bytes" : "";
-    const amount = `${groupDigits(remaining)} of ${groupDigits(granted)}${bytes}`;
-    return `${formatToken(metric)}: ${amount} left ${window === "DAY" ? "today" : "in the entitlement"}`;
+    const amount = [remaining, granted].map(groupDigits).join(" of ");
+    return `${formatToken(metric)}: ${amount}${bytes}${index === 0 ? ` ${left}` : ""}`;
   });
   const sentences = [
     amounts.length > 0 && `${amounts.join("; ")}.`,
@@ -160,7 +161,9 @@ export const createUsagePresenter = (requestedWindow: string) =>
     uri: () => undefined,
     advise: (usage) => ({
       summary:
-        (usage.window === requestedWindow ? "" : `The API returned usage by ${usage.window}, not by ${requestedWindow}. `) + usageText(usage),
+        (usage.window === requestedWindow
+          ? ""
+          : `The API returned usage by ${usage.window}, not by ${requestedWindow}. `) + usageText(usage),
     }),
     toSummary({ window, observedAt, resetTimezone, expiresAt, buckets }) {
       const configured = buckets.filter(isConfigured).map(toAmountSummary);

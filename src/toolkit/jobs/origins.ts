@@ -1,4 +1,4 @@
-// This module finds in the journal what jobs were submitted with, so that rows of jobs can be told apart.
+// This module finds in the journal what jobs were submitted with, so that a job can be recognized.
 import { isJsonObject } from "../../contract/json.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import type { Ports } from "../tool-call.ts";

@@ -126,7 +126,7 @@ test("run_job is a task once it has submitted the job; if it stops before, it re
       isError: false,
       structuredContent: {
         data: { id: jobId, state: "SUCCEEDED" },
-        steps: [{ tool: "submit_job", idempotencyKey: request?.idempotencyKey, resourceId: jobId, replayed: false }],
+        action: { idempotencyKey: request?.idempotencyKey, replayed: false },
       },
     },
   });
@@ -136,7 +136,7 @@ test("run_job is a task once it has submitted the job; if it stops before, it re
   });
   expect(quarantined.result).toMatchObject({
     resultType: "complete",
-    structuredContent: { data: { state: "QUARANTINED" }, steps: [{ tool: "register_input" }] },
+    structuredContent: { data: { state: "QUARANTINED" } },
   });
 });
 
@@ -286,7 +286,10 @@ test("RESTART asks the user before a task exists, and the confirmed call returns
       )
     ).result;
   const before = await countExecutions(service(), "retryMicJob");
-  expect(await answered("decline")).toMatchObject({ resultType: "complete", isError: true });
+  expect(await answered("decline")).toMatchObject({
+    resultType: "complete",
+    structuredContent: { declined: true },
+  });
   expect(await countExecutions(service(), "retryMicJob")).toBe(before);
   const task = await answered("accept");
   expect(task).toMatchObject({ resultType: "task", status: "working" });
