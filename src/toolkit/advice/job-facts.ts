@@ -2,7 +2,7 @@
 import type { ResourceAction } from "../../actions/service-actions.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
-import { problemName } from "../summary-view.ts";
+import { outOf, problemName } from "../summary-view.ts";
 
 /** Final states of jobs and operations. */
 export const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);
@@ -35,8 +35,8 @@ export function stagePositionText(job: Job): string {
   if (!stage) return "";
   const { completedUnits } = stage;
   const total = totalUnitsOf(stage);
-  const position = `stage ${stage.stage} (${job.stages.indexOf(stage) + 1} of ${job.stages.length})`;
-  const units = total === undefined ? `${completedUnits}` : `${completedUnits} of ${total}`;
+  const position = `stage ${stage.stage} (${outOf(job.stages.indexOf(stage) + 1, job.stages.length)})`;
+  const units = total === undefined ? `${completedUnits}` : outOf(completedUnits, total);
   return stage.state === "PENDING" ? `, ${position} next` : `, at ${position}, ${units} units`;
 }
 
@@ -109,7 +109,7 @@ export function jobFacts(job: Job, { unresolved, retry }: JobHistory, still: str
     where: jobStateText(job),
     /** Sentences about the output and the publication, or an empty string. */
     results: `${output === null ? "" : OUTPUT}${PUBLICATION[job.publicationState]}`,
-    finished: `${stagesFinished} of ${job.stages.length} stages finished`,
+    finished: `${outOf(stagesFinished, job.stages.length)} stages finished`,
     failure: failure ? problemName(failure) : "",
     code: failure ? formatToken(failure.code) : "",
     /** The failed stage, otherwise the current one; `attempts` is the number of its attempts. */

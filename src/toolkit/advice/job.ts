@@ -6,6 +6,7 @@ import { withTimeoutFallback } from "../../core/async.ts";
 import { quote } from "../../core/untrusted-text.ts";
 import type { Advice, NextStep, PollableResourcePresenter, ProgressSnapshot, ReadAnswer } from "../results.ts";
 import {
+  outOf,
   problemText,
   toFailureSummary,
   toSummaryFields,
@@ -163,7 +164,7 @@ function progressSnapshot(job: Job): ProgressSnapshot {
   const stage = currentStage(job);
   if (!stage) return { state: job.state };
   const { stage: name, state, completedUnits } = stage;
-  const detail = state === "PENDING" ? `${name} next` : `${name} ${completedUnits} of ${totalUnitsOf(stage) ?? "?"}`;
+  const detail = state === "PENDING" ? `${name} next` : `${name} ${outOf(completedUnits, totalUnitsOf(stage) ?? "?")}`;
   const units = job.stages.reduce((sum, each) => sum + each.completedUnits, 0);
   return { state: job.state, detail, units };
 }

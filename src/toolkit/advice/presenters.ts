@@ -8,6 +8,7 @@ import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { PollableResourcePresenter, ResourcePresenter } from "../results.ts";
 import {
   extractSharedFields,
+  outOf,
   pickSummaryFields,
   toFailureSummary,
   toSummaryFields,
@@ -142,7 +143,7 @@ export function usageText({ window, buckets }: UsageSummary): string {
   const left = window === "DAY" ? "left today" : "left in the entitlement";
   const amounts = configured.map(({ metric, remaining, granted, unit }, index) => {
     const bytes = unit === "BYTE" ? " bytes" : "";
-    const amount = [remaining, granted].map(groupDigits).join(" of ");
+    const amount = outOf(groupDigits(remaining), groupDigits(granted));
     return `${formatToken(metric)}: ${amount}${bytes}${index === 0 ? ` ${left}` : ""}`;
   });
   const sentences = [
@@ -194,7 +195,7 @@ function toLimitSummary({ granted, ...rest }: QuotaBucket): Readonly<Record<stri
 export const capabilitiesPresenter: ResourcePresenter<CapabilitySet> = {
   uri: () => undefined,
   advise: ({ capabilities }) => ({
-    summary: `${capabilities.filter(({ enabled }) => enabled).length} of ${capabilities.length} capabilities are enabled; limits are the quotas.`,
+    summary: `${outOf(capabilities.filter(({ enabled }) => enabled).length, capabilities.length)} capabilities are enabled; limits are the quotas.`,
   }),
   toSummary: ({ environment, capabilities, limits }) => ({
     environment,
