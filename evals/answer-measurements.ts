@@ -77,7 +77,7 @@ async function measureJobs(world: World): Promise<readonly Measurement[]> {
   const failing = await submit("survey-overloaded.csv");
   world.advanceClock(60_000);
   return [
-    { label: "register_input, READY", tokens: registered, budget: 150, currentLimit: 180 },
+    { label: "register_input, READY", tokens: registered, budget: 160, currentLimit: 190 },
     { label: "submit_job", tokens: submitted, budget: 270 },
     { label: "get_job, RUNNING", tokens: running, budget: 220, currentLimit: 260 },
     { label: "get_job, a poll that found nothing new", tokens: emptyPoll, budget: 110 },

@@ -259,7 +259,7 @@ export const operations = {
     extraArguments: {
       ...keyArgument.text,
       resourceVersion: field.integer(1, field.MAX_SAFE),
-      waitSeconds: field.integer(0, 45),
+      waitSeconds,
     },
     example: async ({ submitNewJob }) => {
       const { id: jobId, resourceVersion } = await submitNewJob();

@@ -91,7 +91,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     );
     await host.button("Retry the job").click();
     await host.button("Yes, retry").click();
-    await expectShown(host, "it cannot be done twice");
+    await expectShown(host, "it never runs twice");
     expect(host.contexts.at(-1)).toContain("outcome is unknown");
     await host.button("Try again").click();
     await expectShown(host, "Tries");

@@ -43,9 +43,9 @@ export async function stateSuffix(
 }
 
 /** Minimum time for the requests of a call in seconds, so that a call that does not wait can send them too. */
-const MIN_REQUEST_SECONDS = 3;
+const MIN_REQUEST_SECONDS = 5;
 
-/** Limits the whole call to `waitSeconds` from now (at least 3 s), including requests that receive no response. */
+/** Limits the whole call to `waitSeconds` from now (at least 5 s), including requests that receive no response. */
 export const withWaitLimit = (context: CallContext, waitSeconds: number, timing: Timing): CallContext => ({
   ...context,
   deadlineAt: Math.min(

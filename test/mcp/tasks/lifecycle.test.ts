@@ -199,7 +199,7 @@ test.each([
   await watchJob(service(), await newestJobId(), (job) => job.state === state);
   const task = await client.get(taskId);
   expect(task).toMatchObject({ status: "working", pollIntervalMs: 30_000 });
-  expect(task.statusMessage).toMatch(/person|operator/);
+  expect(task.statusMessage).toMatch(/review|operator/);
   expect(task).not.toHaveProperty("inputRequests");
 });
 
