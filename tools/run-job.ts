@@ -2,11 +2,10 @@
 import * as z from "zod/v4";
 import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
-import { isJsonObject } from "../src/contract/json.ts";
+import { isJsonObject, jsonObject } from "../src/contract/json.ts";
 import {
   keyArgument,
   longWaitSeconds,
-  objectArgument,
   parameterValuesText,
   recipeVersionText,
   stringValidatedBy,
@@ -65,7 +64,7 @@ export const runJob = defineTool({
         error: "must name each input once",
       })
       .describe("One for each port, with inputId or referenceId."),
-    parameterValues: objectArgument.describe(parameterValuesText),
+    parameterValues: jsonObject.describe(parameterValuesText),
     clientReference: stringValidatedBy(clientReference).describe("Your note.").optional(),
     waitSeconds: longWaitSeconds,
     ...keyArgument("text"),

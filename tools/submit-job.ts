@@ -2,7 +2,8 @@
 import * as z from "zod/v4";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { keyArgument, objectArgument, parameterValuesText, recipeVersionText } from "../src/toolkit/arguments.ts";
+import { jsonObject } from "../src/contract/json.ts";
+import { keyArgument, parameterValuesText, recipeVersionText } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { submitJob as run, submitTraits } from "../src/toolkit/jobs/submitting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -24,7 +25,7 @@ export const submitJob = defineTool({
     ...body,
     recipeVersionId: body.recipeVersionId.describe(recipeVersionText),
     inputBindings: body.inputBindings.describe("One for each port."),
-    parameterValues: objectArgument.describe(parameterValuesText),
+    parameterValues: jsonObject.describe(parameterValuesText),
     clientReference: body.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),

@@ -7,9 +7,9 @@ import type { CallRequest } from "../api-client/encode.ts";
 import { fileNameSchema } from "../api-client/file-names.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
-import { isJsonObject, type Json, type JsonObject, jsonObject } from "../contract/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
-import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
+import { type JsonSchema, schemaOf, toJsonSchema } from "../contract/json-schema.ts";
 import { invalidArguments } from "../core/failure.ts";
 import { throwInvalidArguments } from "./argument-errors.ts";
 
@@ -51,19 +51,6 @@ export const keyArgument = (grammar: KeyGrammar) => ({
     .optional(),
 });
 
-function parseJsonObject(value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  try {
-    const parsed: unknown = JSON.parse(value);
-    return isJsonObject(parsed) ? parsed : value;
-  } catch {
-    return value;
-  }
-}
-
-/** A free-form object. Some models send it as a JSON string, which is parsed. tools/list shows only the object type. */
-export const objectArgument = z.preprocess(parseJsonObject, jsonObject);
-
 // Descriptions of arguments that several tools have.
 export const cursorText = "Previous page.nextCursor.";
 export const recipeVersionText = "From list_recipes.";
@@ -89,8 +76,7 @@ function omitUnlistedKeywords(schema: unknown): unknown {
 
 /** Returns the argument schema for tools/list, reduced to what an agent needs to write a call. Calls are checked against all of it. */
 export function toListedSchema(input: z.ZodType): JsonSchema {
-  const schema = omitUnlistedKeywords(toJsonSchema(input, "input"));
-  return isJsonObject(schema) ? schema : {};
+  return schemaOf(omitUnlistedKeywords(toJsonSchema(input, "input")));
 }
 
 /**

@@ -9,7 +9,7 @@ import { checkArguments, toListedSchema } from "./arguments.ts";
 import type { CompletionKind, CompletionValue } from "./completion-value.ts";
 import { explainMissingId } from "./id-hints.ts";
 import type { ToolResult } from "./results.ts";
-import { toExactArguments, withNotes } from "./tolerant-arguments.ts";
+import { type ExactArguments, toExactArguments, withNotes } from "./tolerant-arguments.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import type { ViewName } from "./views.ts";
@@ -71,7 +71,7 @@ export interface ToolFacts extends ToolMetadata {
   readonly outputSchema: JsonSchema;
   inputSchema(): JsonSchema;
   /** The exact form of the arguments: a value that was not given is absent, and each value is under its own name. */
-  toExact(args: Arguments): Arguments;
+  toExact(args: Arguments): ExactArguments;
 }
 
 export interface Tool extends ToolFacts {
@@ -161,10 +161,9 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
       schema ??= toListedSchema(input);
       return schema;
     },
-    toExact: (args: Arguments) => read(args).arguments,
+    toExact: (args: Arguments): ExactArguments => toExactArguments(input, facts.inputSchema(), args),
   } as const;
-  const read = (args: Arguments) => toExactArguments(input, facts.inputSchema(), args);
-  const check = (args: Arguments) => checkArguments(name, input, facts.inputSchema(), facts.toExact(args));
+  const check = (args: Arguments) => checkArguments(name, input, facts.inputSchema(), args);
 
   return {
     ...facts,
@@ -181,7 +180,7 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
         },
       },
       confirmationFor(args) {
-        const checked = confirm && check(args);
+        const checked = confirm && check(facts.toExact(args).arguments);
         const confirmation = checked && confirm(checked);
         if (!confirmation) return undefined;
         const { idempotencyKey: key, ...actionArguments }: Arguments = checked;
@@ -194,9 +193,10 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
         };
       },
       async invoke(args, call) {
-        const checked = check(args);
+        const exact = facts.toExact(args);
+        const checked = check(exact.arguments);
         try {
-          return withNotes(await run(checked, call, ports), read(args).notes);
+          return withNotes(await run(checked, call, ports), exact.notes);
         } catch (error) {
           throw explainMissingId(error, checked);
         }

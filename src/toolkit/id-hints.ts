@@ -2,6 +2,7 @@
 // as it is, and only an answer of 404 is explained.
 import type { Arguments } from "../actions/fingerprint.ts";
 import { isJsonObject } from "../contract/json.ts";
+import { prefixedId } from "../contract/text.ts";
 import { Failure } from "../core/failure.ts";
 
 interface IdKind {
@@ -37,9 +38,9 @@ const PREFIXES: Readonly<Record<string, string>> = {
 };
 
 function describeMisspelling(name: string, id: string, prefix: string): string | undefined {
-  const isWhole = new RegExp(`^${prefix}[0-9a-f]{${HEX_DIGITS}}$`);
-  if (isWhole.test(id)) return undefined;
-  if (isWhole.test(id.toLowerCase())) return `${name} has capitals: the ids of this API are in small letters.`;
+  const isValid = (text: string): boolean => prefixedId(prefix).safeParse(text).success;
+  if (isValid(id)) return undefined;
+  if (isValid(id.toLowerCase())) return `${name} has capitals: the ids of this API are in small letters.`;
   const expected = `${HEX_DIGITS} hex digits after ${prefix}`;
   if (!id.startsWith(prefix)) return `${name} does not begin with ${prefix}, as the ids of this API do.`;
   const digits = id.slice(prefix.length);

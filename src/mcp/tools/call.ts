@@ -89,7 +89,7 @@ const JOURNAL_ONLY_TOOLS: ReadonlySet<ToolName> = new Set(["list_actions", "show
 export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
   if (!JOURNAL_ONLY_TOOLS.has(tool.name)) await runtime.requireConfigured?.(tool.toolset);
   const given = toArgumentsObject(tool.name, args);
-  return await withWorkspace(tool, (await recallArguments(tool, tool.toExact(given), runtime)) ?? given, runtime);
+  return await withWorkspace(tool, (await recallArguments(tool, given, runtime)) ?? given, runtime);
 }
 
 export interface CallEnvironment {
