@@ -19,6 +19,7 @@ const COMPOSITE_TOOLS = new Map([
   ["retry_jobs", "several retries"],
   ["wait_for_jobs", "several job reads"],
   ["show_job", "a view of a job"],
+  ["save_table", "the reads of the listing call"],
   ["show_divisions", "a view of several districts reads"],
   ["show_usage", "a view of the usage"],
   ["show_actions", "a view of the local journal"],
@@ -28,8 +29,8 @@ const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? tex
 
 const toolTable = tools
   .map(
-    ({ name, endpoint, toolset, description }) =>
-      `| \`${name}\` | ${endpoint?.id ?? `(${COMPOSITE_TOOLS.get(name) ?? (toolset === "geography" ? "several districts reads" : "the local journal")})`} | ${firstSentence(description)} |`,
+    ({ name, endpoint, toolsets, description }) =>
+      `| \`${name}\` | ${endpoint?.id ?? `(${COMPOSITE_TOOLS.get(name) ?? (toolsets.includes("geography") ? "several districts reads" : "the local journal")})`} | ${firstSentence(description)} |`,
   )
   .join("\n");
 

@@ -143,9 +143,9 @@ async function adviceForOne(
 }
 
 export const findDistrict = defineTool({
-  toolset: "geography",
+  toolsets: ["geography"],
   name: "find_district",
-  title: "Find a district",
+  title: "Find a district by name, city or old name",
   description:
     "Find districts of India by current or former name, headquarters or misspelling, with state and mandal (sub-district) count. " +
     "If ambiguous is true, report all matches. For rankings use rank_divisions.",

@@ -11,7 +11,7 @@ import { readResource } from "../src/toolkit/polling.ts";
 export const getInput = defineTool({
   endpoint: getMicPublicInput,
   name: "get_input",
-  title: "Get an input",
+  title: "Get an input and its scan state",
   description:
     "Get one input: state, scan result, and the file or dataset it refers to. With waitSeconds, wait for a pending scan.",
   effect: "read",

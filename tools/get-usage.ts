@@ -13,7 +13,7 @@ const { window } = getMicPublicUsage.query.shape;
 export const getUsage = defineTool({
   endpoint: getMicPublicUsage,
   name: "get_usage",
-  title: "Get usage",
+  title: "Get usage: quota and remaining budget",
   description:
     "Get the organization's quota consumption by metric: used, reserved, remaining. Amounts are decimal strings.",
   effect: "read",

@@ -14,7 +14,7 @@ export const showUsage = defineTool({
   effect: "read",
   view: "usage",
   input: z.strictObject({ ...getMicPublicUsage.query.shape }),
-  output: outputs.advised<UsageSummary>(),
+  output: outputs.view<UsageSummary>(),
   async run(query, call, { service }) {
     const answer = await service.call(getMicPublicUsage, { query }, call.context);
     const read = await resourceResult(answer, createUsagePresenter(query.window), call, { view: "full" });

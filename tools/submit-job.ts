@@ -13,7 +13,7 @@ const body = createMicJob.body.shape;
 export const submitJob = defineTool({
   endpoint: createMicJob,
   name: "submit_job",
-  title: "Submit a job",
+  title: "Submit a job from registered inputs",
   description:
     "Start a job from READY inputs, one for each port, with parameterValues that match the recipe's schema. " +
     "Returns at once: follow the job with get_job. For unregistered files use run_job.",

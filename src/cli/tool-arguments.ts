@@ -73,9 +73,9 @@ const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? tex
 
 /** Lists the offered `tools` by toolset, each with the first sentence of its description. */
 export function formatToolList(tools: readonly ToolFacts[]): string {
-  const toolsets = [...new Set(tools.map(({ toolset }) => toolset))];
+  const toolsets = [...new Set(tools.map((tool) => tool.toolsets.join(" and ")))];
   const parts = toolsets.map((toolset) => {
-    const rows = tools.filter((tool) => tool.toolset === toolset);
+    const rows = tools.filter((tool) => tool.toolsets.join(" and ") === toolset);
     return `${toolset}:\n${formatColumns(rows.map(({ name, description }) => [name, firstSentence(description)] as const))}`;
   });
   return [...parts, "Run mic-mcp call TOOL --help for the arguments of a tool."].join("\n\n");

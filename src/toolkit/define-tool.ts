@@ -9,6 +9,7 @@ import { checkArguments, toListedSchema } from "./arguments.ts";
 import type { CompletionKind, CompletionValue } from "./completion-value.ts";
 import { explainMissingId } from "./id-hints.ts";
 import type { ToolResult } from "./results.ts";
+import type { Table } from "./save-rows.ts";
 import { type ExactArguments, toExactArguments, withNotes } from "./tolerant-arguments.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
@@ -16,9 +17,9 @@ import type { ViewName } from "./views.ts";
 
 /**
  * The effect of a call. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
- * read: changes nothing; save: writes a local file; export: writes a local file if `saveAs` is given. The others change data of the API.
+ * read: changes nothing; save: writes a local file. The others change data of the API.
  */
-export type Effect = "read" | "save" | "export" | "create" | "cancel" | "retry";
+export type Effect = "read" | "save" | "create" | "cancel" | "retry";
 
 /** The question to the user, and the version of the job that it is about. */
 export interface ConfirmationPrompt {
@@ -64,7 +65,8 @@ interface ToolMetadata {
 
 /** The properties of a tool that need no ports. */
 export interface ToolFacts extends ToolMetadata {
-  readonly toolset: Toolset;
+  /** The tool is offered with each of these toolsets. */
+  readonly toolsets: readonly Toolset[];
   /** True if a call may change data of the API. */
   readonly isWrite: boolean;
   readonly argumentNames: readonly string[];
@@ -88,6 +90,8 @@ export interface Tool extends ToolFacts {
   confirmationFor(args: Arguments): ConfirmationRequest | undefined;
   /** Validates the arguments, then runs the tool. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ToolResult>;
+  /** Validates the arguments, then returns all rows that the tool lists. Undefined if the tool lists no table. Throws Failure. */
+  readonly tabulate: ((args: Arguments, call: ToolCall) => Promise<Table>) | undefined;
 }
 
 export interface DefinedTool extends ToolFacts {
@@ -106,7 +110,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: Output<O>;
   /** Default: "geography" for an endpoint of the playground API, otherwise "jobs". */
-  readonly toolset?: Toolset;
+  readonly toolsets?: readonly Toolset[];
   /** The description and output that are listed instead if files are links. */
   readonly withLinks?: { readonly description: string; readonly output: Output<O> };
   /** Values for completion of a variable of a URI or a prompt, if the results contain them. */
@@ -125,6 +129,8 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
       }
     | undefined;
   run(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall, ports: Ports): Promise<ToolResult<O>>;
+  /** Returns all rows of the call, for save_table. */
+  tabulate?(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall, ports: Ports): Promise<Table>;
 }
 
 /**
@@ -146,14 +152,14 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
   definition: ToolDefinition<N, I, O>,
 ): DefinedTool & { readonly name: N } {
-  const { input, output, withLinks, completions, confirm, run, ...metadata } = definition;
+  const { input, output, withLinks, completions, confirm, run, tabulate, ...metadata } = definition;
   const { name, effect, endpoint, traits } = metadata;
   let schema: JsonSchema | undefined;
   const facts = {
     byKey: traits && { tool: name, argumentsOf: (stored: Arguments) => stored },
     ...metadata,
-    toolset: metadata.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
-    isWrite: effect !== "read" && effect !== "save" && effect !== "export",
+    toolsets: metadata.toolsets ?? [endpoint?.api === "playground" ? "geography" : "jobs"],
+    isWrite: effect !== "read" && effect !== "save",
     argumentNames: Object.keys(input.shape),
     outputSchema: output.schema,
     /** Builds the schema on first use, so that the start of the server does not wait for the schemas of all tools. */
@@ -201,6 +207,7 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
           throw explainMissingId(error, checked);
         }
       },
+      tabulate: tabulate && ((args, call) => tabulate(check(facts.toExact(args).arguments), call, ports)),
     }),
   };
 }

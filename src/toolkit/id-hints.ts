@@ -15,7 +15,7 @@ interface IdKind {
 const HEX_DIGITS = 32;
 const MAX_HINTS = 3;
 
-const ASSET_OF_INPUT = "its referenceId is the asset; get_input shows it";
+const ASSET_OF_INPUT = "Its referenceId is the asset. get_input shows it";
 
 /** The kinds of ids by their prefixes, as the API gives them. */
 const KINDS: Readonly<Record<string, IdKind>> = {
@@ -64,7 +64,7 @@ function describeId(name: string, id: string): Hint | undefined {
   const isExpected = expected === "" ? prefix.startsWith("dev") : prefix === expected;
   if (kind !== undefined && !isExpected) {
     const use = name === "assetId" && prefix === "micinput_" ? ASSET_OF_INPUT : kind.use;
-    return { text: `${name} is ${kind.noun}: ${use}.`, isOfAnotherKind: true };
+    return { text: `${name} is ${kind.noun}. ${use}.`, isOfAnotherKind: true };
   }
   const text = expected === "" ? undefined : describeMisspelling(name, id, expected);
   return text === undefined ? undefined : { text, isOfAnotherKind: false };

@@ -20,7 +20,6 @@ const Result = z.looseObject({
       replayed: z.boolean(),
     }),
   ),
-  meta: z.looseObject({ requestId: z.string() }),
 });
 
 const posts = (sent: readonly SentRequest[]) =>

@@ -1,26 +1,28 @@
 // Decides which tools a configuration offers, and how tools/list shows them.
 import type { Tool as ListedTool } from "@modelcontextprotocol/server";
-import type { JsonSchema } from "../../contract/json-schema.ts";
+import { type JsonSchema, schemaOf } from "../../contract/json-schema.ts";
 import type { Config } from "../../core/config.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
+import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
 import { showsViews, viewUri } from "../../toolkit/views.ts";
 import { annotationsOf } from "./annotations.ts";
-import { omitUnofferedTools } from "./description.ts";
 import { ESSENTIAL_TOOLS } from "./essential-tools.ts";
 
-type OfferableTool = Pick<Tool, "name" | "toolset" | "isWrite" | "view">;
+export type OfferableTool = Pick<Tool, "name" | "toolsets" | "effect" | "view">;
 
 const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
 
-const isSelected = ({ name, toolset }: Pick<Tool, "name" | "toolset">, { toolsets }: Config): boolean =>
-  toolsets.includes(toolset) || (toolsets.includes("essentials") && ESSENTIAL_TOOLS.has(name));
+const isSelected = ({ name, toolsets: own }: OfferableTool, { toolsets }: Config): boolean =>
+  own.some((toolset) => toolsets.includes(toolset)) || (toolsets.includes("essentials") && ESSENTIAL_TOOLS.has(name));
 
 const isOffered = (tool: OfferableTool, config: Config): boolean =>
-  isSelected(tool, config) && (!config.readOnly || !tool.isWrite) && (config.apps !== "never" || hasNoView(tool));
+  isSelected(tool, config) &&
+  (!config.readOnly || tool.effect === "read") &&
+  (config.apps !== "never" || hasNoView(tool));
 
 /** Returns why a tool is not offered, for an agent that calls it anyway. */
-export function reasonNotOffered(tool: Pick<Tool, "name" | "toolset" | "view">, config: Config): string {
-  if (!isSelected(tool, config)) return `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
+export function reasonNotOffered(tool: OfferableTool, config: Config): string {
+  if (!isSelected(tool, config)) return `its toolset ${tool.toolsets.join(" or ")} is not enabled (MIC_TOOLSETS)`;
   return config.apps === "never" && !hasNoView(tool)
     ? "this server has no views (MIC_APPS=never)"
     : "this server is read-only (MIC_READ_ONLY=1)";
@@ -52,16 +54,27 @@ function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefin
   return { ...schema, required: required.filter((name) => name !== "workspaceId") };
 }
 
-/** `offered`: the names of the tools that a description may mention. */
+/** An argument that names a tool lists only tools that are offered. */
+function withOfferedChoices(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
+  const { tool, ...others } = schemaOf(schema["properties"]);
+  const choices = schemaOf(tool)["enum"];
+  if (!isNameList(choices)) return schema;
+  return { ...schema, properties: { tool: { ...schemaOf(tool), enum: choices.filter(isOffered) }, ...others } };
+}
+
+/** `isOffered`: whether a text may mention the tool. */
 export const toListedTool = (
   tool: Tool,
   workspaceId: string | undefined,
-  offered: Pick<ReadonlySet<string>, "has">,
+  isOffered: (name: string) => boolean,
 ): ListedTool => ({
   name: tool.name,
   title: tool.title,
-  description: omitUnofferedTools(tool.description, offered),
-  inputSchema: { ...withOptionalWorkspace(tool.inputSchema(), workspaceId), type: "object" },
+  description: omitUnofferedTools(tool.description, isOffered),
+  inputSchema: {
+    ...withOfferedChoices(withOptionalWorkspace(tool.inputSchema(), workspaceId), isOffered),
+    type: "object",
+  },
   outputSchema: { ...tool.outputSchema, type: "object" },
   annotations: annotationsOf(tool.effect),
   ...(tool.view !== undefined && { _meta: { ui: { resourceUri: viewUri(tool.view) } } }),

@@ -10,7 +10,7 @@ const ESSENTIALS = [
   ...["get_usage", "find_district", "rank_divisions", "list_actions", "resolve_actions"],
   ...["run_job", "retry_jobs", "wait_for_jobs"],
 ];
-const WRITE_TOOLS = ["cancel_job", "resolve_actions", "run_job", "retry_jobs"];
+const WRITE_TOOLS = ["download_asset", "cancel_job", "resolve_actions", "run_job", "retry_jobs"];
 
 const service = serviceForFile();
 
@@ -34,7 +34,14 @@ test("essentials in read-only mode offers no write tools", async () => {
 
 test("essentials with another toolset offers the tools of both", async () => {
   const names = await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography" }));
-  const geography = ["list_states", "list_districts", "get_geography_openapi", "find_district", "rank_divisions"];
+  const geography = [
+    "list_states",
+    "list_districts",
+    "get_geography_openapi",
+    "find_district",
+    "rank_divisions",
+    "save_table",
+  ];
   expect(names).toEqual(TOOL_NAMES.filter((name) => [...ESSENTIALS, ...geography].includes(name)));
   expect(await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography,jobs" }))).toEqual(TOOL_NAMES);
 });
