@@ -20,6 +20,7 @@ export const cancelJob = defineTool({
   title: "Cancel (stop or abort) a running job",
   description:
     "Cancel a job that has not ended; its work so far is discarded. The user may be asked to confirm. Returns an operation: follow it with get_operation.",
+  searchHint: "stop, abort, kill",
   effect: "cancel",
   makes: "operation",
   traits: cancelTraits,

@@ -145,10 +145,11 @@ async function adviceForOne(
 export const findDistrict = defineTool({
   toolsets: ["geography"],
   name: "find_district",
-  title: "Find a district by name, city or old name",
+  title: "Find a district: which state, former names, towns",
   description:
     "Find districts of India by current or former name, headquarters or misspelling, with state and mandal (sub-district) count. " +
     "If ambiguous is true, report all matches. For rankings use rank_divisions.",
+  searchHint: "which state, old or former name, city, spelling",
   effect: "read",
   input: z.strictObject({
     name: nameArgument.optional(),

@@ -16,6 +16,7 @@ export const getUsage = defineTool({
   title: "Get usage: quota and remaining budget",
   description:
     "Get the organization's quota consumption by metric: used, reserved, remaining. Amounts are decimal strings.",
+  searchHint: "quota, budget, limit, remaining",
   effect: "read",
   input: z.strictObject({
     ...getMicPublicUsage.query.shape,

@@ -42,6 +42,8 @@ export const listActions = defineTool({
   description:
     "List write requests made from here by any session: unresolved ones first, then the latest. Call it at the start of a session; " +
     "nextStep resolves the first unresolved one.",
+  searchHint: "history, audit log, what was changed, crash, idempotency",
+  alwaysLoad: true,
   effect: "read",
   input: z.strictObject({
     state: ActionState.optional(),

@@ -72,7 +72,7 @@ function countsText({ state, districts }: DistrictsResponse, code: string): stri
 export const listDistricts = defineTool({
   endpoint: listPlaygroundDistricts,
   name: "list_districts",
-  title: "List the districts of one state",
+  title: "List all districts of one state",
   description:
     "List one state's districts: code, name, mandal (sub-district) count. For several states, rankings or totals use rank_divisions.",
   effect: "read",

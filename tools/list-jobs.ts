@@ -26,6 +26,7 @@ export const listJobs = defineTool({
   description:
     "List the workspace's jobs: id, state, stage, failure. A filter reads up to 1,000 jobs per call. " +
     "To wait for known jobs use wait_for_jobs.",
+  searchHint: "failed, running, finished, today",
   effect: "read",
   input: z.strictObject({
     ...query,

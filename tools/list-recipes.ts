@@ -18,6 +18,7 @@ export const listRecipes = defineTool({
   title: "List recipes: available pipelines and workflows",
   description:
     "List the recipe versions that this workspace can run, with the input ports to bind. Next: get_recipe for the parameter schema.",
+  searchHint: "available pipelines, workflows",
   effect: "read",
   input: z.strictObject({ ...query, cursor: query.cursor.describe(cursorText), view }),
   output: outputs.page<RecipeOffer>(),

@@ -70,10 +70,12 @@ function incompleteFailure(coverage: Coverage): Failure {
 export const rankDivisions = defineTool({
   toolsets: ["geography"],
   name: "rank_divisions",
-  title: "Rank states or districts: most, fewest, totals",
+  title: "Rank districts: most, fewest, average mandals or tehsils",
   description:
     "Rank, filter and total states or districts of India by mandal or district count, exactly: top N, bounds, sums, means, medians. " +
     "Use it instead of adding up rows yourself.",
+  searchHint: "most, fewest, largest, smallest, average, compare states, tehsils, taluks",
+  alwaysLoad: true,
   effect: "read",
   input: z.strictObject({
     level: z.enum(["state", "district"]),
@@ -134,10 +136,10 @@ export const rankDivisions = defineTool({
     const { level } = args;
     const query = boundsOf(args);
     checkCombinations(level, query);
-    const { rows, facts, line, summary, drift } = await queryRanking(args, query, call, ports);
+    const { rows, facts, line, drift } = await queryRanking(args, query, call, ports);
     const { totals, exact, consistency, coverage } = facts;
     if (!exact) throw incompleteFailure(coverage);
     const lines = [totalsText(totals), ...consistency, line];
-    return { columns: columnsOf(level), rows: rows.map(cellsOf), fields: facts, summary, lines, drift };
+    return { columns: columnsOf(level), rows: rows.map(cellsOf), fields: facts, summary: "", lines, drift };
   },
 });

@@ -12,6 +12,7 @@ export const resolveActions = defineTool({
   description:
     "Find out the outcome of unresolved actions, oldest first. Each is sent again under its key, so it never runs twice, or its job is " +
     "read. One that never arrived may run now; to look first use list_actions.",
+  searchHint: "recover, crash, lost response, unknown outcome",
   effect: "retry",
   input: z.strictObject({
     idempotencyKey: stringValidatedBy(anyKey).describe("Only the action with this key (default: all).").optional(),

@@ -18,6 +18,7 @@ export const retryJobs = defineTool({
   title: "Retry many failed jobs at once",
   description:
     "Retry up to 50 FAILED or CANCELLED jobs, each as a new job, then wait for the new jobs. Jobs that were retried before are skipped.",
+  searchHint: "rerun or restart all failed jobs",
   effect: "retry",
   input: z.strictObject({
     jobIds,

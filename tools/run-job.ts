@@ -43,10 +43,12 @@ const requestedInput = z
 
 export const runJob = defineTool({
   name: "run_job",
-  title: "Run a job: process a file with a recipe",
+  title: "Start a job: process a file with a recipe (pipeline)",
   description:
     "Run a job from files to its result in one call: register each referenceId, wait for scans, submit, wait. If it has not ended, call nextStep. " +
     "An identical call within 20 hours resumes it and starts no second job.",
+  searchHint: "start processing a file, pipeline, workflow",
+  alwaysLoad: true,
   effect: "create",
   makes: "job",
   byKey: {

@@ -24,29 +24,30 @@ export const saveTable = defineTool({
   name: "save_table",
   title: "Save a table as CSV (export)",
   description: "Save all rows of a listing call as a CSV file, to export them or open them as a spreadsheet.",
+  searchHint: "export, csv, spreadsheet, excel",
   effect: "save",
   input: z.strictObject({
-    tool: z.enum(["list_jobs", "list_districts", "rank_divisions"]),
-    arguments: jsonObject.describe("The arguments of that call."),
+    source: z.enum(["list_jobs", "list_districts", "rank_divisions"]),
+    arguments: jsonObject.describe("Its arguments."),
     fileName: fileNameSchema.describe("For example jobs.csv."),
   }),
   output: outputs.answer<SavedRows>({ rows: outputs.integer }, { nextStep: outputs.object }),
-  async run({ tool, arguments: given, fileName }, call, ports) {
+  async run({ source: tool, arguments: given, fileName }, call, ports) {
     if (!call.isOffered(tool)) throw invalidArguments(`save_table was not called: ${tool} is not offered here.`);
     await assertFileNameFree(ports, fileName);
-    const source = SOURCES[tool].create(ports);
-    const takesWorkspace = source.argumentNames.includes("workspaceId") && call.workspaceId !== undefined;
+    const listing = SOURCES[tool].create(ports);
+    const takesWorkspace = listing.argumentNames.includes("workspaceId") && call.workspaceId !== undefined;
     const args = { ...(takesWorkspace && { workspaceId: call.workspaceId }), ...given };
-    const table = await source.tabulate?.(args, call);
+    const table = await listing.tabulate?.(args, call);
     if (!table) throw new Error(`${tool} lists no table`);
     const { fields, lines, drift, rest } = table;
     const { saved, file } = await saveRows(ports, fileName, table, { tool, arguments: args });
     const nextStep = rest && {
       tool: call.tool,
-      arguments: { tool, arguments: rest, fileName: continuationFileName(fileName) },
+      arguments: { source: tool, arguments: rest, fileName: continuationFileName(fileName) },
       why: "saves the rest to a file of its own",
     };
-    const summary = `${table.summary} ${savedText(saved)}`;
+    const summary = `${table.summary} ${savedText(saved)}`.trim();
     return toolResult(call, { ...saved, ...fields }, { summary, nextStep, lines, drift, file });
   },
 });

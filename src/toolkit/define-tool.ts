@@ -51,6 +51,10 @@ interface ToolMetadata {
   readonly name: ToolName;
   readonly title: string;
   readonly description: string;
+  /** Words that users type and the description lacks, for hosts that search for tools. */
+  readonly searchHint?: string;
+  /** True for the tools that most sessions need: hosts that search for tools load them at once. */
+  readonly alwaysLoad?: boolean;
   readonly effect: Effect;
   /** Undefined unless the tool is a single operation of the API. */
   readonly endpoint?: Endpoint | undefined;
@@ -167,9 +171,10 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
       schema ??= toListedSchema(input);
       return schema;
     },
-    toExact: (args: Arguments): ExactArguments => toExactArguments(input, facts.inputSchema(), args),
+    toExact: (args: Arguments): ExactArguments => toExactArguments(input, facts.inputSchema(), args, effect === "read"),
   } as const;
   const check = (args: Arguments) => checkArguments(name, input, facts.inputSchema(), args);
+  const checkStrictly = (args: Arguments) => check(toExactArguments(input, facts.inputSchema(), args, false).arguments);
 
   return {
     ...facts,
@@ -200,14 +205,16 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
       },
       async invoke(args, call) {
         const exact = facts.toExact(args);
-        const checked = check(exact.arguments);
+        // If a call is refused, the refusal also names the arguments that are unknown: they may be misspelled.
+        const checked = input.safeParse(exact.arguments).success ? check(exact.arguments) : checkStrictly(args);
         try {
           return withNotes(await run(checked, call, ports), exact.notes);
         } catch (error) {
           throw explainMissingId(error, checked);
         }
       },
-      tabulate: tabulate && ((args, call) => tabulate(check(facts.toExact(args).arguments), call, ports)),
+      // A file has no notes: an unknown filter is refused, so that no other rows are saved than intended.
+      tabulate: tabulate && (async (args, call) => await tabulate(checkStrictly(args), call, ports)),
     }),
   };
 }

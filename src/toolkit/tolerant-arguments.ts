@@ -5,6 +5,7 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { parseDateTime } from "../contract/instants.ts";
 import { isJsonObject, parseJson } from "../contract/json.ts";
 import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
+import { excerpt, quote } from "../core/untrusted-text.ts";
 import type { ToolResult } from "./results.ts";
 
 /** `notes`: one sentence for each value that means less or more than its exact form shows. They become part of the summary. */
@@ -184,14 +185,45 @@ function toExactObject(
   );
 }
 
-/** Returns the arguments in their exact form. `listed`: the schema of `input` as tools/list shows it. Wrong values stay as they are. */
-export function toExactArguments(input: z.ZodObject, listed: JsonSchema, given: Arguments): ExactArguments {
+/**
+ * Arguments that hosts add to calls: `wait_for_previous` by Gemini CLI and Qwen Code, `toolCallId` and `tool` by n8n
+ * (https://github.com/n8n-io/n8n/issues/21500). No tool may have an argument with one of these names.
+ */
+const HOST_ARGUMENTS: ReadonlySet<string> = new Set(["wait_for_previous", "toolCallId", "tool"]);
+
+const MAX_IGNORED = 5;
+const MAX_NAME = 100;
+
+function ignoredText(unknown: readonly string[], known: readonly string[]): string {
+  const names = unknown.slice(0, MAX_IGNORED).map((name) => quote(excerpt(name, MAX_NAME)));
+  const more = unknown.length > names.length ? ` and ${unknown.length - names.length} more` : "";
+  const takes = known.length === 0 ? "there are none" : `it takes: ${known.join(", ")}`;
+  return `Ignored unknown argument${unknown.length === 1 ? "" : "s"} ${names.join(", ")}${more}; ${takes}.`;
+}
+
+/**
+ * Returns the arguments in their exact form. `listed`: the schema of `input` as tools/list shows it. `mayIgnore`: unknown arguments are left
+ * out with a note; otherwise they stay, and the check refuses them. Wrong values stay as they are.
+ */
+export function toExactArguments(
+  input: z.ZodObject,
+  listed: JsonSchema,
+  given: Arguments,
+  mayIgnore: boolean,
+): ExactArguments {
   const acceptsNull = (name: string): boolean => {
     const field = Object.hasOwn(input.shape, name) ? input.shape[name] : undefined;
     return field !== undefined && z.safeParse(field, null).success;
   };
   const notes: string[] = [];
-  return { arguments: toExactObject(given, listed, notes, acceptsNull), notes };
+  const exact = Object.entries(toExactObject(given, listed, notes, acceptsNull));
+  const known = Object.keys(input.shape);
+  const isKept = ([name]: readonly [string, unknown]): boolean =>
+    known.includes(name) || !(mayIgnore || HOST_ARGUMENTS.has(name));
+  const ignored = exact.filter((entry) => !isKept(entry)).map(([name]) => name);
+  const unknown = ignored.filter((name) => !HOST_ARGUMENTS.has(name));
+  if (unknown.length > 0) notes.push(ignoredText(unknown, known));
+  return { arguments: Object.fromEntries(exact.filter(isKept)), notes };
 }
 
 /** Returns the result with the notes at the start of its summary and its text. */

@@ -85,7 +85,7 @@ describe("on an emulator", () => {
     const saved = await type(
       "call",
       "save_table",
-      "tool=rank_divisions",
+      "source=rank_divisions",
       'arguments={"level":"state","by":"name"}',
       "fileName=states.csv",
       "--output=json",

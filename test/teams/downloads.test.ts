@@ -314,7 +314,7 @@ describe("tables", () => {
     const fileServer = await fileServerForTest({ teams: { "": env } });
     const client = await connectClient(fileServer, "");
     const state = await client.callTool("save_table", {
-      tool: "list_districts",
+      source: "list_districts",
       arguments: { state: "GA" },
       fileName: "goa.csv",
     });
@@ -328,7 +328,7 @@ describe("tables", () => {
 
     const question = { level: "district", by: "mandalCount", waitSeconds: 45 };
     const country = await client.callTool("save_table", {
-      tool: "rank_divisions",
+      source: "rank_divisions",
       arguments: question,
       fileName: "all.csv",
     });
@@ -349,7 +349,7 @@ describe("tables", () => {
     const fileServer = await fileServerForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
     const client = await connectClient(fileServer);
     const listed = await client.callTool("save_table", {
-      tool: "list_jobs",
+      source: "list_jobs",
       arguments: { workspaceId },
       fileName: "jobs.csv",
     });
@@ -370,7 +370,7 @@ describe("tables", () => {
     // Whitespace inside a name is kept; around it, it would be trimmed.
     const states = Array.from({ length: 60 }, () => `Andhra${" ".repeat(67)}Pradesh`);
     const { isError, error } = await client.callTool("save_table", {
-      tool: "rank_divisions",
+      source: "rank_divisions",
       arguments: { level: "state", by: "name", states },
       fileName: "states.csv",
     });

@@ -54,9 +54,9 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
     call: ({ failedJobId }) => ({ jobIds: [failedJobId] }),
   },
   save_table: {
-    required: ["tool", "arguments", "fileName"],
+    required: ["source", "arguments", "fileName"],
     optional: [],
-    call: () => ({ tool: "list_districts", arguments: { state }, fileName: `${randomUUID()}.csv` }),
+    call: () => ({ source: "list_districts", arguments: { state }, fileName: `${randomUUID()}.csv` }),
   },
 };
 

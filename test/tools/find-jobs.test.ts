@@ -98,9 +98,8 @@ describeLatestRevision((bench) => {
     const { workspaceId, downloadDir } = bench();
     const jobs = await listEveryJob(bench());
     const fileName = "failed jobs.csv";
-    // The default workspace is the workspace of the listing call, too.
-    const save = (args: object, name: string) => ({ tool: "list_jobs", arguments: args, fileName: name });
-    const { structured } = await bench().ok("save_table", save({ states: "FAILED", limit: 3 }, fileName));
+    const save = (args: object, name: string) => ({ source: "list_jobs", arguments: args, fileName: name });
+    const { structured } = await bench().ok("save_table", save({ workspaceId, states: "FAILED", limit: 3 }, fileName));
     const failed = jobs.filter(({ state }) => state === "FAILED");
     expect(structured).toMatchObject({
       path: join(downloadDir, fileName),

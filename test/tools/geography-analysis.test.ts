@@ -228,7 +228,7 @@ describeLatestRevision(
       const fileName = `all-${revision}.csv`;
       // The limit and offset apply only to rows that are shown, and none are.
       const { structured, text } = await bench().ok("save_table", {
-        tool: "rank_divisions",
+        source: "rank_divisions",
         arguments: { ...byMandals, limit: 2, offset: 5 },
         fileName,
       });
@@ -254,7 +254,7 @@ describeLatestRevision(
 
     test("states and the districts of one state are saved, too; list_districts and rank_divisions save the same rows", async () => {
       const saved = async (tool: string, args: object, fileName: string) => {
-        await bench().ok("save_table", { tool, arguments: args, fileName });
+        await bench().ok("save_table", { source: tool, arguments: args, fileName });
         return parseCsv(await readFile(join(bench().downloadDir, fileName), "utf8"));
       };
       const ranked = await saved(
@@ -276,7 +276,7 @@ describeLatestRevision(
           ["rank_divisions", byMandals],
           ["list_districts", { state: "GA" }],
         ] as const) {
-          const call = { tool, arguments: args };
+          const call = { source: tool, arguments: args };
           const failed = await bench().refuses("save_table", { ...call, fileName: name }, "/fileName");
           expect(failed.next).toBe("Choose another fileName.");
           for (const fileName of ["../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
@@ -291,7 +291,7 @@ describeLatestRevision(
       await bench().service.admin("POST", "geography", { districts: { GA: { status: 502 } } });
       try {
         const failed = await own.callTool("save_table", {
-          tool: "rank_divisions",
+          source: "rank_divisions",
           arguments: byMandals,
           fileName: "part.csv",
         });
@@ -299,7 +299,7 @@ describeLatestRevision(
         expect(failed.text).toContain("GA");
         // Districts of states that can be read are saved.
         const rest = await own.callTool("save_table", {
-          tool: "rank_divisions",
+          source: "rank_divisions",
           arguments: { ...byMandals, states: ["KL"] },
           fileName: `kl-${revision}.csv`,
         });
@@ -311,10 +311,10 @@ describeLatestRevision(
     });
 
     test("save_table refuses wrong arguments of the listing call, and calls that are not offered", async () => {
-      const wrong = { tool: "rank_divisions", arguments: { level: "village", by: "name" }, fileName: "wrong.csv" };
+      const wrong = { source: "rank_divisions", arguments: { level: "village", by: "name" }, fileName: "wrong.csv" };
       expect((await bench().refuses("save_table", wrong, "/level")).message).toContain("rank_divisions was not called");
       const own = await freshServer(bench(), { MIC_TOOLSETS: "geography" });
-      const { text } = await own.callTool("save_table", { tool: "list_jobs", arguments: {}, fileName: "jobs.csv" });
+      const { text } = await own.callTool("save_table", { source: "list_jobs", arguments: {}, fileName: "jobs.csv" });
       expect(text).toContain("list_jobs is not offered here");
       expect(await readdir(bench().downloadDir)).not.toContain("wrong.csv");
     });

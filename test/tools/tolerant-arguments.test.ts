@@ -297,8 +297,8 @@ describeLatestRevision((bench) => {
         /^jobId has 31 hex digits after micjob_, not 32\. Check jobId/,
       ],
       ["get_job", { jobId: String(jobId).slice("micjob_".length) }, /^jobId does not begin with micjob_, as /],
-      ["get_job", { jobId: inputId }, /^jobId is an input's id: get_input reads it\.$/],
-      ["get_input", { inputId: jobId }, /^inputId is a job's id: get_job reads it\.$/],
+      ["get_job", { jobId: inputId }, /^jobId is an input's id\. get_input reads it\.$/],
+      ["get_input", { inputId: jobId }, /^inputId is a job's id\. get_job reads it\.$/],
     ];
     for (const [tool, args, hint] of hints) expect((await bench().fails(tool, args, "not_found")).next).toMatch(hint);
     const whole = await bench().fails("get_job", { jobId: `micjob_${"0".repeat(32)}` }, "not_found");

@@ -1,9 +1,10 @@
 // Decides which tools a configuration offers, and how tools/list shows them.
 import type { Tool as ListedTool } from "@modelcontextprotocol/server";
 import { type JsonSchema, schemaOf } from "../../contract/json-schema.ts";
-import type { Config } from "../../core/config.ts";
+import { type Config, UsageError } from "../../core/config.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
+import { TOOL_NAMES } from "../../toolkit/tool-names.ts";
 import { showsViews, viewUri } from "../../toolkit/views.ts";
 import { annotationsOf } from "./annotations.ts";
 import { ESSENTIAL_TOOLS } from "./essential-tools.ts";
@@ -12,8 +13,21 @@ export type OfferableTool = Pick<Tool, "name" | "toolsets" | "effect" | "view">;
 
 const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
 
-const isSelected = ({ name, toolsets: own }: OfferableTool, { toolsets }: Config): boolean =>
-  own.some((toolset) => toolsets.includes(toolset)) || (toolsets.includes("essentials") && ESSENTIAL_TOOLS.has(name));
+const isSelected = ({ name, toolsets: own }: OfferableTool, { toolsets, tools, excludedTools }: Config): boolean =>
+  !excludedTools.includes(name) &&
+  (tools.includes(name) ||
+    own.some((toolset) => toolsets.includes(toolset)) ||
+    (toolsets.includes("essentials") && ESSENTIAL_TOOLS.has(name)));
+
+/** Throws UsageError if MIC_TOOLS or MIC_EXCLUDE_TOOLS contains a name that no tool has. */
+export function checkToolNames({ tools, excludedTools }: Config): void {
+  const known: ReadonlySet<string> = new Set(TOOL_NAMES);
+  const unknown = [...tools, ...excludedTools].filter((name) => !known.has(name));
+  if (unknown.length > 0)
+    throw new UsageError(
+      `MIC_TOOLS and MIC_EXCLUDE_TOOLS name unknown tools: ${unknown.join(", ")}. The tools are: ${TOOL_NAMES.join(", ")}.`,
+    );
+}
 
 const isOffered = (tool: OfferableTool, config: Config): boolean =>
   isSelected(tool, config) &&
@@ -22,6 +36,7 @@ const isOffered = (tool: OfferableTool, config: Config): boolean =>
 
 /** Returns why a tool is not offered, for an agent that calls it anyway. */
 export function reasonNotOffered(tool: OfferableTool, config: Config): string {
+  if (config.excludedTools.includes(tool.name)) return "it is excluded (MIC_EXCLUDE_TOOLS)";
   if (!isSelected(tool, config)) return `its toolset ${tool.toolsets.join(" or ")} is not enabled (MIC_TOOLSETS)`;
   return config.apps === "never" && !hasNoView(tool)
     ? "this server has no views (MIC_APPS=never)"
@@ -56,11 +71,21 @@ function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefin
 
 /** An argument that names a tool lists only tools that are offered. */
 function withOfferedChoices(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
-  const { tool, ...others } = schemaOf(schema["properties"]);
-  const choices = schemaOf(tool)["enum"];
+  const { source, ...others } = schemaOf(schema["properties"]);
+  const choices = schemaOf(source)["enum"];
   if (!isNameList(choices)) return schema;
-  return { ...schema, properties: { tool: { ...schemaOf(tool), enum: choices.filter(isOffered) }, ...others } };
+  return { ...schema, properties: { source: { ...schemaOf(source), enum: choices.filter(isOffered) }, ...others } };
 }
+
+const hasMeta = ({ view, searchHint, alwaysLoad }: Tool): boolean =>
+  view !== undefined || searchHint !== undefined || alwaysLoad === true;
+
+/** Claude Code reads the members of `anthropic/`: hosts that search for tools do not load the others at once. */
+const listedMeta = ({ view, searchHint, alwaysLoad }: Tool) => ({
+  ...(view !== undefined && { ui: { resourceUri: viewUri(view) } }),
+  ...(searchHint !== undefined && { "anthropic/searchHint": searchHint }),
+  ...(alwaysLoad && { "anthropic/alwaysLoad": true }),
+});
 
 /** `isOffered`: whether a text may mention the tool. */
 export const toListedTool = (
@@ -77,5 +102,5 @@ export const toListedTool = (
   },
   outputSchema: { ...tool.outputSchema, type: "object" },
   annotations: annotationsOf(tool.effect),
-  ...(tool.view !== undefined && { _meta: { ui: { resourceUri: viewUri(tool.view) } } }),
+  ...(hasMeta(tool) && { _meta: listedMeta(tool) }),
 });

@@ -130,7 +130,7 @@ export const JOB = {
     summary: ({ what, place, failure, pointers }) =>
       `${what} FAILED${place}: ${failure}. Retrying the same job will not help: correct ${pointers} and submit a new one.`,
     nextStep: (facts) =>
-      getRecipeStep(facts, "shows what the recipe asks for there; correct that first, then submit_job"),
+      getRecipeStep(facts, "shows what the recipe asks for there; correct that first, then submit a new job"),
   },
   "failed for good": {
     summary: ({ what, place, failure }) =>
@@ -232,7 +232,7 @@ export const PROCESSING_REQUEST = {
     nextStep: ({ recipeVersionId }) => ({
       tool: "get_recipe",
       arguments: { versionId: recipeVersionId },
-      why: "shows the ports and parameters for submit_job",
+      why: "shows its ports and parameters",
     }),
   },
   rejected: {

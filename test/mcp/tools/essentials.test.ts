@@ -68,3 +68,17 @@ test("the next step of a retryable failed job is retry_jobs if retry_job is not 
   const all = await serve({});
   expect((await all.callTool("get_job", { jobId: id })).structured).not.toMatchObject({ nextStep });
 });
+
+test("MIC_TOOLS offers only these tools, or adds them to a toolset, and MIC_EXCLUDE_TOOLS removes tools", async () => {
+  expect(await namesOf(await serve({ MIC_TOOLS: "get_job, find_district" }))).toEqual(["get_job", "find_district"]);
+  const added = await serve({ MIC_TOOLS: "submit_job", MIC_TOOLSETS: "essentials", MIC_EXCLUDE_TOOLS: "run_job" });
+  const expected = TOOL_NAMES.filter((name) => [...ESSENTIALS, "submit_job"].includes(name) && name !== "run_job");
+  expect(await namesOf(added)).toEqual(expected);
+  await expect(added.callTool("run_job", {})).rejects.toThrow(/excluded \(MIC_EXCLUDE_TOOLS\)/);
+});
+
+test("an unknown name in MIC_TOOLS is refused with the names of the tools", async () => {
+  await expect(serve({ MIC_TOOLS: "get_jobs" })).rejects.toThrow(
+    /unknown tools: get_jobs\. The tools are: list_states, /,
+  );
+});

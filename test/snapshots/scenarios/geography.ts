@@ -100,13 +100,13 @@ const recordRankDivisions: Scenario = async (recorder) => {
 };
 
 const recordSaveTable: Scenario = async (recorder) => {
-  const goa: Args = { tool: "list_districts", arguments: { state: "Goa" }, fileName: "goa.csv" };
-  const ranking: Args = { tool: "rank_divisions", arguments: { level: "district", by: "mandalCount" } };
+  const goa: Args = { source: "list_districts", arguments: { state: "Goa" }, fileName: "goa.csv" };
+  const ranking: Args = { source: "rank_divisions", arguments: { level: "district", by: "mandalCount" } };
   await recorder.record("The districts of a state", goa);
   await recorder.record("The name is taken", goa);
   await recorder.record("A ranking", { ...ranking, fileName: "districts.csv" });
   await recorder.record("The jobs of a workspace", {
-    tool: "list_jobs",
+    source: "list_jobs",
     arguments: { workspaceId: recorder.service.emulator.workspaceId },
     fileName: "jobs.csv",
   });
