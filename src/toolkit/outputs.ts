@@ -38,7 +38,7 @@ export const outputs = {
   page: <T>(facts: Fields = {}) => shape<readonly T[]>({ ...advised, ...facts, data: objects, page: object }),
   /** The fields of the data at the top level, after the summary. `optional`: fields that are not always present. */
   answer: <T>(fields: FieldSchemas<T>, optional: Fields = {}) => shape<T>({ summary: text, ...fields, ...optional }),
-  /** What the agent is told about a view. The data is for the view only. */
+  /** The summary of a view, for the agent. Only the view receives the data. */
   view: <T>() => shape<T>(advised),
   text,
   integer,

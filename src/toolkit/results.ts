@@ -183,7 +183,7 @@ interface ResultParts extends Advice, ResultFacts {
   readonly lines?: readonly (string | undefined)[];
 }
 
-/** What a result depends on: the offered tools and the default workspace. */
+/** The parts of a call that its result depends on: the offered tools and the default workspace. */
 export type ResultContext = Pick<ToolCall, "isOffered" | "workspaceId">;
 
 /**

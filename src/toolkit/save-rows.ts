@@ -48,7 +48,7 @@ export async function assertFileNameFree({ files }: SaveRowsPorts, fileName: str
   if (files.kind === "folder") await assertNameFree(files.folder, fileName);
 }
 
-/** All rows that a call lists, and what its result says about them. */
+/** All rows that a call lists, and the other parts of its result. */
 export interface Table extends Pick<ToolResult, "summary" | "drift"> {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];

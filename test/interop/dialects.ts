@@ -1,4 +1,4 @@
-// The schema dialects of model APIs: what each accepts in the schema of a tool, and what its hosts change before they send it. Together with
+// Defines the schema dialects of model APIs: the schemas that each accepts, and the changes that its hosts make before they send one. See also
 // schema-rules.ts, which has the rules that every API shares. docs/clients.md has the results as a table.
 // OpenAI strict: https://platform.openai.com/docs/guides/structured-outputs (closed objects, all properties required); the conversion is
 //   that of @openai/agents.
@@ -13,9 +13,9 @@ type Schema = Readonly<Record<string, unknown>>;
 
 export interface Dialect {
   readonly name: string;
-  /** What hosts change. */
+  /** Makes the changes that hosts make. */
   readonly convert: (root: Schema) => Schema;
-  /** Returns what the API refuses. */
+  /** Returns the parts that the API refuses. */
   readonly findProblems: (root: Schema) => readonly string[];
 }
 

@@ -18,7 +18,7 @@ const serve = (bench: Bench, env: Readonly<Record<string, string>>): Promise<Tes
     ...env,
   });
 
-/** What a model sees of a result: the structured content of a success, or the text of a failure. */
+/** The parts of a result that a model sees: the structured content of a success, or the text of a failure. */
 const shownTo = ({ isError, text, structured }: CallResult): string =>
   isError ? text : JSON.stringify(structured) + text;
 
