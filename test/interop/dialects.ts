@@ -1,5 +1,5 @@
 // Defines the schema dialects of model APIs: the schemas that each accepts, and the changes that its hosts make before they send one. See also
-// schema-rules.ts, which has the rules that every API shares. docs/clients.md has the results as a table.
+// schema-rules.ts, which has the rules that every API shares. docs/use/clients.md has the results as a table.
 // OpenAI strict: https://platform.openai.com/docs/guides/structured-outputs (closed objects, all properties required); the conversion is
 //   that of @openai/agents.
 // Gemini `parameters`: https://ai.google.dev/api/caching#Schema (no additionalProperties, no object without properties); hosts strip the first

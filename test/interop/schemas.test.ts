@@ -35,17 +35,22 @@ describe.each(Object.entries(connections))("tools/list %s", (_, connection) => {
     expect(tools.flatMap(findProblems)).toEqual(KNOWN_PROBLEMS);
   });
 
-  test.each(DIALECTS)("$name accepts the tools that docs/clients.md names", async ({ name, convert, findProblems }) => {
-    const tools = await connection().listTools();
-    const refused = (change: (schema: ListedTool["inputSchema"]) => object) =>
-      tools.filter(({ inputSchema }) => findProblems({ ...change(inputSchema) }).length > 0).map((tool) => tool.name);
-    const [isListedRefused, converted] = REFUSED[name] ?? [];
-    expect(refused((schema) => schema).length > 0).toBe(isListedRefused);
-    expect(refused(convert)).toEqual(converted);
-    const row = (await readFile("docs/clients.md", "utf8")).split("\n").find((line) => line.startsWith(`| ${name} |`));
-    for (const tool of converted ?? []) expect(row).toContain(tool);
-    expect(row).toBeDefined();
-  });
+  test.each(DIALECTS)(
+    "$name accepts the tools that docs/use/clients.md names",
+    async ({ name, convert, findProblems }) => {
+      const tools = await connection().listTools();
+      const refused = (change: (schema: ListedTool["inputSchema"]) => object) =>
+        tools.filter(({ inputSchema }) => findProblems({ ...change(inputSchema) }).length > 0).map((tool) => tool.name);
+      const [isListedRefused, converted] = REFUSED[name] ?? [];
+      expect(refused((schema) => schema).length > 0).toBe(isListedRefused);
+      expect(refused(convert)).toEqual(converted);
+      const row = (await readFile("docs/use/clients.md", "utf8"))
+        .split("\n")
+        .find((line) => line.startsWith(`| ${name} |`));
+      for (const tool of converted ?? []) expect(row).toContain(tool);
+      expect(row).toBeDefined();
+    },
+  );
 
   test("the tools' schemas compile in the strict mode of JSON Schema 2020-12", async () => {
     const ajv = new Ajv2020({ strict: true, validateFormats: false });
