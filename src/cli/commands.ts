@@ -61,7 +61,13 @@ export const COMMANDS = {
         oneOf: ["geography", "jobs", "geography,jobs", "essentials"],
         about: "toolsets to offer: geography, jobs (default: both), or essentials: the 15 most important tools of both",
       },
-      "read-only": { type: "boolean", about: "offer only operations without side effects" },
+      tools: {
+        type: "string",
+        value: "LIST",
+        about: "tools to offer in addition to --toolsets, or only these without it",
+      },
+      "exclude-tools": { type: "string", value: "LIST", about: "tools not to offer" },
+      "read-only": { type: "boolean", about: "offer only read-only tools" },
       "log-level": {
         type: "string",
         value: "LEVEL",

@@ -1,5 +1,4 @@
 // Implements `mic-mcp serve --teams`: runs one instance of a deployment until it receives a signal.
-import { tools } from "../../../tools/index.ts";
 import type { HttpFlags } from "../../cli/commands.ts";
 import { crashReason } from "../../cli/log.ts";
 import { onSignal } from "../../cli/signals.ts";
@@ -77,7 +76,6 @@ export async function serveTeams(
         }),
       extraRoutes: createDownloads({
         encryption: composed.encryption,
-        tools,
         runtimeOf: composed.runtimeForLink,
         links: settings.downloadLinks,
         log,

@@ -136,7 +136,7 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a call with nothing but a key is refused",
-    code: "(await recallArguments(tool, tool.toExact(given), runtime)) ?? given",
+    code: "(await recallArguments(tool, given, runtime)) ?? given",
     replacement: "given",
     killedBy: deduplication("a call with only the key takes the other arguments from the journal"),
   },
