@@ -26,6 +26,8 @@ export interface SignInSettings {
   /** The claim whose values are a caller's groups: its name, or a path with dots (default `groups`). */
   readonly teamClaim: string;
   readonly scopes: Readonly<Record<Right, string>>;
+  /** The scopes that clients request at sign-in (default: the scope for the right to read). */
+  readonly signInScopes: readonly string[];
 }
 
 export interface DatabaseSettings {
@@ -184,6 +186,9 @@ function clientOf({ MIC_AUTH_CLIENT_ID: id, MIC_AUTH_CLIENT_SECRET: secret }: Va
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
+const UNTRUSTED_LOCAL_PROXY =
+  "MIC_TRUST_PROXY does not contain 127.0.0.1, so the X-Forwarded-* headers of a load balancer on this machine are ignored.";
+
 /**
  * Reads the settings of `serve --teams`. `host`: the address or name on which the server listens. Throws UsageError, which names every
  * wrong variable and its fix.
@@ -204,8 +209,15 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
   const { MIC_PUBLIC_URL: origin, MIC_AUTH_ISSUER: issuer } = values;
   if (origin === undefined || issuer === undefined)
     throw new UsageError("MIC_PUBLIC_URL and MIC_AUTH_ISSUER are missing.");
+  const scopes = { read: values.MIC_AUTH_SCOPE_READ ?? "mic:read", act: values.MIC_AUTH_SCOPE_ACT ?? "mic:act" };
+  const hasForeignProxy = isLoopbackHost(host) && origin.startsWith("https:") && !values.MIC_TRUST_PROXY?.("127.0.0.1");
   return {
     ...store,
+    config: {
+      ...store.config,
+      logLevel: environment["MIC_LOG_LEVEL"] ? store.config.logLevel : "info",
+      warnings: [...store.config.warnings, ...(hasForeignProxy ? [UNTRUSTED_LOCAL_PROXY] : [])],
+    },
     publicOrigin: origin,
     signIn: {
       issuer,
@@ -213,7 +225,8 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
       tokens: values.MIC_AUTH_TOKENS ?? "jwt",
       client: clientOf(values),
       teamClaim: values.MIC_AUTH_TEAM_CLAIM ?? "groups",
-      scopes: { read: values.MIC_AUTH_SCOPE_READ ?? "mic:read", act: values.MIC_AUTH_SCOPE_ACT ?? "mic:act" },
+      scopes,
+      signInScopes: values.MIC_AUTH_SIGN_IN_SCOPES ?? [scopes.read],
     },
     isTrustedProxy: values.MIC_TRUST_PROXY,
     allowedOrigins: values.MIC_ALLOWED_ORIGINS ?? [],

@@ -122,6 +122,7 @@ export async function deploymentForTest({
     }),
     audience: resource,
     scopes: SCOPES,
+    signInScopes: [SCOPES.read],
     callerLimits: { rate: 1_000, calls: 100 },
     readiness: async () => ({}),
     isTrustedProxy: undefined,

@@ -52,6 +52,24 @@ describe("valid settings", () => {
     });
   });
 
+  test("scopes for the sign-in are separated by spaces, and info is the default log level", () => {
+    const settings = readTeamsSettings({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid mic:read mic:act" });
+    expect(settings.signIn.signInScopes).toEqual(["openid", "mic:read", "mic:act"]);
+    expect(settings.config.logLevel).toBe("info");
+    expect(readTeamsSettings({ ...REQUIRED, MIC_LOG_LEVEL: "error" }).config.logLevel).toBe("error");
+    expect(readErrors({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid,  mic:read" })).toEqual([
+      expect.stringMatching(/^MIC_AUTH_SIGN_IN_SCOPES .*separated by single spaces/),
+    ]);
+  });
+
+  test("a load balancer on this machine that is not trusted is reported at startup", () => {
+    const warningsFor = (proxy?: string) =>
+      readTeamsSettings({ ...REQUIRED, ...(proxy && { MIC_TRUST_PROXY: proxy }) }).config.warnings;
+    for (const proxy of [undefined, "10.0.0.10"])
+      expect(warningsFor(proxy)).toEqual([expect.stringContaining("MIC_TRUST_PROXY does not contain 127.0.0.1")]);
+    expect(warningsFor("127.0.0.1")).toEqual([]);
+  });
+
   test("maintenance commands need no identity provider", () => {
     const { MIC_DATABASE_URL, MIC_SECRET_KEYS } = REQUIRED;
     expect(readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS })).toMatchObject({ secretKeys: { first: "first" } });
@@ -175,8 +193,9 @@ describe("invalid settings", () => {
   });
 
   test("MIC_HTTP_TOKEN causes a warning that it has no effect on serve --teams", () => {
-    expect(readTeamsSettings({ ...REQUIRED, MIC_HTTP_TOKEN: "0123456789abcdef" }).config.warnings).toEqual([
-      "MIC_HTTP_TOKEN has no effect with serve --teams.",
-    ]);
+    expect(
+      readTeamsSettings({ ...REQUIRED, MIC_TRUST_PROXY: "127.0.0.1", MIC_HTTP_TOKEN: "0123456789abcdef" }).config
+        .warnings,
+    ).toEqual(["MIC_HTTP_TOKEN has no effect with serve --teams."]);
   });
 });

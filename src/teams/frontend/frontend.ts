@@ -74,6 +74,8 @@ export interface FrontendOptions extends EdgeOptions {
   /** An audience that is accepted at every path, in addition to the path's own URL. */
   readonly audience: string;
   readonly scopes: Readonly<Record<Right, string>>;
+  /** The scopes that clients request at sign-in. */
+  readonly signInScopes: readonly string[];
   readonly callerLimits: CallerLimits;
   /** Resolves with facts for /readyz, or rejects with the reason if calls cannot be served. It does not check the identity provider. */
   readonly readiness: () => Promise<object>;
@@ -150,12 +152,20 @@ interface AuthenticatedRequest {
 }
 
 function createFrontend(options: FrontendOptions): HttpFrontEnd {
-  const { tokens, scopes, publicOrigin, readiness, redact, log, telemetry, trace } = options;
-  const edge = createEdge(options);
+  const { tokens, scopes, signInScopes, publicOrigin, readiness, redact, log, telemetry, trace } = options;
+  const edge = createEdge({
+    ...options,
+    onUntrustedProxy: (peer) =>
+      log.warn(
+        { peer },
+        "X-Forwarded-For is ignored, because MIC_TRUST_PROXY does not contain the address of its sender",
+      ),
+  });
   const signIn = createSignIn(options);
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
   const endpoints = createEndpoints();
-  const wellKnown = createWellKnown({ tokens, scopes: Object.values(scopes), publicOrigin });
+  const supportedScopes = [...new Set([...signInScopes, ...Object.values(scopes)])];
+  const wellKnown = createWellKnown({ tokens, scopes: supportedScopes, publicOrigin });
 
   options.onRetired?.((service) => {
     endpoints

@@ -43,6 +43,8 @@ export interface SignInOptions {
   /** An audience that is accepted at every path, in addition to the path's own URL. */
   readonly audience: string;
   readonly scopes: Readonly<Record<Right, string>>;
+  /** The scopes that clients request at sign-in. */
+  readonly signInScopes: readonly string[];
   readonly log: Log;
 }
 
@@ -66,20 +68,20 @@ const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): R
     headers: { "retry-after": String(seconds) },
   });
 
-export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
-  const challenge = (code: OAuthErrorCode, message: string, { metadataUrl }: Resource, rights: readonly Right[]) =>
+export function createSignIn({ tokens, audience, scopes, signInScopes, log }: SignInOptions) {
+  /** Clients request exactly the scopes of a challenge next, so each one contains the scopes of the sign-in. */
+  const challenge = (code: OAuthErrorCode, message: string, { metadataUrl }: Resource, rights: readonly Right[] = []) =>
     bearerAuthChallengeResponse(new OAuthError(code, message), {
-      requiredScopes: rights.map((right) => scopes[right]),
+      requiredScopes: [...new Set([...signInScopes, ...rights.map((right) => scopes[right])])],
       resourceMetadataUrl: metadataUrl,
     });
 
   /** This challenge has no error code, because the request has no token (RFC 6750, 3.1). */
   const challengeWithoutToken = ({ metadataUrl }: Resource): Response =>
     errorResponse(401, "An access token is required.", {
-      headers: { "www-authenticate": `Bearer scope="${scopes.read}", resource_metadata="${metadataUrl}"` },
+      headers: { "www-authenticate": `Bearer scope="${signInScopes.join(" ")}", resource_metadata="${metadataUrl}"` },
     });
 
-  /** Returns 403 with all required scopes, because clients request exactly these scopes next. */
   const insufficientScope = (resource: Resource, rights: readonly Right[]): Response =>
     challenge(
       OAuthErrorCode.InsufficientScope,
@@ -111,7 +113,7 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
       if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
       if (!(error instanceof TokenRefused)) throw error;
       log.info({ address, reason: error.message }, "a token was refused");
-      return challenge(OAuthErrorCode.InvalidToken, error.message, resource, ["read"]);
+      return challenge(OAuthErrorCode.InvalidToken, error.message, resource);
     }
   }
 

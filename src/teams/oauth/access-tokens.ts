@@ -64,9 +64,14 @@ function getClaimAtPath(claims: Readonly<Record<string, unknown>>, path: string)
   return value;
 }
 
+/** Some providers send all groups in one text, separated by commas or spaces. A group's name may contain spaces as well. */
+const splitGroups = (text: string): readonly string[] => [
+  ...new Set([text, ...text.split(text.includes(",") ? "," : " ").map((group) => group.trim())]),
+];
+
 const MAX_GROUPS = 1_000;
 const Groups = z
-  .union([z.string().transform((group) => [group]), z.array(z.unknown())])
+  .union([z.string().transform(splitGroups), z.array(z.unknown())])
   .transform((groups) => groups.flatMap((group) => (typeof group === "string" ? [group] : [])).slice(0, MAX_GROUPS));
 
 /** `claims`: the claims of a valid token of this issuer. Throws TokenRefused. */
