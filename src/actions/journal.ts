@@ -249,6 +249,8 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     query: database.query,
     columns,
     read,
+    timeSql,
+    now,
 
     /** Deletes one batch of the actions that have not changed for `retentionMs`, in any state. Returns false if none is left. */
     prune: (retentionMs: number): Promise<boolean> =>

@@ -190,17 +190,17 @@ const UNTRUSTED_LOCAL_PROXY =
   "MIC_TRUST_PROXY does not contain 127.0.0.1, so the X-Forwarded-* headers of a load balancer on this machine are ignored.";
 
 /**
- * Reads the settings of `serve --teams`. `host`: the address or name on which the server listens. Throws UsageError, which names every
+ * Reads the settings of `serve --teams`. `host`: the address or name on which the server listens; undefined if it does not listen. Throws UsageError, which names every
  * wrong variable and its fix.
  */
-export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.0.1"): TeamsSettings {
+export function readTeamsSettings(environment: NodeJS.ProcessEnv, host?: string): TeamsSettings {
   const { store, values } = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, (read) => [
     ...(read.MIC_AUTH_TOKENS === "introspection" && !clientOf(read)
       ? [
           "MIC_AUTH_TOKENS=introspection requires MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET, the credentials for introspection requests.",
         ]
       : []),
-    ...(isLoopbackHost(host) || read.MIC_TRUST_PROXY
+    ...(host === undefined || isLoopbackHost(host) || read.MIC_TRUST_PROXY
       ? []
       : [
           `MIC_TRUST_PROXY is missing: with --host ${host}, plain HTTP is accepted only from a load balancer that terminates TLS. Set MIC_TRUST_PROXY to its addresses.`,
@@ -210,7 +210,8 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
   if (origin === undefined || issuer === undefined)
     throw new UsageError("MIC_PUBLIC_URL and MIC_AUTH_ISSUER are missing.");
   const scopes = { read: values.MIC_AUTH_SCOPE_READ ?? "mic:read", act: values.MIC_AUTH_SCOPE_ACT ?? "mic:act" };
-  const hasForeignProxy = isLoopbackHost(host) && origin.startsWith("https:") && !values.MIC_TRUST_PROXY?.("127.0.0.1");
+  const hasForeignProxy =
+    host !== undefined && isLoopbackHost(host) && origin.startsWith("https:") && !values.MIC_TRUST_PROXY?.("127.0.0.1");
   return {
     ...store,
     config: {

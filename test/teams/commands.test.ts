@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { run } from "../mcp/stdio/child.ts";
+import type { TokenOptions } from "../support/identity-provider.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
+import { providerForTest } from "./in-process-deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
 describeWithPostgres("mic-mcp teams", (postgres) => {
@@ -156,7 +158,11 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   test("doctor --teams reports the state of each part", async () => {
     const { command, addRed } = await setUp();
     await addRed(" --claim reds");
-    const more = { MIC_PUBLIC_URL: "https://mic.example.org", MIC_AUTH_ISSUER: "http://127.0.0.1:9" };
+    const more = {
+      MIC_PUBLIC_URL: "https://mic.example.org",
+      MIC_AUTH_ISSUER: "http://127.0.0.1:9",
+      MIC_DATABASE_DURABILITY: "local",
+    };
     const { code, stdout } = await command("doctor --teams --json", undefined, more);
     expect(code).toBe(1);
     expect(JSON.parse(stdout).checks).toEqual(
@@ -166,5 +172,40 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
         expect.objectContaining({ name: "sign-in", ok: false, fix: expect.stringContaining("MIC_AUTH_ISSUER") }),
       ]),
     );
+  });
+
+  test("doctor --teams --token shows the values of a token, the required values, and the resulting team and rights", async () => {
+    const provider = await providerForTest();
+    const { command, addRed } = await setUp();
+    await addRed(" --claim reds");
+    const folder = await folderForTest();
+    const more = {
+      MIC_PUBLIC_URL: "https://mic.example.org",
+      MIC_AUTH_ISSUER: provider.issuer,
+      MIC_DATABASE_DURABILITY: "local",
+    };
+    async function explain(audience: string, options: TokenOptions) {
+      const token = await provider.issueToken(audience, options);
+      writeFileSync(join(folder, "token"), token);
+      const { stdout } = await command(`doctor --teams --json --token ${join(folder, "token")}`, undefined, more);
+      expect(stdout).not.toContain(token);
+      const checks: readonly { readonly name: string }[] = JSON.parse(stdout).checks;
+      return checks.find(({ name }) => name === "token");
+    }
+    const good = await explain("https://mic.example.org/mcp", { groups: ["reds"], scope: "mic:read" });
+    expect(good).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining('groups (groups) "reds"; teams "red"; rights "read"'),
+    });
+    const wrong = await explain("https://other.example", { groups: ["greens"], scope: "email" });
+    expect(wrong).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(
+        /another server.*none of the required scopes.*in no team.*"https:\/\/other\.example".*"email".*"greens"/,
+      ),
+      fix: expect.stringMatching(/"https:\/\/mic\.example\.org\/mcp".*"mic:read", "mic:act"/),
+    });
+    const expired = await explain("https://mic.example.org/mcp", { groups: ["reds"], seconds: -3_600 });
+    expect(expired).toMatchObject({ ok: false, detail: expect.stringMatching(/has expired.*"reds"/) });
   });
 });

@@ -22,6 +22,7 @@ export const createCaller = (subject: string, groups: readonly string[] = [], is
   subject,
   clientId: "agent",
   rights: new Set(["read", "act"]),
+  scopes: ["mic:read", "mic:act"],
   groups,
   expiresAt: Date.now() + 3_600_000,
 });

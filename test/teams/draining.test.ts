@@ -2,6 +2,7 @@
 // Then it drains.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { createHealthCheck } from "../../src/teams/readiness.ts";
 import { get, resultOf } from "../mcp/http/raw-client.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 
@@ -43,7 +44,10 @@ test("an instance refuses new calls after the drain delay, and calls in flight e
 
 test("an instance that cannot serve calls is not ready, and reports the reason", async () => {
   const { url } = await deploymentForTest({
-    readiness: () => Promise.reject(new Error("no replica confirms writes: set synchronous_standby_names")),
+    databaseCheck: createHealthCheck(
+      () => Promise.reject(new Error("no replica confirms writes: set synchronous_standby_names")),
+      () => performance.now(),
+    ),
   });
   const { status, body } = await get(new URL("/readyz", url).href).answer;
   expect([status, body]).toEqual([503, expect.stringContaining("synchronous_standby_names")]);

@@ -8,6 +8,7 @@ import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
+import { createHealthCheck } from "../../src/teams/readiness.ts";
 import type { HttpServer } from "../../src/transports/http/listener.ts";
 import { createModernClient, type McpTestClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
@@ -123,8 +124,12 @@ export async function deploymentForTest({
     audience: resource,
     scopes: SCOPES,
     signInScopes: [SCOPES.read],
+    teamClaim: "groups",
     callerLimits: { rate: 1_000, calls: 100 },
-    readiness: async () => ({}),
+    databaseCheck: createHealthCheck(
+      async () => undefined,
+      () => performance.now(),
+    ),
     isTrustedProxy: undefined,
     allowedOrigins: [],
     redact: (json) => json,

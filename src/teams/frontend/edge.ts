@@ -16,7 +16,7 @@ export interface EdgeOptions {
 }
 
 /** `refused`: the response to send. `address`: the client's address, as far as trusted balancers report it. */
-export type RequestCheck = { readonly refused: Response } | { readonly address: string };
+export type RequestCheck = { readonly refused: Response; readonly reason?: string } | { readonly address: string };
 
 export interface Edge {
   check(request: IncomingMessage): RequestCheck;
@@ -96,7 +96,7 @@ export function createEdge(options: EdgeOptions): Edge {
         onUntrustedProxy?.(peer);
       }
       const reason = findRefusalReason(request, peer);
-      if (reason !== undefined) return { refused: errorResponse(403, reason) };
+      if (reason !== undefined) return { refused: errorResponse(403, reason), reason };
       const isPreflight = "access-control-request-method" in request.headers;
       if (request.method === "OPTIONS" && isPreflight && allowedOriginOf(request) !== undefined)
         return {

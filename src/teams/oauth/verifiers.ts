@@ -153,7 +153,8 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
       } catch (error) {
         if (error instanceof TokenRefused || error instanceof SigningKeyUnknown) throw error;
         const refusal = refusalReason(error);
-        if (refusal !== undefined) throw new TokenRefused(refusal, { cause: error });
+        if (refusal !== undefined)
+          throw new TokenRefused(refusal, error instanceof errors.JWTExpired ? "expired_token" : "invalid_token");
         throw new ProviderUnavailable(`the identity provider's keys could not be read: ${errorMessage(error)}`, {
           cause: error,
         });
@@ -261,13 +262,14 @@ export function createIntrospection(provider: Provider, { client, cacheMs, now }
   return {
     async verifyClaims(token) {
       const response = await introspect(token);
-      if (!response.active) throw new TokenRefused("The token is expired, revoked or not yet valid.");
+      if (!response.active) throw new TokenRefused("The token is expired, revoked or not yet valid.", "expired_token");
       const claims = IntrospectionResponse.safeParse(response).data;
       if (!claims) throw new ProviderUnavailable("the identity provider's introspection response is invalid");
       if (claims.iss !== undefined && claims.iss !== provider.issuer)
         throw new TokenRefused("The token has another issuer.");
       const nowSeconds = now() / 1_000;
-      if ((claims.exp ?? Number.POSITIVE_INFINITY) < nowSeconds) throw new TokenRefused("The token has expired.");
+      if ((claims.exp ?? Number.POSITIVE_INFINITY) < nowSeconds)
+        throw new TokenRefused("The token has expired.", "expired_token");
       if ((claims.nbf ?? 0) > nowSeconds) throw new TokenRefused("The token is not yet valid.");
       const { client_id: clientId, ...others } = claims;
       return {
