@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createHealthCheck } from "../../src/teams/readiness.ts";
 import { get, resultOf } from "../mcp/http/raw-client.ts";
+import { createLatch } from "../support/latch.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 
 const LONG_DELAY_MS = 600_000;
@@ -51,4 +52,36 @@ test("an instance that cannot serve calls is not ready, and reports the reason",
   });
   const { status, body } = await get(new URL("/readyz", url).href).answer;
   expect([status, body]).toEqual([503, expect.stringContaining("synchronous_standby_names")]);
+});
+
+test("an instance whose database becomes slow is degraded and stays ready, and its checks are listed one by one", async () => {
+  let nowMs = 0;
+  const { released, release } = createLatch();
+  let isSlow = false;
+  const databaseCheck = createHealthCheck(
+    async () => {
+      if (isSlow) await released;
+      return { unknown: 3 };
+    },
+    () => nowMs,
+  );
+  const { url } = await deploymentForTest({ databaseCheck });
+  const probe = async () => {
+    const { status, body } = await get(new URL("/readyz", url).href).answer;
+    return { status, ...JSON.parse(body) };
+  };
+  expect(await probe()).toMatchObject({
+    status: "ok",
+    checks: { database: { status: "ok", unknown: 3 }, identityProvider: { status: "ok" } },
+  });
+  isSlow = true;
+  nowMs += 20_000;
+  expect(await probe()).toMatchObject({
+    status: "degraded",
+    checks: { database: { status: "degraded", reason: "slow" } },
+  });
+  expect((await get(new URL("/readyz", url).href).answer).status).toBe(200);
+  nowMs += 1_600;
+  release();
+  await expect.poll(probe).toMatchObject({ status: "degraded", checks: { database: { ms: 1_600, reason: "slow" } } });
 });
