@@ -86,8 +86,11 @@ export function composeTeams(deployment: Deployment) {
   let restoredAt = deployment.restoredAt;
   const restoreNotice = createRestoreNotice(() => restoredAt, now);
   let unknown = 0;
-  const databaseCheck = createHealthCheck(
-    async () => {
+  const databaseCheck = createHealthCheck({
+    name: "database",
+    log,
+    monotonicMs: () => performance.now(),
+    async run() {
       const lost = await check();
       if (lost && restoredAt === undefined)
         log.error(lost, "the database was restored, and lacks the actions of this time range");
@@ -96,8 +99,7 @@ export function composeTeams(deployment: Deployment) {
       unknown = counts.unknown;
       return { ...counts, ...(restoredAt && { restoredAt }) };
     },
-    () => performance.now(),
-  );
+  });
 
   /** Geography needs no credentials, so the whole deployment uses one base URL for it, even if its teams use several APIs. */
   async function geographyUrl(): Promise<string> {
@@ -243,7 +245,11 @@ export function composeTeams(deployment: Deployment) {
   telemetry?.registerGauge("mic.geography.available_requests", geography.availableRequests);
   telemetry?.registerGauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
   telemetry?.registerGauge("mic.database.waiting", waiting);
-  telemetry?.registerGauge("mic.database.degraded", () => (databaseCheck.latest()?.status === "ok" ? 0 : 1));
+  telemetry?.registerGauge("mic.database.degraded", () => {
+    // A scrape is a probe, too.
+    void databaseCheck();
+    return (databaseCheck.latest()?.status ?? "ok") === "ok" ? 0 : 1;
+  });
   telemetry?.registerGauge("mic.actions.unknown", () => unknown);
 
   return {

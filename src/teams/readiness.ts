@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { withTimeout } from "../core/async.ts";
 import { errorMessage } from "../core/failure.ts";
+import type { Log } from "../mcp/runtime.ts";
 
 /** A successful check is repeated after this time, because probes are frequent. */
 const FRESH_MS = 5_000;
@@ -27,12 +28,29 @@ export interface HealthCheck {
   latest(): CheckResult | undefined;
 }
 
-/** `run`: rejects with the reason if calls cannot be served, and resolves with facts about the dependency. */
-export function createHealthCheck(run: () => Promise<object | undefined>, monotonicMs: () => number): HealthCheck {
+interface HealthCheckOptions {
+  /** Rejects with the reason if calls cannot be served, and resolves with facts about the dependency. */
+  run(): Promise<object | undefined>;
+  monotonicMs(): number;
+  /** The name of the dependency, in the log. */
+  readonly name: string;
+  readonly log: Pick<Log, "info" | "warn">;
+}
+
+export function createHealthCheck({ run, monotonicMs, name, log }: HealthCheckOptions): HealthCheck {
   let latest: CheckResult | undefined;
   let finishedAtMs = 0;
   let running: Promise<void> | undefined;
   let startedAtMs = 0;
+
+  function report(result: CheckResult): void {
+    if (result.status !== (latest?.status ?? "ok"))
+      log[result.status === "ok" ? "info" : "warn"](
+        { dependency: name, ...result },
+        "the state of a dependency has changed",
+      );
+    latest = result;
+  }
 
   async function runOnce(): Promise<void> {
     startedAtMs = monotonicMs();
@@ -42,9 +60,9 @@ export function createHealthCheck(run: () => Promise<object | undefined>, monoto
     try {
       const facts = await withTimeout(run(), { signal, timeoutMs: TIMEOUT_MS, timeoutError });
       const ms = elapsedMs();
-      latest = { status: ms > SLOW_MS ? "degraded" : "ok", ms, ...(ms > SLOW_MS && { reason: "slow" }), ...facts };
+      report({ status: ms > SLOW_MS ? "degraded" : "ok", ms, ...(ms > SLOW_MS && { reason: "slow" }), ...facts });
     } catch (error) {
-      latest = { status: "failed", ms: elapsedMs(), reason: errorMessage(error) };
+      report({ status: "failed", ms: elapsedMs(), reason: errorMessage(error) });
     }
     finishedAtMs = monotonicMs();
     running = undefined;

@@ -2,10 +2,9 @@
 // Then it drains.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createHealthCheck } from "../../src/teams/readiness.ts";
 import { get, resultOf } from "../mcp/http/raw-client.ts";
 import { createLatch } from "../support/latch.ts";
-import { deploymentForTest } from "./in-process-deployment.ts";
+import { deploymentForTest, healthCheckForTest } from "./in-process-deployment.ts";
 
 const LONG_DELAY_MS = 600_000;
 
@@ -45,9 +44,8 @@ test("an instance refuses new calls after the drain delay, and calls in flight e
 
 test("an instance that cannot serve calls is not ready, and reports the reason", async () => {
   const { url } = await deploymentForTest({
-    databaseCheck: createHealthCheck(
-      () => Promise.reject(new Error("no replica confirms writes: set synchronous_standby_names")),
-      () => performance.now(),
+    databaseCheck: healthCheckForTest(() =>
+      Promise.reject(new Error("no replica confirms writes: set synchronous_standby_names")),
     ),
   });
   const { status, body } = await get(new URL("/readyz", url).href).answer;
@@ -58,7 +56,7 @@ test("an instance whose database becomes slow is degraded and stays ready, and i
   let nowMs = 0;
   const { released, release } = createLatch();
   let isSlow = false;
-  const databaseCheck = createHealthCheck(
+  const databaseCheck = healthCheckForTest(
     async () => {
       if (isSlow) await released;
       return { unknown: 3 };

@@ -206,10 +206,15 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
 
   const checks = {
     database: databaseCheck,
-    identityProvider: createHealthCheck(async () => {
-      await tokens.ready();
-      return undefined;
-    }, options.monotonicMs),
+    identityProvider: createHealthCheck({
+      name: "identity provider",
+      log,
+      monotonicMs: options.monotonicMs,
+      async run() {
+        await tokens.ready();
+        return undefined;
+      },
+    }),
   };
 
   /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. */
