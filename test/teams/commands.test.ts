@@ -55,7 +55,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       teams: [{ name: "red", claim: "reds", secret: { keyId: "one" }, members }],
     });
     expect((await command("teams check")).stdout).toContain(
-      "ok    red: its secret can be read, and the API issued a token",
+      "ok    red: its secret can be read, and the API accepts it for its workspace",
     );
     expect(await resolveWorkspace(["bob"])).toBe(red.workspaceId);
   });
@@ -145,6 +145,22 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect(stderr).toContain("MIC_DATABASE_URL is missing");
     expect(stderr).toContain("MIC_SECRET_KEYS contains no valid keys: line 1");
     expect(stderr).not.toContain("short");
+  });
+
+  test("teams add refuses a workspace that the client may not use, and teams check reports it", async () => {
+    const { red, blue, command } = await setUp();
+    const add = (more = "") =>
+      command(
+        `teams add red --client-id ${red.clientId} --workspace-id ${blue.workspaceId} --secret-stdin${more}`,
+        `${red.clientSecret}\n`,
+      );
+    const refused = await add();
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("Nothing was stored.");
+    expect((await command("teams list")).stdout).toContain("No teams exist");
+    expect((await add(" --skip-verify --claim reds")).code).toBe(0);
+    const checked = await command("teams check");
+    expect(checked).toMatchObject({ code: 1, stdout: expect.stringMatching(/^WRONG red: /) });
   });
 
   test("migrate creates the tables, and with MIC_MIGRATE=off no other command does", async () => {
