@@ -27,7 +27,7 @@ import { JournalFailure, journalFailure } from "./store/database.ts";
 
 /** The facts that identify the action of a call. */
 export interface ActionDescriptor {
-  /** The scope of the keys: JSON of [base URL, client id] or, in a deployment, of [base URL, client id, caller]. */
+  /** The scope of the keys: JSON of [base URL, client id] or, in a deployment, the name of the caller (service-actions.ts). */
   readonly service: string;
   readonly tool: string;
   /** Does not include the idempotencyKey. */

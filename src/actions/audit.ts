@@ -1,6 +1,5 @@
 // The audit records which caller did what in a deployment for teams. It never contains an argument or a body, and the only reads
 // in it are downloads.
-import { randomUUID } from "node:crypto";
 import type { Auditor } from "../core/hooks.ts";
 import type { Database, SqlValue } from "./store/database.ts";
 
@@ -15,7 +14,7 @@ export interface AuditEvent {
   readonly outcome: string;
 }
 
-const COLUMNS = "id, at, event, caller, team, client, tool, key, resource_id, outcome, trace_id";
+const COLUMNS = "at, event, caller, team, client, tool, key, resource_id, outcome, trace_id";
 
 /**
  * Builds one statement that resolves an action and inserts its audit row, so that neither is written without the other. Only PostgreSQL
@@ -23,13 +22,13 @@ const COLUMNS = "id, at, event, caller, team, client, tool, key, resource_id, ou
  * it resolves. Its parameters come first; `valueCount` is their number.
  */
 export function buildAuditedResolution(resolveSql: string, valueCount: number, auditor: Auditor) {
-  const [id, caller, team, client, trace] = [1, 2, 3, 4, 5].map((at) => `CAST($${valueCount + at} AS TEXT)`);
+  const [caller, team, client, trace] = [1, 2, 3, 4].map((at) => `CAST($${valueCount + at} AS TEXT)`);
   return {
     sql: `WITH resolved AS (${resolveSql}), audited AS (
         INSERT INTO audit (${COLUMNS})
-        SELECT ${id}, updated_at, 'action', ${caller}, ${team}, ${client}, tool, key, resource_id, state, ${trace} FROM resolved)
+        SELECT updated_at, 'action', ${caller}, ${team}, ${client}, tool, key, resource_id, state, ${trace} FROM resolved)
       SELECT * FROM resolved`,
-    values: [randomUUID(), auditor.caller, auditor.team, auditor.client, auditor.traceId?.() ?? null],
+    values: [auditor.caller, auditor.team, auditor.client, auditor.traceId?.() ?? null],
   };
 }
 
@@ -45,7 +44,6 @@ export async function insertAuditEvent(
   { event, tool, key, resourceId, outcome }: AuditEvent,
 ): Promise<void> {
   const values: readonly SqlValue[] = [
-    randomUUID(),
     now,
     event,
     auditor.caller,
@@ -57,8 +55,5 @@ export async function insertAuditEvent(
     outcome,
     auditor.traceId?.() ?? null,
   ];
-  await query(
-    `INSERT INTO audit (${COLUMNS}) VALUES ($1, ${timeSql("$2")}, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-    values,
-  );
+  await query(`INSERT INTO audit (${COLUMNS}) VALUES (${timeSql("$1")}, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, values);
 }

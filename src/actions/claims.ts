@@ -67,7 +67,7 @@ export function createLateWrites() {
     schedule();
   }
   function schedule(): void {
-    if (late.size > 0) timer ??= setTimeout(repeat, LATE_RETRY_MS).unref();
+    if (late.size > 0 && timer === undefined) timer = setTimeout(repeat, LATE_RETRY_MS).unref();
   }
 
   return {

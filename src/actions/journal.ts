@@ -267,7 +267,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     /** Deletes one batch of audit rows that are older than `auditRetentionMs`. Returns false if none is left. */
     pruneAudit: (auditRetentionMs: number): Promise<boolean> =>
       deleteBatch(
-        `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING id`,
+        `DELETE FROM audit WHERE ctid IN (SELECT ctid FROM audit WHERE at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING at`,
         auditRetentionMs,
       ),
 

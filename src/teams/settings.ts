@@ -59,7 +59,7 @@ export interface DeploymentSettings extends StoreSettings {
   readonly maxCachedTeams: number;
   /** Name of the group of instances that share the geography API's rate limit, because they share an address (default "default"). */
   readonly geographyBudget: string;
-  /** Days for which rows of the audit are kept (default 365). */
+  /** Days for which rows of the audit are kept (default 90). */
   readonly auditDays: number;
   /** Content of files up to this size is part of the result (default 32 KiB). */
   readonly inlineBytes: number;
@@ -235,7 +235,7 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host?: string)
     callerCalls: values.MIC_CALLER_CALLS ?? 8,
     maxCachedTeams: values.MIC_TEAM_CACHE_SIZE ?? 500,
     geographyBudget: values.MIC_GEOGRAPHY_BUDGET ?? "default",
-    auditDays: values.MIC_AUDIT_DAYS ?? 365,
+    auditDays: values.MIC_AUDIT_DAYS ?? 90,
     drainDelaySeconds: values.MIC_DRAIN_DELAY_SECONDS ?? 5,
     inlineBytes: values.MIC_INLINE_BYTES ?? 32 * 1024,
     downloadSeconds: values.MIC_DOWNLOAD_SECONDS ?? 600,

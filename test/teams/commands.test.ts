@@ -75,8 +75,8 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   test("teams add refuses a client id or a name that another team has", async () => {
     const { blue, red, command, addRed } = await setUp();
     await addRed();
-    const add = ({ clientId, clientSecret }: typeof red, name: string) =>
-      command(`teams add ${name} --client-id ${clientId} --workspace-id w2 --secret-stdin`, clientSecret);
+    const add = ({ clientId, clientSecret, workspaceId }: typeof red, name: string) =>
+      command(`teams add ${name} --client-id ${clientId} --workspace-id ${workspaceId} --secret-stdin`, clientSecret);
     const duplicateMessage = 'Team "red" already uses this client';
     expect(await add(red, "crimson")).toMatchObject({ code: 1, stderr: expect.stringContaining(duplicateMessage) });
     expect((await add(blue, "red")).stderr).toContain('Team "red" already exists');

@@ -90,7 +90,7 @@ export async function instanceForTest(
     geographyBudget: "default",
     inlineBytes: 32_768,
     downloadSeconds: 600,
-    auditDays: 365,
+    auditDays: 90,
     restoredAt: undefined,
     ...more,
   };

@@ -37,7 +37,9 @@ async function setUp() {
       const points = receiver.points().filter(({ name }) => name === "mic.http.refusals");
       return Object.fromEntries(points.map(({ attributes, value }) => [attributes["mic.refusal.reason"], value]));
     },
-    advance: (ms: number) => void (nowMs += ms),
+    advance(ms: number): void {
+      nowMs += ms;
+    },
     callWith,
     callAs: async (options: TokenOptions, audience = deployment.resource, tool = "look") =>
       await callWith(`Bearer ${await deployment.provider.issueToken(audience, options)}`, tool),

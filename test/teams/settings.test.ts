@@ -43,7 +43,7 @@ describe("valid settings", () => {
       callerRate: 120,
       callerCalls: 8,
       maxCachedTeams: 500,
-      auditDays: 365,
+      auditDays: 90,
       drainDelaySeconds: 5,
       inlineBytes: 32_768,
       downloadSeconds: 600,
