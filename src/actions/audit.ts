@@ -1,5 +1,6 @@
 // The audit records which caller did what in a deployment for teams. It never contains an argument or a body, and the only reads
 // in it are downloads.
+import * as z from "zod/v4";
 import type { Auditor } from "../core/hooks.ts";
 import type { Database, SqlValue } from "./store/database.ts";
 
@@ -56,4 +57,40 @@ export async function insertAuditEvent(
     auditor.traceId?.() ?? null,
   ];
   await query(`INSERT INTO audit (${COLUMNS}) VALUES (${timeSql("$1")}, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, values);
+}
+
+const DAY_MS = 86_400_000;
+/** Partitions are created this many days ahead, in case no instance runs for some time. */
+const DAYS_AHEAD = 3;
+
+const NowRow = z.object({ now: z.int() });
+
+/** Creates the partitions of the next days, and drops those that are older than `retentionMs`. Run it in a transaction. */
+export async function maintainPartitions(
+  query: Database["query"],
+  timeSql: string,
+  retentionMs: number,
+): Promise<void> {
+  const [row] = await query(`SELECT ${timeSql} AS now`);
+  const today = Math.floor(NowRow.parse(row).now / DAY_MS) * DAY_MS;
+  const rows = await query(
+    "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'audit'::regclass",
+  );
+  const existing = new Set(rows.map(({ name }) => String(name)));
+  for (let day = today; day <= today + DAYS_AHEAD * DAY_MS; day += DAY_MS) {
+    const name = `audit_${new Date(day).toISOString().slice(0, 10).replaceAll("-", "")}`;
+    if (existing.has(name)) continue;
+    // Rows of this day may be in the default partition. They cannot stay there if the day gets its own.
+    const [{ count } = {}] = await query("SELECT COUNT(*) AS count FROM audit_default WHERE at >= $1 AND at < $2", [
+      day,
+      day + DAY_MS,
+    ]);
+    if (Number(count) === 0)
+      await query(`CREATE TABLE ${name} PARTITION OF audit FOR VALUES FROM (${day}) TO (${day + DAY_MS})`);
+  }
+  for (const name of existing) {
+    const [, year, month, day] = /^audit_(\d{4})(\d\d)(\d\d)$/.exec(name) ?? [];
+    const endsAt = Date.parse(`${year}-${month}-${day}T00:00:00Z`) + DAY_MS;
+    if (endsAt < today - retentionMs) await query(`DROP TABLE ${name}`);
+  }
 }
