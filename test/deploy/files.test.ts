@@ -234,10 +234,10 @@ describe("monitoring files", () => {
   const { panels } = Dashboard.parse(JSON.parse(read("grafana/mic-mcp.json")));
 
   test("each alert has a section in the runbook", () => {
-    const runbook = readFileSync("docs/runbook.md", "utf8");
+    const runbook = readFileSync("docs/operate/runbook.md", "utf8");
     for (const { alert, annotations } of rules) {
       expect(runbook).toContain(`\n## ${alert}\n`);
-      expect(annotations.runbook_url).toMatch(new RegExp(`/docs/runbook\\.md#${alert.toLowerCase()}$`));
+      expect(annotations.runbook_url).toMatch(new RegExp(`/docs/operate/runbook\\.md#${alert.toLowerCase()}$`));
     }
   });
 
