@@ -234,6 +234,7 @@ export const COMMANDS = {
     flags: {
       emulator: { type: "boolean", about: "check the setup of serve --emulator" },
       teams: { type: "boolean", about: "check a deployment for teams: settings, database, identity provider, teams" },
+      token: { type: "string", value: "FILE", about: "with --teams: explain the access token in this file" },
       json: JSON_FLAG,
     },
     examples: [

@@ -162,8 +162,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "callers who share client credentials share their actions",
-    code: "    caller === undefined\n      ? serviceName",
-    replacement: "    caller !== ''\n      ? serviceName",
+    code: "    caller === undefined ? serviceName :",
+    replacement: "    caller !== '' ? serviceName :",
     killedBy: callers("the same key of two callers makes two actions, each with its own upstream idempotency key"),
   },
   {
