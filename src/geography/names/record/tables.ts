@@ -105,14 +105,21 @@ export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedD
   });
 }
 
-export const loadNewDistricts = once((): readonly NewDistrict[] =>
-  readTable("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => ({
-    ...toNameWithForms(district),
-    state,
-    status: status === "announced" || status === "abolished" ? status : "made",
-    year: Number(year),
-    partOf: partOf.split(" + ").filter((name) => name !== ""),
-  })),
+/** Returns the recorded changes of districts by the current name of their state, in the order of the record. */
+export const loadNewDistricts = once(
+  (): ReadonlyMap<string, readonly NewDistrict[]> =>
+    groupByKey(
+      readTable("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => [
+        state,
+        {
+          ...toNameWithForms(district),
+          state,
+          status: status === "announced" || status === "abolished" ? status : "made",
+          year: Number(year),
+          partOf: partOf.split(" + ").filter((name) => name !== ""),
+        },
+      ]),
+    ),
 );
 
 export const loadRecordedStates = once((): readonly RecordedState[] =>
