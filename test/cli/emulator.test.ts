@@ -1,7 +1,7 @@
 // Tests `mic-mcp emulator` and `serve --emulator`: one JSON line, a running service and a clean exit (docs/interface.md,
 // "Program").
 import { createServer } from "node:net";
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTokens } from "../support/count-tokens.ts";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";

@@ -4,11 +4,11 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { isThorough } from "../support/thorough.ts";
 
-export const clientNames = ["Claude Code", "Codex", "Gemini CLI", "MCP Inspector"] as const;
+export const clientNames = ["Claude Code", "Codex", "Gemini CLI", "Copilot CLI", "OpenCode", "MCP Inspector"] as const;
 export type ClientName = (typeof clientNames)[number];
 
 /** Node versions to install, because the tests may run on another one. */
-export const nodeNames = ["Node 22", "Node 24"] as const;
+export const nodeNames = ["Node 22", "Node 24", "Node 26"] as const;
 export type NodeName = (typeof nodeNames)[number];
 
 interface Package {
@@ -26,10 +26,13 @@ const node = (version: string): Package => ({
 
 export const packages: Readonly<Record<ClientName | NodeName, Package>> = {
   "Node 22": node("22.23.3"),
-  "Node 24": node("24.9.0"),
+  "Node 24": node("24.21.0"),
+  "Node 26": node("26.10.0"),
   "Claude Code": { name: "@anthropic-ai/claude-code", version: "2.1.329", entry: "cli-wrapper.cjs" },
   Codex: { name: "@openai/codex", version: "0.169.0", entry: "bin/codex.js" },
   "Gemini CLI": { name: "@google/gemini-cli", version: "0.61.0", entry: "bundle/gemini.js" },
+  "Copilot CLI": { name: "@github/copilot", version: "1.0.102", entry: "npm-loader.js" },
+  OpenCode: { name: "opencode-ai", version: "1.18.33", entry: "bin/opencode" },
   "MCP Inspector": {
     name: "@modelcontextprotocol/inspector",
     version: "2.12.0",

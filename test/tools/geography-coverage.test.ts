@@ -1,5 +1,5 @@
 // Tests find_district and rank_divisions with unusual catalogs: missing data is reported, and no data is invented.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTokens } from "../support/count-tokens.ts";
 import { expect, test } from "vitest";
 import { listPlaygroundDistricts } from "../../src/contract/endpoints/playground.ts";
 import type { Progress } from "../support/mcp.ts";

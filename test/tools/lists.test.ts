@@ -1,5 +1,5 @@
 // Tests list_jobs and list_recipes: the cursors return each item once, the summary view is small, and the full view is complete.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTokens } from "../support/count-tokens.ts";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { Job } from "../../src/contract/jobs.ts";

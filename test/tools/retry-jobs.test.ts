@@ -1,5 +1,5 @@
 // Tests retry_jobs: one retry for each of many jobs, no retry twice, and a wait for the new jobs.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTokens } from "../support/count-tokens.ts";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";

@@ -1,5 +1,5 @@
 // Tests that descriptions in tools/list are complete, short, and mention only tools that the same server offers.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTokens } from "../../support/count-tokens.ts";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { TOOL_NAMES as ALL_TOOL_NAMES } from "../../../src/toolkit/tool-names.ts";

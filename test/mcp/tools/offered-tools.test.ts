@@ -1,6 +1,6 @@
 // Tests the public surface: the result of tools/list in each protocol revision. Reviewers read it in
 // __snapshots__/tools-list.json.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTokens } from "../../support/count-tokens.ts";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { endpoints } from "../../../src/contract/endpoints/index.ts";
