@@ -82,7 +82,7 @@ export function composeTeams(deployment: Deployment) {
   const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
   const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
-  const restoreNotice = createRestoreNotice(deployment.restoredAt, now);
+  const journalNotice = createRestoreNotice(deployment.restoredAt, now);
 
   /** Geography needs no credentials, so the whole deployment uses one base URL for it, even if its teams use several APIs. */
   async function geographyUrl(): Promise<string> {
@@ -158,7 +158,7 @@ export function composeTeams(deployment: Deployment) {
     createTeamRuntime(parts, caller) {
       const { team, identity } = parts;
       const own = callerParts(caller, team.name, parts);
-      const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), restoreNotice };
+      const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), journalNotice };
       const callerActions = createServiceActions({
         actions,
         journal: journal.open,
