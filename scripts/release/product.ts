@@ -29,6 +29,9 @@ export const downloads = `${product.repository}/releases/download/v${product.ver
 /** The container image of this version. */
 export const image = `ghcr.io/${new URL(product.repository).pathname.slice(1)}:${product.version}`;
 
+/** The named volume of the container, and its folder (container/Dockerfile). */
+export const DATA_VOLUME = "mic-mcp-data:/data";
+
 /** A setting that a host requests from the user. */
 export interface Setting {
   readonly variable: string;

@@ -4,6 +4,7 @@ import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import * as z from "zod/v4";
 import { version } from "../../src/cli/version.ts";
 import { serverInfo } from "../../src/mcp/server-info.ts";
@@ -132,6 +133,17 @@ const ServerJson = z.strictObject({
       runtimeHint: text.optional(),
       fileSha256: text.regex(/^[a-f0-9]{64}$/).optional(),
       transport: z.strictObject({ type: z.literal("stdio") }),
+      runtimeArguments: z
+        .array(
+          z.strictObject({
+            type: z.literal("named"),
+            name: text,
+            value: text,
+            description: text,
+            isRequired: z.boolean(),
+          }),
+        )
+        .optional(),
       environmentVariables: z
         .array(
           z.strictObject({
@@ -159,6 +171,21 @@ test("server.json matches the registry's schema and refers to the release's file
     version,
     packages: [{ registryType: "npm", version }, { registryType: "mcpb", fileSha256: sha256 }, { registryType: "oci" }],
   });
+});
+
+test("each description of the image mounts a named volume where the image stores the journal", async () => {
+  const dockerfile = await readReleaseText("container", "Dockerfile");
+  expect(dockerfile).toMatch(/^ENV HOME=\/data /m);
+  expect(dockerfile).toMatch(/^VOLUME \["\/data"\]$/m);
+  const catalogEntry = parse(await readReleaseText("container", "server.yaml"));
+  expect(catalogEntry).toMatchObject({ longLived: true, run: { volumes: ["mic-mcp-data:/data"] } });
+  const { packages } = ServerJson.parse(await readReleaseJson("server.json"));
+  const image = packages.find(({ registryType }) => registryType === "oci");
+  expect(image?.runtimeArguments).toMatchObject([{ name: "-v", value: "mic-mcp-data:/data", isRequired: true }]);
+  // The variable would name a folder of the host.
+  expect(image?.environmentVariables?.map(({ name }) => name)).not.toContain("MIC_DOWNLOAD_DIR");
+  for (const page of ["docs/clients.md", "container/Dockerfile"])
+    expect(await readFile(page, "utf8"), page).toContain("-v mic-mcp-data:/data");
 });
 
 test("each part has the same version", async () => {
