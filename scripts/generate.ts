@@ -1,4 +1,5 @@
-// Generates the tables of README.md, docs/reference.md, docs/interface.md and docs/commands.md, and the tools in manifest.json.
+// Generates the tables of README.md, docs/reference.md, docs/interface.md and docs/commands.md, the tools in manifest.json, and the
+// manifests of the plugins.
 // With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command } from "../src/cli/commands.ts";
@@ -9,6 +10,7 @@ import { createSkills } from "../src/mcp/skills/skills.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
+import { pluginManifests } from "./release/plugins.ts";
 
 const TABLE_HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
 
@@ -108,7 +110,12 @@ const replaceSection = (text: string, name: string, content: string): string =>
     (_, open: string, close: string) => `${open}${content}\n${close}`,
   );
 
+const manifestGenerators = Object.fromEntries(
+  Object.entries(pluginManifests).map(([path, manifest]) => [path, () => `${JSON.stringify(manifest, null, 2)}\n`]),
+);
+
 const generators: Readonly<Record<string, (text: string) => string>> = {
+  ...manifestGenerators,
   "README.md": (text) => replaceSection(text, "tools", `| tool | what it does |\n|---|---|\n${shortToolTable}`),
   "docs/reference.md": (text) =>
     Object.entries(TABLES).reduce((updatedText, [name, content]) => replaceSection(updatedText, name, content), text),

@@ -14,8 +14,9 @@ export type NodeName = (typeof nodeNames)[number];
 interface Package {
   readonly name: string;
   readonly version: string;
-  /** The file in the package that Node runs. */
+  /** The file in the package that Node runs, or an executable file. */
   readonly entry: string;
+  readonly isExecutable?: boolean;
 }
 
 const node = (version: string): Package => ({
@@ -32,7 +33,12 @@ export const packages: Readonly<Record<ClientName | NodeName, Package>> = {
   Codex: { name: "@openai/codex", version: "0.169.0", entry: "bin/codex.js" },
   "Gemini CLI": { name: "@google/gemini-cli", version: "0.61.0", entry: "bundle/gemini.js" },
   "Copilot CLI": { name: "@github/copilot", version: "1.0.102", entry: "npm-loader.js" },
-  OpenCode: { name: "opencode-ai", version: "1.18.33", entry: "bin/opencode" },
+  OpenCode: {
+    name: "opencode-ai",
+    version: "1.18.33",
+    entry: `../opencode-${process.platform}-${process.arch}/bin/opencode`,
+    isExecutable: true,
+  },
   "MCP Inspector": {
     name: "@modelcontextprotocol/inspector",
     version: "2.12.0",
@@ -63,6 +69,12 @@ export const nodeOf = (which: NodeName): string => {
   const { name, entry } = packages[which];
   return join(folderOf(which), "node_modules", name, entry);
 };
+
+/** The command that runs the client. */
+export function commandOf(client: ClientName): readonly [string, ...string[]] {
+  const [path] = programOf(client);
+  return packages[client].isExecutable ? [path] : [process.execPath, path];
+}
 
 /** The arguments for Node that run the client. */
 export const programOf = (client: ClientName): readonly [string] => {

@@ -1,6 +1,6 @@
 // Tests the output of `npm run release`: each part is unpacked elsewhere, as its users do, and runs a job with an empty HOME.
 import { createHash } from "node:crypto";
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
 import { describe, expect, test } from "vitest";
@@ -46,9 +46,6 @@ function hasSqlite({ path }: Node): boolean {
   return path !== process.execPath || major > 22 || (major === 22 && minor >= 16);
 }
 
-/** A placeholder in the syntax of hosts. */
-const placeholder = (name: string): string => `$\{${name}}`;
-
 /** How each part is installed, and the command that starts it. */
 const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
   async "the npm tarball"(place) {
@@ -80,22 +77,7 @@ const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
     });
     return { command: "node", args: config?.args ?? [], env: config?.env ?? {} };
   },
-  async "the plugin"(place) {
-    await cp(releasePath("plugin", "mic"), place, { recursive: true });
-    const { args } = McpJson.parse(JSON.parse(await readFile(join(place, ".mcp.json"), "utf8"))).mcpServers.mic;
-    const at = args.map((arg) => arg.replace(placeholder("CLAUDE_PLUGIN_ROOT"), place));
-    return { command: "node", args: at, env: { MIC_EMULATOR: "1" } };
-  },
-  async "the Gemini extension"(place) {
-    await cp(releasePath("gemini-extension"), place, { recursive: true });
-    const { args } = McpJson.parse(JSON.parse(await readFile(join(place, "gemini-extension.json"), "utf8"))).mcpServers
-      .mic;
-    const at = args.map((arg) => arg.replaceAll(placeholder("extensionPath"), place).replaceAll(placeholder("/"), "/"));
-    return { command: "node", args: at, env: { MIC_EMULATOR: "1", MIC_BASE_URL: "$MIC_BASE_URL" } };
-  },
 };
-
-const McpJson = z.object({ mcpServers: z.object({ mic: z.object({ args: z.array(z.string()) }) }) });
 
 describe.concurrent("parts of the release", () => {
   for (const [part, install] of Object.entries(parts))
@@ -191,12 +173,12 @@ test("each description of the image mounts a named volume where the image stores
 test("each part has the same version", async () => {
   const reportedServerInfo = await Promise.all(
     [
-      ["plugin", "mic", ".claude-plugin", "plugin.json"],
-      ["plugin", "mic", ".codex-plugin", "plugin.json"],
-      ["plugin", "mic", ".cursor-plugin", "plugin.json"],
-      ["gemini-extension", "gemini-extension.json"],
-      ["server.json"],
-    ].map((path) => readReleaseJson(...path)),
+      ".claude-plugin/plugin.json",
+      ".codex-plugin/plugin.json",
+      ".cursor-plugin/plugin.json",
+      "gemini-extension.json",
+      releasePath("server.json"),
+    ].map(async (path) => JSON.parse(await readFile(path, "utf8"))),
   );
   for (const each of reportedServerInfo) expect(each).toMatchObject({ version });
   expect(await readdir(releasePath("npm"))).toEqual([`mic-mcp-${version}.tgz`]);
@@ -209,7 +191,10 @@ test("the server's info has the package's description and homepage", async () =>
 });
 
 test("each host's configuration marks the client secret as sensitive", async () => {
-  expect(await readReleaseJson("gemini-extension", "gemini-extension.json")).toMatchObject({
+  expect(JSON.parse(await readFile(".claude-plugin/plugin.json", "utf8"))).toMatchObject({
+    userConfig: { client_secret: { sensitive: true } },
+  });
+  expect(JSON.parse(await readFile("gemini-extension.json", "utf8"))).toMatchObject({
     settings: expect.arrayContaining([expect.objectContaining({ envVar: "MIC_CLIENT_SECRET", sensitive: true })]),
   });
   expect(await readReleaseJson("server.json")).toMatchObject({
