@@ -1,6 +1,7 @@
 // A model API on this machine for hosts: requests one tool call after the other and then answers "done". It implements Anthropic's
 // Messages, OpenAI's Responses and Chat Completions, and Gemini's generateContent, so a host completes a whole run without a login.
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
 
@@ -12,8 +13,6 @@ export interface ToolRequest {
 
 export interface FakeModel {
   readonly url: string;
-  /** Names of the tools that the host offered to the model, in any request. */
-  offeredTools(): readonly string[];
   /** The results of the tool calls that the host sent to the model, as JSON text. */
   toolResults(): readonly string[];
 }
@@ -232,43 +231,45 @@ function answer(path: string, { stream }: Body, turn: Turn, response: ServerResp
   else response.writeHead(404, { "content-type": "application/json" }).end("{}");
 }
 
-/** Calls the tool if the host offers it, or else searches for it once. */
+/** A host may start the server only now, so the search is repeated this often, with this pause. */
+const MAX_SEARCHES = 20;
+const SEARCH_PAUSE_MS = 1_000;
+
+/** Calls the tool if the host offers it, or else searches for it. */
 function createTurnChooser() {
-  const searched = new Set<number>();
-  return (next: ToolRequest, index: number, tools: readonly OfferedTool[]): Turn => {
+  let searches = 0;
+  return async (next: ToolRequest, index: number, tools: readonly OfferedTool[]): Promise<Turn> => {
     const call = tools.find(({ name }) => name.endsWith(next.tool));
     if (call) return { call, args: JSON.stringify(next.arguments), id: `call_${index}` };
     const search = tools.find(({ name }) => SEARCHES.includes(name));
-    if (!search || searched.has(index)) return undefined;
-    searched.add(index);
+    if (!search || searches >= MAX_SEARCHES) return undefined;
+    if (searches > 0) await sleep(SEARCH_PAUSE_MS);
+    searches += 1;
     return {
       call: search,
-      args: JSON.stringify({ query: next.tool.replaceAll("_", " ") }),
-      id: `${SEARCH_ID}${index}`,
+      args: JSON.stringify({ query: next.tool.replaceAll("_", " "), max_results: 5 }),
+      id: `${SEARCH_ID}${searches}`,
     };
   };
 }
 
 /** Starts the model until the running test ends. It requests `calls` in order, from hosts that offer their tools. */
 export async function startModel(calls: readonly ToolRequest[]): Promise<FakeModel> {
-  const offered = new Set<string>();
   const chooseTurn = createTurnChooser();
   let results: readonly string[] = [];
-  const server = createServer((request, response) => {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const { pathname } = new URL(request.url ?? "/", "http://model");
-      const text = Buffer.concat(chunks).toString() || "{}";
-      const body = Body.parse(JSON.parse(text));
-      const tools = findOfferedTools(body);
-      for (const { name, namespace = "" } of tools) offered.add(`${namespace}${name}`);
-      const found = findToolResults(body);
-      if (found.length > results.length) results = found;
-      const next = tools.length === 0 ? undefined : calls[found.length];
-      const turn = next && chooseTurn(next, found.length, tools);
-      answer(pathname, body, turn, response);
-    });
+    for await (const chunk of request) chunks.push(chunk);
+    const { pathname } = new URL(request.url ?? "/", "http://model");
+    const body = Body.parse(JSON.parse(Buffer.concat(chunks).toString() || "{}"));
+    const tools = findOfferedTools(body);
+    const found = findToolResults(body);
+    if (found.length > results.length) results = found;
+    const next = body.tools.length === 0 ? undefined : calls[found.length];
+    answer(pathname, body, next && (await chooseTurn(next, found.length, tools)), response);
+  }
+  const server = createServer((request, response) => {
+    respond(request, response).catch((error: unknown) => void response.writeHead(500).end(String(error)));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(async () => {
@@ -279,7 +280,6 @@ export async function startModel(calls: readonly ToolRequest[]): Promise<FakeMod
   if (typeof address !== "object" || address === null) throw new Error("the model listens on no TCP port");
   return {
     url: `http://127.0.0.1:${address.port}`,
-    offeredTools: () => [...offered],
     toolResults: () => results,
   };
 }
