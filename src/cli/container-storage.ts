@@ -10,12 +10,15 @@ interface Mount {
   readonly type: string;
 }
 
-/** Parses a line of /proc/self/mountinfo (man 5 proc). Spaces in paths are escaped as \040. */
+/** Spaces in paths are escaped as \040. */
+const decodePath = (path: string): string =>
+  path.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
+
+/** Parses a line of /proc/self/mountinfo (man 5 proc). */
 function parseMount(line: string): Mount {
   const [own = "", fileSystem = ""] = line.split(" - ");
   const [root = "", mountPoint = ""] = own.split(" ").slice(3);
-  const unescape = (path: string) => path.replace(/\\([0-7]{3})/g, (_, code) => String.fromCharCode(parseInt(code, 8)));
-  return { root: unescape(root), mountPoint: unescape(mountPoint), type: fileSystem.split(" ")[0] ?? "" };
+  return { root: decodePath(root), mountPoint: decodePath(mountPoint), type: fileSystem.split(" ")[0] ?? "" };
 }
 
 const contains = ({ mountPoint }: Mount, path: string): boolean =>

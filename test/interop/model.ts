@@ -168,6 +168,15 @@ function responsesEvents(turn: Turn): readonly object[] {
   ];
 }
 
+const chatCallsOf = ({ id, call, args }: NonNullable<Turn>) => [
+  { index: 0, id, type: "function", function: { name: call.name, arguments: args } },
+];
+
+const chatMessage = (turn: Turn) => ({
+  role: "assistant",
+  ...(turn === undefined ? { content: "done" } : { content: null, tool_calls: chatCallsOf(turn) }),
+});
+
 function chatEvents(turn: Turn): readonly object[] {
   const chunk = (delta: object, finish_reason: string | null) => ({
     id: "chat_1",
@@ -176,9 +185,7 @@ function chatEvents(turn: Turn): readonly object[] {
     model: "fake",
     choices: [{ index: 0, delta, finish_reason }],
   });
-  if (turn === undefined) return [chunk({ role: "assistant", content: "done" }, null), chunk({}, "stop")];
-  const call = { index: 0, id: turn.id, type: "function", function: { name: turn.call.name, arguments: turn.args } };
-  return [chunk({ role: "assistant", content: null, tool_calls: [call] }, null), chunk({}, "tool_calls")];
+  return [chunk(chatMessage(turn), null), chunk({}, turn === undefined ? "stop" : "tool_calls")];
 }
 
 const geminiChunk = (turn: Turn) => ({
@@ -224,7 +231,7 @@ function answer(path: string, { stream }: Body, turn: Turn, response: ServerResp
         id: "chat_1",
         object: "chat.completion",
         model: "fake",
-        choices: [{ index: 0, message: { role: "assistant", content: "done" }, finish_reason: "stop" }],
+        choices: [{ index: 0, message: chatMessage(turn), finish_reason: turn === undefined ? "stop" : "tool_calls" }],
       });
   } else if (path.endsWith(":streamGenerateContent")) sendEvents(response, [geminiChunk(turn)], false);
   else if (path.endsWith(":generateContent")) json(geminiChunk(turn));
