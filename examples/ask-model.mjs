@@ -4,7 +4,7 @@ import { connect } from "./connect.mjs";
 
 const { OPENAI_BASE_URL = "https://api.openai.com/v1", OPENAI_API_KEY, OPENAI_MODEL } = process.env;
 const [question] = process.argv.slice(2);
-const MAX_TURNS = 20;
+const MAX_REQUESTS = 20;
 
 const client = await connect("ask-model");
 try {
@@ -17,7 +17,7 @@ try {
     { role: "system", content: client.getInstructions() ?? "" },
     { role: "user", content: question },
   ];
-  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+  for (let count = 0; count < MAX_REQUESTS; count += 1) {
     const response = await fetch(`${OPENAI_BASE_URL}/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${OPENAI_API_KEY}`, "content-type": "application/json" },

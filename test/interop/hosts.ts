@@ -1,4 +1,4 @@
-// The hosts that run a whole prompt without a person: how each one is connected to a server and to a model, and started.
+// The hosts that run a whole prompt unattended: how each one is connected to a server and to a model, and started.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ClientName, commandOf } from "./packages.ts";

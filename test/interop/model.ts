@@ -78,35 +78,35 @@ const findToolResults = ({ messages, input, contents }: Body): readonly string[]
     .map((result) => JSON.stringify(result))
     .filter((result) => !result.includes(`"${SEARCH_ID}`));
 
-/** What the model says: a tool call, or "done". */
-type Turn = { readonly call: OfferedTool; readonly args: string; readonly id: string } | undefined;
+/** The answer of the model: a tool call, or "done" if undefined. */
+type ModelAnswer = { readonly call: OfferedTool; readonly args: string; readonly id: string } | undefined;
 
-const messageOf = (turn: Turn) => ({
+const messageOf = (reply: ModelAnswer) => ({
   id: "msg_1",
   type: "message",
   role: "assistant",
   model: "fake",
   content: [
-    turn === undefined
+    reply === undefined
       ? { type: "text", text: "done" }
-      : { type: "tool_use", id: turn.id, name: turn.call.name, input: JSON.parse(turn.args) },
+      : { type: "tool_use", id: reply.id, name: reply.call.name, input: JSON.parse(reply.args) },
   ],
-  stop_reason: turn === undefined ? "end_turn" : "tool_use",
+  stop_reason: reply === undefined ? "end_turn" : "tool_use",
   stop_sequence: null,
   usage: { input_tokens: 1, output_tokens: 1 },
 });
 
-function anthropicEvents(turn: Turn): readonly object[] {
-  const { content, stop_reason, ...message } = messageOf(turn);
+function anthropicEvents(reply: ModelAnswer): readonly object[] {
+  const { content, stop_reason, ...message } = messageOf(reply);
   const [start, delta] =
-    turn === undefined
+    reply === undefined
       ? [
           { type: "text", text: "" },
           { type: "text_delta", text: "done" },
         ]
       : [
           { ...content[0], input: {} },
-          { type: "input_json_delta", partial_json: turn.args },
+          { type: "input_json_delta", partial_json: reply.args },
         ];
   return [
     { type: "message_start", message: { ...message, content: [], stop_reason: null } },
@@ -118,9 +118,9 @@ function anthropicEvents(turn: Turn): readonly object[] {
   ];
 }
 
-function responsesEvents(turn: Turn): readonly object[] {
+function responsesEvents(reply: ModelAnswer): readonly object[] {
   const item =
-    turn === undefined
+    reply === undefined
       ? {
           type: "message",
           id: "msg_1",
@@ -128,20 +128,20 @@ function responsesEvents(turn: Turn): readonly object[] {
           status: "completed",
           content: [{ type: "output_text", text: "done", annotations: [] }],
         }
-      : turn.call.name === "tool_search"
+      : reply.call.name === "tool_search"
         ? {
             type: "tool_search_call",
-            call_id: turn.id,
+            call_id: reply.id,
             execution: "client",
             status: "completed",
-            arguments: JSON.parse(turn.args),
+            arguments: JSON.parse(reply.args),
           }
         : {
             type: "function_call",
             id: "fc_1",
-            call_id: turn.id,
-            ...turn.call,
-            arguments: turn.args,
+            call_id: reply.id,
+            ...reply.call,
+            arguments: reply.args,
             status: "completed",
           };
   const usage = {
@@ -168,16 +168,16 @@ function responsesEvents(turn: Turn): readonly object[] {
   ];
 }
 
-const chatCallsOf = ({ id, call, args }: NonNullable<Turn>) => [
+const chatCallsOf = ({ id, call, args }: NonNullable<ModelAnswer>) => [
   { index: 0, id, type: "function", function: { name: call.name, arguments: args } },
 ];
 
-const chatMessage = (turn: Turn) => ({
+const chatMessage = (reply: ModelAnswer) => ({
   role: "assistant",
-  ...(turn === undefined ? { content: "done" } : { content: null, tool_calls: chatCallsOf(turn) }),
+  ...(reply === undefined ? { content: "done" } : { content: null, tool_calls: chatCallsOf(reply) }),
 });
 
-function chatEvents(turn: Turn): readonly object[] {
+function chatEvents(reply: ModelAnswer): readonly object[] {
   const chunk = (delta: object, finish_reason: string | null) => ({
     id: "chat_1",
     object: "chat.completion.chunk",
@@ -185,10 +185,10 @@ function chatEvents(turn: Turn): readonly object[] {
     model: "fake",
     choices: [{ index: 0, delta, finish_reason }],
   });
-  return [chunk(chatMessage(turn), null), chunk({}, turn === undefined ? "stop" : "tool_calls")];
+  return [chunk(chatMessage(reply), null), chunk({}, reply === undefined ? "stop" : "tool_calls")];
 }
 
-const geminiChunk = (turn: Turn) => ({
+const geminiChunk = (reply: ModelAnswer) => ({
   candidates: [
     {
       index: 0,
@@ -196,9 +196,9 @@ const geminiChunk = (turn: Turn) => ({
       content: {
         role: "model",
         parts: [
-          turn === undefined
+          reply === undefined
             ? { text: "done" }
-            : { functionCall: { name: turn.call.name, args: JSON.parse(turn.args) } },
+            : { functionCall: { name: reply.call.name, args: JSON.parse(reply.args) } },
         ],
       },
     },
@@ -216,25 +216,27 @@ function sendEvents(response: ServerResponse, events: readonly object[], named: 
   response.end(end);
 }
 
-function answer(path: string, { stream }: Body, turn: Turn, response: ServerResponse): void {
+function answer(path: string, { stream }: Body, reply: ModelAnswer, response: ServerResponse): void {
   const json = (value: object) =>
     void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
   if (path.includes("count_tokens")) json({ input_tokens: 1 });
   else if (path.includes(":countTokens")) json({ totalTokens: 1 });
   else if (path.endsWith("/messages"))
-    stream ? sendEvents(response, anthropicEvents(turn), true) : json(messageOf(turn));
-  else if (path.endsWith("/responses")) sendEvents(response, responsesEvents(turn), true);
+    stream ? sendEvents(response, anthropicEvents(reply), true) : json(messageOf(reply));
+  else if (path.endsWith("/responses")) sendEvents(response, responsesEvents(reply), true);
   else if (path.endsWith("/chat/completions")) {
-    if (stream) sendEvents(response, chatEvents(turn), false, "data: [DONE]\n\n");
+    if (stream) sendEvents(response, chatEvents(reply), false, "data: [DONE]\n\n");
     else
       json({
         id: "chat_1",
         object: "chat.completion",
         model: "fake",
-        choices: [{ index: 0, message: chatMessage(turn), finish_reason: turn === undefined ? "stop" : "tool_calls" }],
+        choices: [
+          { index: 0, message: chatMessage(reply), finish_reason: reply === undefined ? "stop" : "tool_calls" },
+        ],
       });
-  } else if (path.endsWith(":streamGenerateContent")) sendEvents(response, [geminiChunk(turn)], false);
-  else if (path.endsWith(":generateContent")) json(geminiChunk(turn));
+  } else if (path.endsWith(":streamGenerateContent")) sendEvents(response, [geminiChunk(reply)], false);
+  else if (path.endsWith(":generateContent")) json(geminiChunk(reply));
   else response.writeHead(404, { "content-type": "application/json" }).end("{}");
 }
 
@@ -243,9 +245,9 @@ const MAX_SEARCHES = 20;
 const SEARCH_PAUSE_MS = 1_000;
 
 /** Calls the tool if the host offers it, or else searches for it. */
-function createTurnChooser() {
+function createAnswerChooser() {
   let searches = 0;
-  return async (next: ToolRequest, index: number, tools: readonly OfferedTool[]): Promise<Turn> => {
+  return async (next: ToolRequest, index: number, tools: readonly OfferedTool[]): Promise<ModelAnswer> => {
     const call = tools.find(({ name }) => name.endsWith(next.tool));
     if (call) return { call, args: JSON.stringify(next.arguments), id: `call_${index}` };
     const search = tools.find(({ name }) => SEARCHES.includes(name));
@@ -262,7 +264,7 @@ function createTurnChooser() {
 
 /** Starts the model until the running test ends. It requests `calls` in order, from hosts that offer their tools. */
 export async function startModel(calls: readonly ToolRequest[]): Promise<FakeModel> {
-  const chooseTurn = createTurnChooser();
+  const chooseAnswer = createAnswerChooser();
   let results: readonly string[] = [];
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
@@ -273,7 +275,7 @@ export async function startModel(calls: readonly ToolRequest[]): Promise<FakeMod
     const found = findToolResults(body);
     if (found.length > results.length) results = found;
     const next = body.tools.length === 0 ? undefined : calls[found.length];
-    answer(pathname, body, next && (await chooseTurn(next, found.length, tools)), response);
+    answer(pathname, body, next && (await chooseAnswer(next, found.length, tools)), response);
   }
   const server = createServer((request, response) => {
     respond(request, response).catch((error: unknown) => void response.writeHead(500).end(String(error)));
