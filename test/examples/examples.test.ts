@@ -26,7 +26,9 @@ async function runExample(
 }
 
 describe("programs", () => {
-  test("retry-failed-jobs retries each failed job, and starts no second job on the same day", async () => {
+  test("retry-failed-jobs retries each failed job, and starts no second job on the same day", {
+    timeout: 120_000,
+  }, async () => {
     const user = await userForTest();
     const failed = await user.job(FILE.failsRetryably);
     expect(await user.type("watch", failed)).toMatchObject({ code: 1 });

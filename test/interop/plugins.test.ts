@@ -45,7 +45,7 @@ function testInClient(client: ClientName, body: () => Promise<void>): void {
   const skipReason = skipReasonFor(client);
   test.skipIf(skipReason !== undefined)(
     `installs in ${client} and calls a tool${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     body,
   );
 }
