@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { isDeletedWithContainer } from "../../src/cli/container-storage.ts";
 
-const OVERLAY = "1 0 0:1 / / rw,relatime - overlay overlay rw,lowerdir=/l";
-const DISK = "1 0 8:1 / / rw,relatime - ext4 /dev/sda1 rw";
+const OVERLAY = "1 0 0:1 / / rw - overlay overlay rw,lowerdir=/l";
+const DISK = "1 0 8:1 / / rw - ext4 /dev/sda1 rw";
 const ANONYMOUS = "0123456789abcdef".repeat(4);
 const volume = (name: string, at = "/data") =>
   `2 1 8:1 /var/lib/docker/volumes/${name}/_data ${at} rw - ext4 /dev/sda1 rw`;
