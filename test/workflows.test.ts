@@ -25,8 +25,8 @@ const ci = z
   .looseObject({ jobs: z.object({ linux: Matrix, "other-systems": Matrix }) })
   .parse(parse(readFileSync(`${FOLDER}/ci.yml`, "utf8")));
 
-test("CI runs on each Node line that docs/versions.md lists", () => {
-  const [, lines = ""] = /^\| Node \| (.+?) \|/m.exec(readFileSync("docs/versions.md", "utf8")) ?? [];
+test("CI runs on each Node line that docs/use/versions.md lists", () => {
+  const [, lines = ""] = /^\| Node \| (.+?) \|/m.exec(readFileSync("docs/use/versions.md", "utf8")) ?? [];
   const documented = [...new Set([...lines.matchAll(/\b(2\d)\b/g)].map(([line]) => line))];
   expect(documented.length).toBeGreaterThanOrEqual(3);
   const { node } = ci.jobs.linux.strategy.matrix;

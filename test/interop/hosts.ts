@@ -13,7 +13,7 @@ interface Host {
   readonly name: ClientName;
   /** Whether it calls tools with `readOnlyHint: true` without `unattended`. */
   readonly readsWithoutApproval: boolean;
-  /** The documented arguments that let it call every tool of the server (docs/clients.md, "Measured hosts"). */
+  /** The documented arguments that let it call every tool of the server (docs/use/clients.md, "Measured hosts"). */
   readonly unattended: readonly string[];
   /** Writes the configuration files for a model at this URL and, unless a plugin brings it, for a server. */
   configure(home: string, modelUrl: string, server: ServerCommand | undefined): Promise<void>;

@@ -166,7 +166,7 @@ test("each description of the image mounts a named volume where the image stores
   expect(image?.runtimeArguments).toMatchObject([{ name: "-v", value: "mic-mcp-data:/data", isRequired: true }]);
   // The variable would name a folder of the host.
   expect(image?.environmentVariables?.map(({ name }) => name)).not.toContain("MIC_DOWNLOAD_DIR");
-  for (const page of ["docs/clients.md", "container/Dockerfile"])
+  for (const page of ["docs/use/clients.md", "container/Dockerfile"])
     expect(await readFile(page, "utf8"), page).toContain("-v mic-mcp-data:/data");
 });
 
