@@ -67,10 +67,10 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       const declined = await declining.draw("show_job", { jobId: other.id });
       await declined.button("Cancel the job").click();
       await declined.button("Yes, cancel").click();
-      await expectShown(declined, "did not agree", "nothing was sent");
+      await expectShown(declined, "The user declined", "nothing was sent");
       const sent = declined.calls.find(({ name }) => name === "cancel_job");
       expect(await declining.service.countExecutions(String(sent?.arguments["idempotencyKey"]))).toBe(0);
-      expect(declined.contexts.at(-1)).toContain("failed");
+      expect(declined.contexts.at(-1)).toContain("was not done");
     });
   });
 
@@ -92,7 +92,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     );
     await host.button("Retry the job").click();
     await host.button("Yes, retry").click();
-    await expectShown(host, "it cannot be done twice");
+    await expectShown(host, "it never runs twice");
     expect(host.contexts.at(-1)).toContain("outcome is unknown");
     await host.button("Try again").click();
     await expectShown(host, "Attempts");
