@@ -3,9 +3,9 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { countTokens } from "../support/count-tokens.ts";
 import { emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
 import { readCatalogue, rowsOf } from "./geography-catalogue.ts";

@@ -1,7 +1,8 @@
 // Tests find_district and rank_divisions with unusual catalogs: missing data is reported, and no data is invented.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+
 import { expect, test } from "vitest";
 import { listPlaygroundDistricts } from "../../src/contract/endpoints/playground.ts";
+import { countTokens } from "../support/count-tokens.ts";
 import type { Progress } from "../support/mcp.ts";
 import type { Args, Bench } from "./bench.ts";
 import { createFreshBench } from "./fresh-bench.ts";

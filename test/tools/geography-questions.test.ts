@@ -1,7 +1,7 @@
 // Tests 50 questions that users ask about India's districts: the first call of each has the answer. The expected facts come from the
 // Local Government Directory and from public records, not from our tables.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
+import { countTokens } from "../support/count-tokens.ts";
 import type { Args } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
