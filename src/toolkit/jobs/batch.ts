@@ -1,7 +1,8 @@
 // This module has functions that several job tools share: reading a job, limiting concurrency, and keeping to the call's deadline.
 
 import { type CallContext, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
-import { getMicJob } from "../../contract/endpoints/job-processing.ts";
+import { getMicExecutableRecipe, getMicJob } from "../../contract/endpoints/job-processing.ts";
+import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure } from "../../core/failure.ts";
 import type { Ports, ToolCall } from "../tool-call.ts";
 
@@ -23,6 +24,34 @@ export async function stateSuffix(
   }
 }
 
+/** Minimum time for the requests of a call in seconds, so that a call that does not wait can send them too. */
+const MIN_REQUEST_SECONDS = 3;
+
+/** Limits the requests of a call to `waitSeconds` from now (at least 3 s), even if one of them receives no response. */
+export function withWaitLimit(context: CallContext, waitSeconds: number, timing: Timing): CallContext {
+  const limitMs = Math.max(waitSeconds, MIN_REQUEST_SECONDS) * 1_000;
+  const answerMs = Math.min(ANSWER_MS, limitMs / 10);
+  return { ...context, deadlineAt: Math.min(context.deadlineAt, timing.now() + limitMs - answerMs) };
+}
+
+/** Returns a recipe's offer; undefined if the application may run jobs, but not read recipes. Throws Failure. */
+export async function readOffer(
+  versionId: string,
+  { context }: Pick<ToolCall, "context">,
+  { service, offers }: Pick<Ports, "service" | "offers">,
+): Promise<RecipeOffer | undefined> {
+  const known = offers.get(versionId);
+  if (known) return known;
+  try {
+    const { data } = (await service.call(getMicExecutableRecipe, { path: { versionId } }, context)).value;
+    offers.remember([data]);
+    return data;
+  } catch (error) {
+    if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
+    return undefined;
+  }
+}
+
 /** Time that is reserved at the end of a call for its response. */
 const ANSWER_MS = 1_000;
 
@@ -39,8 +68,8 @@ export const secondsLeft = (seconds: number, startedAt: number, timing: Timing):
 /** Minimum time to send an action and receive its response. */
 export const MIN_ACTION_MS = 5_000;
 
-export const hasTimeToAct = (context: CallContext, timing: Timing): boolean =>
-  timeLeftMs(context, timing) >= MIN_ACTION_MS;
+export const hasTimeToAct = (context: CallContext, timing: Timing, minMs = MIN_ACTION_MS): boolean =>
+  timeLeftMs(context, timing) >= minMs;
 
 /** Maximum number of concurrent requests of one call. */
 const MAX_CONCURRENT_REQUESTS = 8;
