@@ -16,7 +16,9 @@ const Rows = z.array(
     outcome: z.enum(["retried", "rejected", "unknown", "not sent"]),
     newJobId: z.string().optional(),
     state: z.string().optional(),
+    stage: z.string().optional(),
     code: z.string().optional(),
+    note: z.string().optional(),
     idempotencyKey: z.string().optional(),
   }),
 );
@@ -68,8 +70,8 @@ describeLatestRevision((bench) => {
     expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
   });
 
-  test("12 jobs need two calls: one that retries without waiting, and one that waits", async () => {
-    const jobIds = await createFailedJobs(bench().service, 12);
+  test("several jobs need two calls: one that retries without waiting, and one that waits", async () => {
+    const jobIds = await createFailedJobs(bench().service, 4);
     const first = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
     const { tool, arguments: args } = Object(first.structured["nextStep"]);
     expect(tool).toBe("wait_for_jobs");
@@ -88,7 +90,7 @@ describeLatestRevision((bench) => {
     expect(rowsOf(structured)).toMatchObject([
       { jobId: ended, outcome: "rejected", code: "JOB_NOT_RETRYABLE" },
       { jobId: one, outcome: "retried" },
-      { jobId: "micjob_none", outcome: "rejected", code: "NOT_FOUND" },
+      { jobId: "micjob_none", outcome: "rejected", code: "NOT_FOUND", note: expect.stringContaining("32 hex digits") },
       { jobId: other, outcome: "retried" },
     ]);
     expect(structured["summary"]).toMatch(/^Retried 2 of 4: /);
@@ -167,7 +169,7 @@ describeLatestRevision((bench) => {
     const jobIds = await createFailedJobs(bench().service, 10);
     const limited = { kind: "status", status: 429, code: "RATE_LIMITED", retryAfterSeconds: 1, retryable: true };
     await bench().service.injectFault(limited, { operationId: "retryMicJob" });
-    const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
+    const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume }, bench().withAdvancingClock());
     expect(rowsOf(structured).every(({ outcome }) => outcome === "retried")).toBe(true);
   });
 });
@@ -210,7 +212,7 @@ describeEachRevisionInProcess(
       const { id } = await createRetryableJob(bench().service);
       await bench().ok("retry_jobs", { ...restart, jobIds: [...jobIds, id] });
       expect(questions).toHaveLength(3);
-      expect(questions[2]).toMatch(/^Run 1 job anew/);
+      expect(questions[2]).toMatch(/^Run 1 job again from the start/);
       expect(questions[2]).toContain(id);
       expect(questions[2]).not.toContain(jobIds[0]);
     });
