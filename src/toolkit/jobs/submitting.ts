@@ -2,12 +2,7 @@
 // run_job is a separate action, so an identical call, in any process, continues where the last one stopped.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import type { InputBinding } from "../../contract/endpoints/bodies.ts";
-import {
-  createMicJob,
-  getMicExecutableRecipe,
-  getMicJob,
-  getMicPublicInput,
-} from "../../contract/endpoints/job-processing.ts";
+import { createMicJob, getMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -31,7 +26,7 @@ import {
 } from "../results.ts";
 import { replayNotice, runAction } from "../run-action.ts";
 import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
-import { MIN_ACTION_MS, mapConcurrently, readJob, secondsLeft } from "./batch.ts";
+import { MIN_ACTION_MS, mapConcurrently, readJob, readOffer, secondsLeft } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
 import { findOfferErrors } from "./offer-validation.ts";
 
@@ -50,7 +45,7 @@ interface SubmitArguments {
 }
 
 /** Throws Failure if the API would reject the job because of the recipe's offer. `bindings`: the argument that contains the bindings. */
-async function validateAgainstOffer(
+export async function validateAgainstOffer(
   offer: RecipeOffer | undefined,
   job: Pick<SubmitArguments, "inputBindings" | "parameterValues">,
   message: string,
@@ -89,6 +84,8 @@ export async function submitJob(
 interface RunArguments extends Omit<SubmitArguments, "inputBindings"> {
   readonly inputs: readonly RequestedInput[];
   readonly waitSeconds?: number | undefined;
+  /** True if the key is that of one step of a call. */
+  readonly isDerivedKey?: boolean | undefined;
 }
 
 const SUBMIT = "submit_job";
@@ -109,27 +106,13 @@ interface JobRun {
  * inputs have changed since. Throws Failure, also if the key belongs to another action.
  */
 async function findSubmittedBindings({ args, ports }: JobRun): Promise<readonly InputBinding[] | undefined> {
-  const { inputs, waitSeconds, idempotencyKey: explicitKey, ...job } = args;
+  const { inputs, waitSeconds, idempotencyKey: explicitKey, isDerivedKey, ...job } = args;
   const inputBindings = inputs.map(({ port, inputId, referenceId, inputKind = "M4_FILE" }) =>
     inputId === undefined ? { port, inputKind, referenceId } : { port, inputId },
   );
-  const call = { tool: SUBMIT, arguments: { ...job, inputBindings }, traits: submitTraits, explicitKey };
+  const call = { tool: SUBMIT, arguments: { ...job, inputBindings }, traits: submitTraits, explicitKey, isDerivedKey };
   const known = await ports.actions.findExisting(call);
   return known && createMicJob.body.shape.inputBindings.parse(known.arguments["inputBindings"]);
-}
-
-async function readOffer({ args, call, ports }: JobRun): Promise<RecipeOffer | undefined> {
-  const { recipeVersionId: versionId } = args;
-  const known = ports.offers.get(versionId);
-  if (known) return known;
-  try {
-    const { data } = (await ports.service.call(getMicExecutableRecipe, { path: { versionId } }, call.context)).value;
-    ports.offers.remember([data]);
-  } catch (error) {
-    // An application may be allowed to run jobs, but not to read recipes.
-    if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
-  }
-  return ports.offers.get(versionId);
 }
 
 const isUsable = ({ input }: PortInput): boolean => input === undefined || input.state === "READY";
@@ -264,7 +247,12 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   if (before) return await submit(run, before);
   const inputBindings = inputs.map(({ port }) => ({ port, inputId: "" }));
   const misfit = "run_job sent nothing: the job does not fit the recipe offer.";
-  await validateAgainstOffer(await readOffer(run), { inputBindings, parameterValues }, misfit, "inputs");
+  await validateAgainstOffer(
+    await readOffer(run.args.recipeVersionId, run.call, run.ports),
+    { inputBindings, parameterValues },
+    misfit,
+    "inputs",
+  );
   const ready = await obtainReadyInputs(run);
   if ("port" in ready) return await inputNotReady(run, ready);
   // The order of the inputs does not make a different job.
