@@ -16,6 +16,7 @@ const TABLE_HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
 const COMPOSITE_TOOLS = new Map([
   ["resolve_actions", "the POST operations, reads"],
   ["run_job", "registrations, a submission, reads"],
+  ["run_jobs", "registrations and submissions for each file, reads"],
   ["retry_jobs", "several retries"],
   ["wait_for_jobs", "several job reads"],
   ["show_job", "a view of a job"],

@@ -123,7 +123,7 @@ describeLatestRevision((bench) => {
     });
   });
 
-  test("wait_for_jobs returns after one read if no job is in progress, and names the jobs that wait for a person", async () => {
+  test("wait_for_jobs returns after one read if no job is in progress, and counts the jobs that wait for their operator", async () => {
     const paused = await submitJob(bench().service, FILE.pauses);
     const { id } = await submitJob(bench().service, FILE.waitsForReview);
     bench().clock.advance(5_000);

@@ -119,9 +119,9 @@ function groupFailures(jobs: readonly Job[], { retries }: Pick<Ports, "retries">
 
 function findingText({ data, givenUp, read, ended }: FoundJobs): string {
   const found = `${formatCount(data.length, "job")} found${stateCountsText(countStates(data))}; ${formatCount(read.jobs, "was", "were")} read.`;
-  const hopeless =
+  const leftOut =
     givenUp.length === 0 ? "" : ` Not listed: ${givenUp.length} that failed too often or in review (given up).`;
-  return found + hopeless + (ended === undefined ? "" : ` Reading ended early: ${ended}`);
+  return found + leftOut + (ended === undefined ? "" : ` Reading ended early: ${ended}`);
 }
 
 /** The list is newest first, so far as it was read, and the contract does not promise more. */

@@ -30,7 +30,7 @@ import {
   withWaitLimit,
 } from "./batch.ts";
 import { findJobs, MAX_READ } from "./find-jobs.ts";
-import { movingIds, personNeededText, retryFailedStep, type WatchedJob, watchJobs } from "./waiting.ts";
+import { movingIds, operatorNeededText, retryFailedStep, type WatchedJob, watchJobs } from "./waiting.ts";
 
 const RETRY: ToolName = "retry_job";
 
@@ -87,13 +87,13 @@ interface RetryRow {
   readonly jobId: string;
   readonly outcome: "retried" | "rejected" | "unknown" | "not sent";
   readonly newJobId?: string;
-  /** The state of the new job; of the job itself if it was not retried. */
+  /** The state of the new job, or that of the job itself if it was given up. */
   readonly state?: Job["state"];
   /** The stage at which the new job failed again. */
   readonly stage?: string;
-  /** The code of that failure, or why there is no new job. */
+  /** The code of that failure, or the reason why nothing was retried. */
   readonly code?: string;
-  /** What is wrong with the id, or why the job is given up. */
+  /** A probable mistake in the id, or the reason why the job is given up. */
   readonly note?: string;
   /** Present if the outcome is unknown. */
   readonly idempotencyKey?: string;
@@ -211,7 +211,7 @@ interface Selection {
   /** Number of jobs that match, but exceed the limit. */
   readonly remaining: number;
   /** A sentence if not all jobs were read; otherwise an empty string. */
-  readonly unreadText: string;
+  readonly missingText: string;
 }
 
 /** Selects the failed jobs that match the filter and were not retried. Throws Failure. */
@@ -228,7 +228,7 @@ async function selectFailedJobs(
     earlier !== null &&
     Date.parse(createdAt) >= Date.parse(createdSince ?? "") &&
     (failure === undefined || byId.get(earlier)?.failure?.code === failure);
-  const isUnread = found.ended !== undefined || (found.page.hasMore && !found.isRestOld);
+  const isMissing = found.ended !== undefined || (found.page.hasMore && !found.isRestOld);
   return {
     jobs: jobs.slice(0, limit).map((job) => ({ id: job.id, job })),
     givenUp: found.givenUp
@@ -237,7 +237,7 @@ async function selectFailedJobs(
       .map(({ job, reason }) => givenUpResult(job, reason)),
     retries: found.jobs.filter(isRetryOfMatch),
     remaining: Math.max(0, jobs.length - limit),
-    unreadText: isUnread
+    missingText: isMissing
       ? ` Only ${formatCount(found.read.jobs, "job")} could be read; list_jobs with unretried finds the others.`
       : "",
   };
@@ -324,7 +324,7 @@ const OVERRIDE = "retry_job";
 
 /** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." */
 function summaryOf(
-  { all, watched = [], retries, remaining, unreadText }: RetriedJobs,
+  { all, watched = [], retries, remaining, missingText }: RetriedJobs,
   rows: readonly RetryRow[],
   call: ToolCall,
 ): string {
@@ -348,7 +348,7 @@ function summaryOf(
     retries.length > 0 && `Retries, not retried again: ${countsOf(retries.map(({ state }) => state))}.`,
     remaining > 0 && `${formatCount(remaining, "more job matches", "more jobs match")}.`,
   ];
-  return sentences.filter(Boolean).join(" ") + unreadText + personNeededText(watched.map(({ job }) => job));
+  return sentences.filter(Boolean).join(" ") + missingText + operatorNeededText(watched.map(({ job }) => job));
 }
 
 /** Groups the retries by state. Each group names at most 50 of them. */
@@ -379,7 +379,7 @@ export async function retryMany(
   const call = { ...originalCall, context };
   const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(context, timing) / 2);
   const selection: Selection = jobIds
-    ? { jobs: jobIds.map((id) => ({ id })), givenUp: [], retries: [], remaining: 0, unreadText: "" }
+    ? { jobs: jobIds.map((id) => ({ id })), givenUp: [], retries: [], remaining: 0, missingText: "" }
     : await selectFailedJobs(args, call, ports);
   const all = [...(await retryEach(selection.jobs, args, call, ports, minActionMs)), ...selection.givenUp];
   const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));

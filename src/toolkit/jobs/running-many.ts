@@ -13,7 +13,7 @@ import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
 import { countsOf, formatCount, MIN_ACTION_MS, readOffer, secondsLeft, waitFirstText, withWaitLimit } from "./batch.ts";
 import { runJob, validateAgainstOffer } from "./submitting.ts";
-import { jobOutcome, personNeededText, retryFailedStep } from "./waiting.ts";
+import { jobOutcome, operatorNeededText, retryFailedStep } from "./waiting.ts";
 
 interface RunManyArguments {
   readonly workspaceId: string;
@@ -30,7 +30,7 @@ const MAX_IN_FLIGHT = 4;
 
 interface FileRow {
   readonly file: string;
-  /** The state of the job, or of the input if there is no job; NOT_REACHED, NOT_RUN or UNKNOWN if neither is known. */
+  /** The state of the job, or that of the input if no job was submitted; NOT_REACHED, NOT_RUN or UNKNOWN if neither is known. */
   readonly state: string;
   readonly jobId?: string;
   readonly [field: string]: unknown;
@@ -159,7 +159,7 @@ export async function runMany(
     call,
     { results },
     {
-      summary: states + replayed + personNeededText(all.map(({ job }) => job)),
+      summary: states + replayed + operatorNeededText(all.map(({ job }) => job)),
       nextStep: await nextStep(all, args, ports),
       lines: [formatRecordTable(results)],
       isReplay: replayedCount === all.length,

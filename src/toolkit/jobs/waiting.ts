@@ -142,8 +142,8 @@ async function nextStep(
   return { tool: "wait_for_jobs", arguments: args, why: "waits for the jobs that are still in progress" };
 }
 
-/** Returns " 1 waits for its operator (PAUSED at BLEND). Tell the user."; an empty string if no job waits for a person. */
-export function personNeededText(jobs: readonly (Job | undefined)[]): string {
+/** Returns " 1 waits for its operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
+export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
   const waiting = jobs.flatMap((job) => (!job || isJobMoving(job) || ENDED.has(job.state) ? [] : jobStateText(job)));
   const [first, ...others] = waiting;
   if (first === undefined) return "";
@@ -187,7 +187,7 @@ export async function waitForMany(
   const watched = await watchJobs(jobIds, options, { ...call, context }, ports);
   const data = { jobs: await rowsOf(watched, ports), moving: movingIds(watched).length };
   return toolResult(call, data, {
-    summary: `${countsOf(watched.map(stateOf))}.${personNeededText(watched.map(({ job }) => job))}`,
+    summary: `${countsOf(watched.map(stateOf))}.${operatorNeededText(watched.map(({ job }) => job))}`,
     nextStep: await nextStep(watched, until, ports),
     lines: [formatRecordTable(data.jobs), `moving ${data.moving}`],
   });

@@ -61,7 +61,7 @@ const recordRunJobs: Scenario = async (recorder) => {
   const some = toArguments(FILE.succeeds, FILE.failsRetryably, FILE.pauses, FILE.failsForGood, FILE.quarantined);
   await recorder.record("Submitted, four at a time", some);
   service.clock.advance(60_000);
-  await recorder.record("The same call again: all have ended or wait for a person", { ...some, waitSeconds: 45 });
+  await recorder.record("The same call again: all have ended or paused", { ...some, waitSeconds: 45 });
   await injectLostOutcome(recorder, "createMicJob");
   await recorder.record("The outcome of one is unknown", {
     ...toArguments(FILE.succeeds),
