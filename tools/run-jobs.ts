@@ -1,6 +1,6 @@
 // This module defines run_jobs, which runs one recipe version with the same parameters on many files.
 import * as z from "zod/v4";
-import { matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
+import { InputBinding, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import {
   keyArgument,
@@ -38,6 +38,7 @@ export const runJobs = defineTool({
       .refine(({ length }) => length > 0, { error: "must name a file" })
       .refine((ids) => new Set(ids).size === ids.length, { error: "must be unique" })
       .describe("File ids."),
+    port: stringValidatedBy(InputBinding.shape.port).describe("Default: the only one.").optional(),
     parameterValues: objectArgument.describe(parameterValuesText),
     waitSeconds: longWaitSeconds,
     ...keyArgument("text"),

@@ -41,7 +41,7 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   },
   run_jobs: {
     required: ["workspaceId", "recipeVersionId", "files", "parameterValues"],
-    optional: ["waitSeconds", "idempotencyKey"],
+    optional: ["port", "waitSeconds", "idempotencyKey"],
     isWrite: true,
     call: ({ jobOrder: { workspaceId, recipeVersionId, parameterValues }, registration: { referenceId } }) => ({
       ...{ workspaceId, recipeVersionId, parameterValues },

@@ -2,6 +2,7 @@
 // a repeated call, or run_job, continues it.
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
+import { InputBinding } from "../../contract/endpoints/bodies.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { invalidArguments } from "../../core/failure.ts";
@@ -19,11 +20,14 @@ interface RunManyArguments {
   readonly workspaceId: string;
   readonly recipeVersionId: string;
   readonly files: readonly string[];
+  readonly port?: string | undefined;
   readonly parameterValues: JsonObject;
   readonly waitSeconds?: number | undefined;
   /** The key of each submission is derived from this key. */
   readonly idempotencyKey?: string | undefined;
 }
+
+const Port = InputBinding.shape.port;
 
 /** Maximum number of jobs of one call that are in progress at a time. */
 const MAX_IN_FLIGHT = 4;
@@ -45,18 +49,26 @@ interface FileResult {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Returns the recipe's only port. Throws Failure if it has several or could not be read, or if the parameters do not fit. */
+/**
+ * Returns the given port, or the recipe's only one. Throws Failure if the recipe has several or could not be read, or if the parameters do
+ * not fit.
+ */
 async function findPort(args: RunManyArguments, call: ToolCall, ports: JobPorts): Promise<string> {
   const offer = await readOffer(args.recipeVersionId, call, ports);
-  const [port, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
-  if (port === undefined || others.length > 0)
+  const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
+  const port = args.port ?? (others.length === 0 && Port.safeParse(only).success ? only : undefined);
+  if (port === undefined)
     throw invalidArguments(
-      `run_jobs sent nothing: ${port === undefined ? "the recipe's port could not be read" : `the recipe has ${others.length + 1} ports`}.`,
+      others.length === 0
+        ? "run_jobs sent nothing: the recipe's port could not be read."
+        : `run_jobs sent nothing: the recipe has ${others.length + 1} ports.`,
       [],
-      "Call run_job for each file instead, with an input for each port.",
+      others.length === 0
+        ? "Call again with port."
+        : "Call run_job for each file instead, with an input for each port.",
     );
   const job = { inputBindings: [{ port, inputId: "" }], parameterValues: args.parameterValues };
-  await validateAgainstOffer(offer, job, "run_jobs sent nothing: the parameters do not fit the recipe.", "inputs");
+  await validateAgainstOffer(offer, job, "run_jobs sent nothing: the jobs do not fit the recipe offer.", "inputs");
   return port;
 }
 
