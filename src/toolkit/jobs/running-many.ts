@@ -122,7 +122,8 @@ async function runEach(args: RunManyArguments, call: ToolCall, ports: JobPorts):
   const remaining = files.values();
   async function work(): Promise<void> {
     for (const file of remaining) {
-      if (timeLeftMs(context, timing) < minActionMs) return;
+      // A call starts some files even if little time is left, so that each call makes progress.
+      if (results.size > 0 && timeLeftMs(context, timing) < minActionMs) return;
       const fileCall: ToolCall = {
         ...call,
         ...{ tool: "run_job", context, proposedKey: undefined, followsTasks: false },

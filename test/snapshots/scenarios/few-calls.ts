@@ -54,6 +54,7 @@ const recordRunJob: Scenario = async (recorder) => {
 const recordRunJobs: Scenario = async (recorder) => {
   const { service } = recorder;
   const { inputs: _, ...common } = await createRunArguments(recorder, FILE.succeeds);
+  await recorder.call("get_recipe", { versionId: common["recipeVersionId"] });
   const toArguments = (...files: readonly number[]): Args => ({
     ...common,
     files: files.map((file) => fileId(service, file)),
