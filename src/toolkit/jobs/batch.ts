@@ -10,30 +10,6 @@ import type { Ports, ToolCall } from "../tool-call.ts";
 export const readJob = (jobId: string, { context }: Pick<ToolCall, "context">, { service }: Pick<Ports, "service">) =>
   service.call(getMicJob, { path: { jobId } }, context);
 
-/** Returns the state as " (FAILED)"; an empty string if the job cannot be read; undefined if it does not exist. */
-export async function stateSuffix(
-  jobId: string,
-  { context }: Pick<ToolCall, "context">,
-  ports: Pick<Ports, "service">,
-): Promise<string | undefined> {
-  try {
-    return ` (${(await readJob(jobId, { context: withTimeToAnswer(context) }, ports)).value.data.state})`;
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    return error.facts.kind === "not_found" ? undefined : "";
-  }
-}
-
-/** Minimum time for the requests of a call in seconds, so that a call that does not wait can send them too. */
-const MIN_REQUEST_SECONDS = 3;
-
-/** Limits the requests of a call to `waitSeconds` from now (at least 3 s), even if one of them receives no response. */
-export function withWaitLimit(context: CallContext, waitSeconds: number, timing: Timing): CallContext {
-  const limitMs = Math.max(waitSeconds, MIN_REQUEST_SECONDS) * 1_000;
-  const answerMs = Math.min(ANSWER_MS, limitMs / 10);
-  return { ...context, deadlineAt: Math.min(context.deadlineAt, timing.now() + limitMs - answerMs) };
-}
-
 /** Returns a recipe's offer; undefined if the application may run jobs, but not read recipes. Throws Failure. */
 export async function readOffer(
   versionId: string,
@@ -50,6 +26,30 @@ export async function readOffer(
     if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
     return undefined;
   }
+}
+
+/** Returns the state as " (FAILED)"; an empty string if the job cannot be read; undefined if it does not exist. */
+export async function stateSuffix(
+  jobId: string,
+  { context }: Pick<ToolCall, "context">,
+  ports: Pick<Ports, "service">,
+): Promise<string | undefined> {
+  try {
+    return ` (${(await readJob(jobId, { context: withTimeToAnswer(context) }, ports)).value.data.state})`;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return error.facts.kind === "not_found" ? undefined : "";
+  }
+}
+
+/** Minimum time for the requests of a call in seconds, so that a call that does not wait can send them too. */
+const MIN_REQUEST_SECONDS = 5;
+
+/** Limits the requests of a call to `waitSeconds` from now (at least 5 s), even if one of them receives no response. */
+export function withWaitLimit(context: CallContext, waitSeconds: number, timing: Timing): CallContext {
+  const limitMs = Math.max(waitSeconds, MIN_REQUEST_SECONDS) * 1_000;
+  const answerMs = Math.min(ANSWER_MS, limitMs / 10);
+  return { ...context, deadlineAt: Math.min(context.deadlineAt, timing.now() + limitMs - answerMs) };
 }
 
 /** Time that is reserved at the end of a call for its response. */

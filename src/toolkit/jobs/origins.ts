@@ -1,4 +1,4 @@
-// This module finds the notes and inputs of jobs in the journal, so that an agent can distinguish rows of jobs.
+// This module finds in the journal what jobs were submitted with, so that a job can be recognized.
 import { isJsonObject } from "../../contract/json.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import type { Ports } from "../tool-call.ts";

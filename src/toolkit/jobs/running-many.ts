@@ -92,7 +92,9 @@ async function runFile(
   const idempotencyKey = key === undefined ? undefined : deriveStepKey(key, file);
   const inputs = [{ port, referenceId: file }];
   try {
-    const result = await runJob({ ...job, inputs, waitSeconds, idempotencyKey, isDerivedKey: true }, call, ports);
+    const again = { tool: "run_jobs", arguments: { ...args, files: [file] } } as const;
+    const options = { waitSeconds, waitsForJob: true, again };
+    const result = await runJob({ ...job, inputs, idempotencyKey, isDerivedKey: true }, options, call, ports);
     if (result.job) return jobResult(file, result.job, result.isReplay === true, ports);
     const { state, id: inputId } = result.data;
     return { row: { file, state, inputId }, isUnfinished: state === "WAITING_SCAN" };
