@@ -44,5 +44,5 @@ const runManyFiles: Script = async (request, client) => {
 export const manyJobs: Readonly<Record<string, Script>> = {
   "11": retryFailedJobs,
   "17": summarizeJobs,
-  "19": runManyFiles,
+  "25": runManyFiles,
 };

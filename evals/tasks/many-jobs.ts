@@ -68,7 +68,7 @@ const overview: Task = {
 const FILES = ["lgd-districts.csv", "survey-overloaded.csv", "survey-held.csv"];
 
 const runMany: Task = {
-  id: "19",
+  id: "25",
   title: "the same recipe on three files",
   before: { calls: 6, tokens: 1727 },
   budget: { calls: 2, tokens: 900 },
