@@ -15,7 +15,7 @@ import { formatJson } from "../core/untrusted-text.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import type { Tokens } from "../credentials/tokens.ts";
-import { rephraseFailureForUser } from "./errors.ts";
+import { rephraseForUser } from "./errors.ts";
 import { formatJournalStatus, inspectJournal } from "./journal.ts";
 
 export interface Check {
@@ -39,7 +39,7 @@ const createCallContext = () => ({
 
 function checkFromError(name: string, error: unknown): Check {
   if (!(error instanceof Failure)) return failedCheck(name, errorMessage(error), "Run again with MIC_LOG_LEVEL=debug.");
-  return failedCheck(name, error.facts.message, rephraseFailureForUser(error.facts).next ?? "Try again later.");
+  return failedCheck(name, error.facts.message, rephraseForUser(error.facts.next ?? "Try again later."));
 }
 
 /** `detail` returns the text of a passed check, or throws. */

@@ -24,7 +24,12 @@ export interface Command {
   readonly examples: readonly { readonly commandLine: string; readonly description: string }[];
 }
 
-const JSON_FLAG = { type: "boolean", about: "print one line of JSON" } as const;
+const JSON_FLAG = { type: "boolean", about: "print JSON" } as const;
+const EMULATOR_FLAG = {
+  type: "boolean",
+  about: "use the emulator that mic-mcp emulator runs; if none is running, one inside the process",
+} as const;
+
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check"] as const;
 const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
@@ -79,23 +84,20 @@ export const COMMANDS = {
   },
   call: {
     name: "call",
-    argumentsUsage: "[TOOL [NAME=VALUE …]]",
+    argumentsUsage: "[TOOL [VALUE] [NAME=VALUE …]]",
     summary: "Call one tool, with the same journal and idempotency keys as an agent",
     notes: [
       "Without TOOL, it lists the tools. Run call TOOL --help to show the arguments of a tool.",
-      "For a list, repeat NAME=VALUE or pass JSON; pass an object as JSON. NAME=VALUE overrides --json.",
+      "A VALUE without NAME= is the first required argument. For a list, separate the values by commas (names: repeat NAME=VALUE).",
+      "Pass an object as JSON. NAME=VALUE overrides --input.",
       "To resume an interrupted call, run the same command again: the action runs at most once.",
       "Exit code 3: the call was not run again because an identical call ran within 20 hours; the result of that call is printed.",
-      'The result is on stdout; progress and errors are on stderr. With --output json, an error is also printed to stdout as {"error": …}.',
+      'The result is on stdout; progress and errors are on stderr. With --json, an error is also printed to stdout as {"error": …}.',
     ],
     flags: {
-      json: { type: "string", value: "'{…}'", about: "arguments as a JSON object" },
-      output: {
-        type: "string",
-        value: "FORMAT",
-        oneOf: ["text", "json"],
-        about: "output format: text (default) or json",
-      },
+      input: { type: "string", value: "'{…}'", about: "arguments as a JSON object" },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
       yes: { type: "boolean", about: "run cancel_job and RESTART without asking for confirmation" },
     },
     examples: [
@@ -104,15 +106,15 @@ export const COMMANDS = {
         description: "the five districts with the most mandals",
       },
       {
-        commandLine: "mic-mcp call find_district names=Patna names=Gaya",
-        description: "a list: repeat the name for each value",
+        commandLine: "mic-mcp call find_district Hyderabad --emulator",
+        description: "needs no account",
       },
       {
-        commandLine: "mic-mcp call get_job jobId=micjob_… --output json | jq .data.state",
+        commandLine: "mic-mcp call get_job micjob_… --json | jq .data.state",
         description: "print one field, for scripts",
       },
       {
-        commandLine: 'mic-mcp call submit_job --json \'{"recipeVersionId":"…","inputBindings":[…]}\'',
+        commandLine: 'mic-mcp call submit_job --input \'{"recipeVersionId":"…","inputBindings":[…]}\'',
         description: "start a job",
       },
     ],
@@ -123,9 +125,17 @@ export const COMMANDS = {
     summary: "Show the nine stages of a job and their units until the job ends",
     notes: [
       "Ctrl-C stops watching; the job keeps running. Exit code 0 only if the job SUCCEEDED.",
-      "Without a terminal it prints a line for each change.",
+      "Without a terminal it prints a line for each change, with --json as JSON.",
     ],
-    flags: {},
+    flags: {
+      timeout: {
+        type: "string",
+        value: "SECONDS",
+        about: "stop watching after this time, with exit code 1 (default: never)",
+      },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
+    },
     examples: [
       { commandLine: "mic-mcp watch micjob_… && echo done", description: "run a second command if the job succeeds" },
     ],
@@ -140,6 +150,8 @@ export const COMMANDS = {
     ],
     flags: {
       open: { type: "boolean", about: "also open the page in the browser" },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
     },
     examples: [
       {
@@ -159,6 +171,8 @@ export const COMMANDS = {
         oneOf: ACTION_STATES,
         about: `show only this state: ${ACTION_STATES.join(", ")}`,
       },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
     },
     examples: [{ commandLine: "mic-mcp actions --state unknown", description: "requests that may have taken effect" }],
   },
@@ -172,12 +186,8 @@ export const COMMANDS = {
     ],
     flags: {
       "dry-run": { type: "boolean", about: "list them and how each would be resolved; send nothing" },
-      output: {
-        type: "string",
-        value: "FORMAT",
-        oneOf: ["text", "json"],
-        about: "output format: text (default) or json",
-      },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
       yes: { type: "boolean", about: "send cancellations and RESTART again without asking for confirmation" },
     },
     examples: [{ commandLine: "mic-mcp resolve --dry-run", description: "list the requests that would be sent" }],
@@ -297,7 +307,7 @@ export const COMMANDS = {
       "requests-per-minute": {
         type: "string",
         value: "N",
-        about: "rate limit of the geography API per address (default: 30)",
+        about: "rate limit of the geography API per address (default: 600)",
       },
       clients: { type: "string", value: "N", about: "number of clients, each with its own workspace (default: 1)" },
       "trust-forwarded-for": { type: "boolean", about: "apply the rate limit per address in X-Forwarded-For" },

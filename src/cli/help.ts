@@ -2,7 +2,8 @@
 import { COMMANDS, type Command, type Flag } from "./commands.ts";
 import { version } from "./version.ts";
 
-const EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 invalid usage or configuration.";
+const EXIT_CODES =
+  "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before (call), 4 not configured.";
 
 /** Formats rows as two columns, with the second one aligned. */
 export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {

@@ -138,6 +138,10 @@ function credentialsFrom({
 const RESTORED_AT_MISPLACED =
   "MIC_RESTORED_AT has an effect only with mic-mcp serve --teams. Unset it: this server cannot warn about actions that are missing from a restored journal.";
 
+/** Returns the folder of the action journal. */
+export const readStateDir = (environment: NodeJS.ProcessEnv): string =>
+  resolve(pickMicVariables(environment)["MIC_STATE_DIR"] ?? stateFolder(environment));
+
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError, which names the wrong variables and their valid values. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const micVariables = pickMicVariables(environment);
@@ -152,7 +156,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     credentials: credentialsFrom(env),
     workspaceId: env.MIC_WORKSPACE_ID,
     keychain: env.MIC_KEYCHAIN ?? "auto",
-    stateDir: resolve(env.MIC_STATE_DIR ?? stateFolder(environment)),
+    stateDir: readStateDir(environment),
     journalUrl: env.MIC_JOURNAL_URL,
     actionRetentionDays: env.MIC_ACTION_RETENTION_DAYS ?? 30,
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),

@@ -28,11 +28,11 @@ describe(shellTitle("bash"), () => {
     ["mic-mcp call get_job j", ["jobId="]],
     ["mic-mcp call get_job view=", ["summary", "full"]],
     ["mic-mcp call get_job view=f", ["full"]],
-    ["mic-mcp call get_job --output ", ["text", "json"]],
+    ["mic-mcp call get_job --j", ["--json"]],
     ["mic-mcp serve --log-level w", ["warn"]],
     ["mic-mcp serve --base-url ", []],
     ["mic-mcp help do", ["doctor"]],
-    ["mic-mcp watch --", ["--help"]],
+    ["mic-mcp watch --t", ["--timeout"]],
   ] as const;
 
   test.skipIf(!isInstalled("bash"))("bash completes the typed word", async () => {

@@ -477,7 +477,7 @@ describe("mic-mcp resolve and call", () => {
     const dry = await type("resolve", "--dry-run");
     expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("send again under its key") });
     expect(await sent("createMicPublicInput")).toBe(before);
-    const asJson = await type("resolve", "--dry-run", "--output", "json");
+    const asJson = await type("resolve", "--dry-run", "--json");
     expect(JSON.parse(asJson.stdout)).toMatchObject({ actions: [{ tool: "register_input" }] });
     const resolved = await type("resolve");
     expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: it ran once") });
