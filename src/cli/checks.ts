@@ -168,9 +168,13 @@ export async function checkFolder(name: string, folder: string, variable: string
 export const checkJournal = (config: Config, journal: JournalHandle): Promise<Check> =>
   runCheck("journal", async () => formatJournalStatus(await inspectJournal(config, journal)));
 
-export function checkProxy(environment: NodeJS.ProcessEnv): Check {
+/** `others`: the checks that used the network. One of them reports a proxy that cannot be used. */
+export function checkProxy(environment: NodeJS.ProcessEnv, others: readonly Check[] = []): Check {
   const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"];
   const set = [...names, "NODE_EXTRA_CA_CERTS"].filter((name) => environment[name]);
+  const failed = set.find((name) => others.some(({ ok, fix = "" }) => !ok && fix.includes(name)));
+  if (failed !== undefined)
+    return failedCheck("proxy", `the proxy that ${failed} names cannot be used`, `Correct or unset ${failed}.`);
   // Values are omitted because the URL of a proxy can contain a password.
   return passedCheck("proxy", set.length === 0 ? "none set" : `${set.join(", ")} set`);
 }

@@ -63,7 +63,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
           checkJobApi(runtime.ports.service, identity),
         ])
       : [];
-    return [...basicChecks, ...network, ...folders, checkProxy(environment)].map((check) => ({
+    return [...basicChecks, ...network, ...folders, checkProxy(environment, network)].map((check) => ({
       ...check,
       detail: redactor.redact(escapeText(check.detail)),
     }));

@@ -181,7 +181,7 @@ export function formatToolHelp(tool: ToolFacts, hasWorkspace: boolean): string {
 }
 
 export const quoteForShell = (text: string): string =>
-  /^[\w.:/=@%+-]*[\w/=@%+-]$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  /^[\w.,:/=@%+-]*[\w/=@%+-]$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 function toWord(name: string, value: unknown): readonly string[] {
   if (Array.isArray(value) && value.every(isText) && !value.some((each) => /^\[|,/.test(each))) {

@@ -145,7 +145,7 @@ describe("arguments of a call", () => {
     ['resolve_actions {"idempotencyKey":"a b"}.', "mic-mcp resolve 'a b' --emulator."],
     [
       'Next page: list_jobs {"cursor":"}{","states":["FAILED","PAUSED"]}',
-      "Next page: mic-mcp call list_jobs 'cursor=}{' 'states=FAILED,PAUSED' --emulator",
+      "Next page: mic-mcp call list_jobs 'cursor=}{' states=FAILED,PAUSED --emulator",
     ],
     ['find_district {"names":["Patna, Bihar"]}', `mic-mcp call find_district 'names=["Patna, Bihar"]' --emulator`],
     ["parameter_values {x} and get_job {", "parameter_values {x} and get_job {"],
