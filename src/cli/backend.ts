@@ -30,8 +30,17 @@ export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note
   ];
 }
 
+/** The API runs in another process. */
+const createBackend = (config: Config): Backend => ({
+  config,
+  inProcess: false,
+  notes: [],
+  files: [],
+  close: async () => undefined,
+});
+
 export async function openBackend(config: Config): Promise<Backend> {
-  if (!config.emulator) return { config, inProcess: false, notes: [], files: [], close: async () => undefined };
+  if (!config.emulator) return createBackend(config);
   const { startEmulator } = await import("../emulator/index.ts");
   // The emulator's rate limit must be above the server's own.
   const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED_GEOGRAPHY_RATE });
@@ -60,27 +69,6 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** Returns the emulator that `mic-mcp emulator` runs; undefined if there is none, or the API is not emulated. */
-async function openRunningEmulator(config: Config): Promise<Backend | undefined> {
-  const running = config.emulator ? await findRunningEmulator(config.stateDir) : undefined;
-  if (running === undefined) return undefined;
-  const { baseUrl, workspaceId, clientId, clientSecret, requestsPerMinute } = running;
-  return {
-    config: {
-      ...config,
-      baseUrl,
-      credentials: { clientId, clientSecret },
-      workspaceId: config.workspaceId ?? workspaceId,
-      // Two requests are left for other clients, as with the API.
-      geographyRate: Math.min(config.geographyRate, Math.max(1, requestsPerMinute - 2)),
-    },
-    inProcess: false,
-    notes: [],
-    files: [],
-    close: async () => undefined,
-  };
-}
-
 /** The flags of all commands that call tools. */
 export interface CommandFlags {
   readonly emulator?: boolean | undefined;
@@ -93,9 +81,13 @@ export async function withRuntime(
   { emulator = false }: CommandFlags,
   work: (context: CommandContext) => Promise<number>,
 ): Promise<number> {
-  const config = readConfig(emulator ? { ...environment, MIC_EMULATOR: "1" } : environment);
+  const given = emulator ? { ...environment, MIC_EMULATOR: "1" } : environment;
+  const config = readConfig(given);
   for (const warning of config.warnings) process.stderr.write(`mic-mcp: ${warning}\n`);
-  const { inProcess, ...backend } = (await openRunningEmulator(config)) ?? (await openBackend(config));
+  const running = config.emulator ? await findRunningEmulator(config.stateDir) : undefined;
+  const { inProcess, ...backend } = running
+    ? createBackend(readConfig({ ...given, ...running }))
+    : await openBackend(config);
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
     inProcess,

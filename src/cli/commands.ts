@@ -30,6 +30,11 @@ const EMULATOR_FLAG = {
   about: "use the emulator that mic-mcp emulator runs; if none is running, one inside the process",
 } as const;
 
+const PROFILE_FLAG = {
+  type: "string",
+  value: "NAME",
+  about: "profile of the stored login (default: MIC_PROFILE, or the login without a profile)",
+} as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check"] as const;
 const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
@@ -40,7 +45,7 @@ export const COMMANDS = {
     summary: "Run the MCP server on stdin and stdout; an MCP client starts it",
     notes: [
       "Each flag overrides the variable of the same name (--base-url overrides MIC_BASE_URL).",
-      "Credentials come from mic-mcp login, or from MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
+      "Credentials come from mic-mcp login, or from MIC_CLIENT_ID and MIC_CLIENT_SECRET, MIC_CLIENT_SECRET_FILE or MIC_CLIENT_SECRET_COMMAND.",
     ],
     flags: {
       emulator: { type: "boolean", about: "use an emulator of the MIC API inside the process" },
@@ -58,6 +63,7 @@ export const COMMANDS = {
       port: { type: "string", value: "P", about: "port, with --http or --teams (default: any free port)" },
       "base-url": { type: "string", value: "URL", about: "base URL of the MIC API" },
       "workspace-id": { type: "string", value: "ID", about: "default workspace" },
+      profile: PROFILE_FLAG,
       "download-dir": { type: "string", value: "DIR", about: "folder for downloaded files (default: ~/Downloads)" },
       toolsets: {
         type: "string",
@@ -207,9 +213,11 @@ export const COMMANDS = {
       "client-id": { type: "string", value: "ID", about: "client id" },
       "workspace-id": { type: "string", value: "ID", about: "default workspace" },
       "secret-stdin": { type: "boolean", about: "read the client secret from stdin (for scripts)" },
+      profile: PROFILE_FLAG,
     },
     examples: [
       { commandLine: "mic-mcp login", description: "prompt for all values" },
+      { commandLine: "mic-mcp login --profile work", description: "a second login; MIC_PROFILE=work selects it" },
       {
         commandLine: "pass mic | mic-mcp login --base-url https://service.example --client-id me --secret-stdin",
         description: "no prompts",
@@ -218,8 +226,8 @@ export const COMMANDS = {
   },
   logout: {
     name: "logout",
-    summary: "Remove the stored credentials and all tokens",
-    flags: {},
+    summary: "Remove the stored credentials and their tokens; other profiles keep theirs",
+    flags: { profile: PROFILE_FLAG },
     examples: [{ commandLine: "mic-mcp logout", description: "running servers detect it within 3 s" }],
   },
   status: {
@@ -319,7 +327,7 @@ export const COMMANDS = {
     argumentsUsage: "SHELL",
     summary: "Print a shell completion script for commands, flags, tools and arguments",
     notes: [`SHELL: ${SHELLS.join(", ")}.`],
-    flags: {},
+    flags: { jobs: { type: "boolean", about: "print the latest job ids of the journal instead; the scripts use it" } },
     examples: [
       { commandLine: "source <(mic-mcp completion bash)", description: "in ~/.bashrc" },
       { commandLine: "mic-mcp completion zsh > ~/.zfunc/_mic-mcp", description: "once" },

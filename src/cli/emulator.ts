@@ -1,6 +1,6 @@
 // Implements `mic-mcp emulator`, which runs the emulated API without an MCP server until a signal stops it.
 import { parseArgs } from "node:util";
-import { readStateDir, UsageError } from "../core/config.ts";
+import { EMULATED_GEOGRAPHY_RATE, readStateDir, UsageError } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
 import { COMMANDS, parseIntegerFlag } from "./commands.ts";
 import { recordEmulator } from "./running-emulator.ts";
@@ -31,13 +31,17 @@ export async function emulator(args: readonly string[], environment: NodeJS.Proc
     process.stderr.write(
       `mic-mcp: with --host ${values.host} the emulator accepts requests from every machine that can reach it; /__emulator accepts requests only from this machine.\n`,
     );
-  const { baseUrl, clientId, clientSecret, workspaceId } = facts;
+  // As with the API, two requests are left for other clients.
+  const rate = Math.min(EMULATED_GEOGRAPHY_RATE, Math.max(1, (requestsPerPeer ?? REQUESTS_PER_PEER) - 2));
   const record = {
-    baseUrl,
-    clientId,
-    clientSecret,
-    workspaceId,
-    requestsPerMinute: requestsPerPeer ?? REQUESTS_PER_PEER,
+    MIC_BASE_URL: facts.baseUrl,
+    MIC_CLIENT_ID: facts.clientId,
+    MIC_CLIENT_SECRET: facts.clientSecret,
+    // Replace the user's own settings.
+    MIC_CLIENT_SECRET_FILE: "",
+    MIC_CLIENT_SECRET_COMMAND: "",
+    MIC_WORKSPACE_ID: facts.workspaceId,
+    MIC_GEOGRAPHY_RATE: String(rate),
   };
   const removeRecord = await recordEmulator(readStateDir(environment), record).catch((error: unknown) => {
     process.stderr.write(`mic-mcp: --emulator of other commands cannot find this emulator: ${errorMessage(error)}\n`);

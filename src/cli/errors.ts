@@ -66,8 +66,8 @@ const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arg
 /** Returns the exit code of a command that fails in this way (docs/interface.md, "Program"). */
 export const exitCodeOf = ({ kind }: Pick<FailureFacts, "kind">): number => EXIT_CODES[kind] ?? 1;
 
-/** Reports an error on stderr. Returns its reason and the exit code: 2 for a UsageError, else that of the failure. */
-export function reportError(thrown: unknown, command: Command): { readonly code: number; readonly reason: string } {
+/** Reports an error on stderr. Returns its reason and the exit code: 2 for a UsageError, else 1. */
+export function reportError(thrown: unknown, command: Command): { readonly code: 1 | 2; readonly reason: string } {
   const error = toUsageError(thrown, command);
   const isUsage = error instanceof UsageError;
   const next = isUsage
@@ -77,5 +77,5 @@ export function reportError(thrown: unknown, command: Command): { readonly code:
       : undefined;
   const reason = errorMessage(error);
   process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);
-  return { code: isUsage ? 2 : error instanceof Failure ? exitCodeOf(error.facts) : 1, reason };
+  return { code: isUsage ? 2 : 1, reason };
 }

@@ -2,25 +2,18 @@
 import { readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import * as z from "zod/v4";
+import { isJsonObject } from "../contract/json.ts";
 import { writeFileAtomically } from "./atomic-file.ts";
 
-const RunningEmulator = z.object({
-  baseUrl: z.url(),
-  clientId: z.string(),
-  clientSecret: z.string(),
-  workspaceId: z.string(),
-  /** Limit of the geography API per address. */
-  requestsPerMinute: z.int(),
-});
-export type RunningEmulator = z.infer<typeof RunningEmulator>;
+/** The variables with which a command reaches the emulator. */
+type EmulatorSettings = Readonly<Record<string, string>>;
 
 const pathIn = (stateDir: string): string => join(stateDir, "emulator.json");
 
 /** Replaces an earlier record. Returns a function that removes the record, unless a later emulator has replaced it. */
-export async function recordEmulator(stateDir: string, facts: RunningEmulator): Promise<() => Promise<void>> {
+export async function recordEmulator(stateDir: string, settings: EmulatorSettings): Promise<() => Promise<void>> {
   const path = pathIn(stateDir);
-  const text = JSON.stringify(facts);
+  const text = JSON.stringify(settings);
   await writeFileAtomically(path, text);
   return async () => {
     const recorded = await readFile(path, "utf8").catch(() => "");
@@ -41,11 +34,13 @@ const isListening = (url: string): Promise<boolean> =>
     for (const event of ["error", "timeout"]) socket.once(event, () => end(false));
   });
 
-/** Returns the recorded emulator; undefined if none is running. */
-export async function findRunningEmulator(stateDir: string): Promise<RunningEmulator | undefined> {
+/** Returns the settings of the recorded emulator; undefined if none is running. */
+export async function findRunningEmulator(stateDir: string): Promise<EmulatorSettings | undefined> {
   try {
-    const found = RunningEmulator.parse(JSON.parse(await readFile(pathIn(stateDir), "utf8")));
-    return (await isListening(found.baseUrl)) ? found : undefined;
+    const recorded: unknown = JSON.parse(await readFile(pathIn(stateDir), "utf8"));
+    const entries = isJsonObject(recorded) ? Object.entries(recorded) : [];
+    const settings = Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
+    return (await isListening(settings["MIC_BASE_URL"] ?? "")) ? settings : undefined;
   } catch {
     return undefined;
   }

@@ -53,7 +53,7 @@ function checkEnumValue(name: string, value: unknown, schema: JsonSchema): void 
 }
 
 /** The argument that a value without a name sets: the first required one, or else the first. */
-function mainArgumentOf(schema: JsonSchema): string | undefined {
+export function mainArgumentOf(schema: JsonSchema): string | undefined {
   const names = Object.keys(toSchema(schema["properties"])).filter((name) => name !== "workspaceId");
   const required = requiredArguments(schema);
   return names.find((name) => required.includes(name)) ?? names[0];
