@@ -37,6 +37,7 @@ const PROFILE_FLAG = {
 } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check"] as const;
+export const INSTALL_CLIENTS = ["claude", "codex", "gemini", "copilot", "vscode", "cursor", "claude-desktop"] as const;
 const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
 
 export const COMMANDS = {
@@ -203,6 +204,24 @@ export const COMMANDS = {
     summary: "Run a job from start to end against an emulator and print a transcript; needs no account",
     flags: {},
     examples: [{ commandLine: "mic-mcp demo", description: "takes about 20 s" }],
+  },
+  install: {
+    name: "install",
+    argumentsUsage: "CLIENT",
+    summary: "Add this server to the configuration of an MCP client",
+    notes: [
+      `CLIENT: ${INSTALL_CLIENTS.join(", ")}.`,
+      "The entry has the absolute paths of Node and of this program, and no secret. Other entries are not changed.",
+    ],
+    flags: {
+      emulator: { type: "boolean", about: "the server uses an emulator of the MIC API" },
+      profile: { type: "string", value: "NAME", about: "the server uses this profile; the entry is called mic-NAME" },
+      print: { type: "boolean", about: "print the entry; change no file" },
+    },
+    examples: [
+      { commandLine: "mic-mcp install claude --emulator", description: "Claude Code, without an account" },
+      { commandLine: "mic-mcp install vscode --print", description: "print the entry of mcp.json" },
+    ],
   },
   login: {
     name: "login",

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { tools } from "../../tools/index.ts";
 import { readConfig, UsageError } from "../core/config.ts";
-import { COMMANDS, type Command, SHELLS, TEAM_ACTIONS } from "./commands.ts";
+import { COMMANDS, type Command, INSTALL_CLIENTS, SHELLS, TEAM_ACTIONS } from "./commands.ts";
 import { didYouMean } from "./errors.ts";
 import { readRecentJobs } from "./journal.ts";
 import { enumValuesOf, listArguments, mainArgumentOf } from "./tool-arguments.ts";
@@ -26,6 +26,7 @@ const toWord = (text: string): CompletionWord => ({ text });
 const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   call: tools.filter(({ view }) => view === undefined).map(({ name, title }) => ({ text: name, about: title })),
   completion: SHELLS.map(toWord),
+  install: INSTALL_CLIENTS.map(toWord),
   teams: TEAM_ACTIONS.map(toWord),
 };
 

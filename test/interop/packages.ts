@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { isThorough } from "../support/thorough.ts";
 
-export const clientNames = ["Claude Code", "Codex", "Gemini CLI", "MCP Inspector"] as const;
+export const clientNames = ["Claude Code", "Codex", "Gemini CLI", "Copilot CLI", "MCP Inspector"] as const;
 export type ClientName = (typeof clientNames)[number];
 
 /** Node versions to install, because the tests may run on another one. */
@@ -30,6 +30,7 @@ export const packages: Readonly<Record<ClientName | NodeName, Package>> = {
   "Claude Code": { name: "@anthropic-ai/claude-code", version: "2.1.329", entry: "cli-wrapper.cjs" },
   Codex: { name: "@openai/codex", version: "0.169.0", entry: "bin/codex.js" },
   "Gemini CLI": { name: "@google/gemini-cli", version: "0.61.0", entry: "bundle/gemini.js" },
+  "Copilot CLI": { name: "@github/copilot", version: "1.0.102", entry: "npm-loader.js" },
   "MCP Inspector": {
     name: "@modelcontextprotocol/inspector",
     version: "2.12.0",
