@@ -105,35 +105,31 @@ function createStageDrawing(stream: Screen): JobView {
 const isCurrent = ({ state }: Stage): boolean =>
   state !== "PENDING" && state !== "SUCCEEDED" && state !== "NOT_REQUIRED";
 
-/** Writes a line for each change. */
-function createLineView(stream: Screen): JobView {
-  let last = "";
-  return {
-    show(job) {
-      const stage = job.stages.find(isCurrent);
-      const line = [formatWaitNote(job) || job.state, ...(stage ? [formatTitle(stage)] : [])].join(" ");
-      if (line !== last) stream.write(`${line}\n`);
-      last = line;
-    },
-    warn: (text) => void process.stderr.write(text),
-    end: () => undefined,
-  };
+function formatLine(job: Job): string {
+  const stage = job.stages.find(isCurrent);
+  return [formatWaitNote(job) || job.state, ...(stage ? [formatTitle(stage)] : [])].join(" ");
 }
 
-/** Writes a line of JSON for each change. */
-function createJsonLineView(stream: Screen): JobView {
-  let last = "";
-  return {
-    show(job) {
-      const { stage, completedUnits, totalUnits, attemptCount } = job.stages.find(isCurrent) ?? {};
-      const line = compactJson({ jobId: job.id, state: job.state, stage, completedUnits, totalUnits, attemptCount });
-      if (line !== last) stream.write(`${line}\n`);
-      last = line;
-    },
-    warn: (text) => void process.stderr.write(text),
-    end: () => undefined,
-  };
+function formatJsonLine({ id, state, stages }: Job): string {
+  const { stage, completedUnits, totalUnits, attemptCount } = stages.find(isCurrent) ?? {};
+  return compactJson({ jobId: id, state, stage, completedUnits, totalUnits, attemptCount });
 }
+
+/** Writes a line for each change. */
+const createLineView =
+  (format: (job: Job) => string) =>
+  (stream: Screen): JobView => {
+    let last = "";
+    return {
+      show(job) {
+        const line = format(job);
+        if (line !== last) stream.write(`${line}\n`);
+        last = line;
+      },
+      warn: (text) => void process.stderr.write(text),
+      end: () => undefined,
+    };
+  };
 
 const MIN_COLUMNS = 60;
 const MIN_ROWS = STAGES.length + 3;
@@ -192,7 +188,8 @@ async function watchJob({ jobId, isJson, timeoutSeconds }: WatchOptions, context
   const { stdout, stderr } = process;
   const timeout = timeoutSeconds === undefined ? [] : [AbortSignal.timeout(timeoutSeconds * 1_000)];
   const signal = AbortSignal.any([stopped, ...timeout]);
-  const createView = isJson ? createJsonLineView : canDraw(stdout) ? createStageDrawing : createLineView;
+  const createView =
+    !isJson && canDraw(stdout) ? createStageDrawing : createLineView(isJson ? formatJsonLine : formatLine);
   const view = createView(stdout);
   let job: Job;
   try {
