@@ -55,7 +55,7 @@ async function measureCall(
 
 export const measureTelemetry: ScalingMetric = async ({ subjects, baseUrl, size }, _, logProgress) => {
   const call = subjects.find(({ name }) => name === OURS)?.calls?.job;
-  if (!call) throw new Error("nobody to measure");
+  if (!call) throw new Error("no call to measure");
   const collector = await startCollector();
   const enabled = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint };
   const configurations: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -255,8 +255,8 @@ export const requirements = {
   "4.2/recipes-cursor": "GET /v1/mic/recipes takes an optional cursor of exactly 43 letters, digits, _ or -.",
   "4.2/recipes-sort": "GET /v1/mic/recipes takes an optional sort whose only value is versionId.",
   "4.2/usage-window": "GET /v1/mic/usage requires window: DAY, MONTH or ENTITLEMENT.",
-  "4.2/usage-window-told":
-    "A usage summary says by window what it is of: one of another window than the one asked for is told as that.",
+  "4.2/usage-window-reported":
+    "A usage summary says by window what it is of: one of another window than the one asked for is reported as that window.",
   "4.2/assumes-no-job-order":
     "Not shown: the order of the job list. A filter finds the same jobs in any order, or says that it was not read to the end.",
   "4.2/assumes-no-default-recipe-page":
@@ -320,7 +320,7 @@ export const requirements = {
   "4.2/assumes-no-response-headers":
     "Response headers, and which response carries the job ETag, are not shown: absent or odd ones change nothing.",
   "4.2/assumes-no-asset-headers":
-    "Headers and error behavior of the asset download are not shown: a file without a type or a name is saved, an error is told.",
+    "Headers and error behavior of the asset download are not shown: a file without a type or a name is saved, an error is reported.",
 
   // 5 Authentication
   "5/playground-anonymous":
@@ -370,7 +370,7 @@ export const requirements = {
   "7.1/upstream-status-preserved":
     "An upstream HTTP error keeps its status as the response status, with PLAYGROUND_UPSTREAM_UNAVAILABLE.",
   "7.1/assumes-no-condition-of-403":
-    "The conditions that trigger the playground's 403 are not shown: none is told, and the next call asks again.",
+    "The conditions that trigger the playground's 403 are not shown: none is reported, and the next call asks again.",
 
   // 7.2 Job-processing errors
   "7.2/problem": "A failed job-processing call is described by a Problem.",
@@ -378,7 +378,7 @@ export const requirements = {
   "7.2/bounds-refused":
     "A request body that violates a bound of section 4 is invalid: it is refused and has no effect.",
   "7.2/assumes-no-statuses-or-codes":
-    "Status codes and problem codes of the job API are not shown: any is told as it came, none decides by its name.",
+    "Status codes and problem codes of the job API are not shown: any is reported as received, none decides by its name.",
   "7.2/assumes-no-answer-to-key-reuse":
     "What the service does with a key that is reused with another body is not shown: no key is ever sent with another one.",
 

@@ -26,7 +26,7 @@ const download: Task = {
       const sha256 = createHash("sha256")
         .update(await readFile(path))
         .digest("hex");
-      return [!answer.includes(sha256) && `its sha256 is not told: ${answer}`];
+      return [!answer.includes(sha256) && `its sha256 is missing: ${answer}`];
     },
   }),
 };
@@ -54,8 +54,8 @@ const capabilities: Task = {
   prepare: async () => ({
     request: "What can this workspace do, and what not?",
     verdict: async (answer) => [
-      !answer.includes("PROFILE_SAMPLE") && `not all it can do is told: ${answer}`,
-      !answer.includes("license") && `what it cannot do is not told: ${answer}`,
+      !answer.includes("PROFILE_SAMPLE") && `a capability is missing: ${answer}`,
+      !answer.includes("license") && `what it cannot do is missing: ${answer}`,
     ],
   }),
 };

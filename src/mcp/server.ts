@@ -5,7 +5,7 @@ import {
   type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
-  Server,
+  type Server,
   type ServerContext,
   type ServerOptions,
 } from "@modelcontextprotocol/server";
@@ -16,6 +16,7 @@ import { formatToken } from "../core/untrusted-text.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
+import { FastReadServer } from "./fast-reads.ts";
 import { buildInstructions, unresolvedNotes } from "./instructions.ts";
 import { createObservedServer } from "./observed-server.ts";
 import { servePrompts } from "./prompts.ts";
@@ -27,7 +28,7 @@ import { serveSkills } from "./skills/serve.ts";
 import { createJobTasks } from "./tasks/job-tasks.ts";
 import { clientSupportsTasks, serveTasks } from "./tasks/serve.ts";
 import { type CallEnvironment, type CallRequest, callTool, createProgressReporter } from "./tools/call.ts";
-import type { Confirmation } from "./tools/confirmation.ts";
+import { type Confirmation, PROCEED } from "./tools/confirmation.ts";
 import {
   filterVisibleTools,
   offeredTools,
@@ -101,7 +102,7 @@ export async function createServer(
   };
   const server = telemetry
     ? createObservedServer({ telemetry, runtime, ...connection }, info, options)
-    : new Server(info, options);
+    : new FastReadServer(info, options);
   const capabilitiesOf = (context: ServerContext): unknown =>
     protocolEra === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
   const visibleTools = (context: ServerContext): readonly Tool[] =>
@@ -117,6 +118,14 @@ export async function createServer(
     clientNameOf(protocolEra === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
   const handleCall = (tool: Tool, args: unknown, request: CallRequest, createTask?: CallEnvironment["createTask"]) =>
     callTool(tool, args, { runtime, request, linkOf: supportsLinks() ? linkOf : undefined, createTask });
+  if (server instanceof FastReadServer && protocolEra === "legacy")
+    server.handleRead = (name, args, { id, signal, session }) => {
+      const tool = offered.get(name);
+      if (tool?.effect !== "read") return undefined;
+      const client = readClientName({});
+      const requestConsent = async () => PROCEED;
+      return handleCall(tool, args, { id, session, client, signal, report: () => undefined, requestConsent });
+    };
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
     const { id, signal } = context.mcpReq;

@@ -83,10 +83,10 @@ test.skipIf(postgresMissing !== undefined)(
     await expect
       .poll(() => queryPort(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
       .toEqual([{ application_name: "replica", sync_state: "sync" }]);
-    await queryPort(port, "CREATE TABLE told (what TEXT)");
+    await queryPort(port, "CREATE TABLE replicated (what TEXT)");
     await expect.poll(() => isAnswering(replicaPort)).toBe(true);
     await expect
-      .poll(() => queryPort(replicaPort, "SELECT count(*)::int AS n FROM told").catch(() => ""))
+      .poll(() => queryPort(replicaPort, "SELECT count(*)::int AS n FROM replicated").catch(() => ""))
       .toEqual([{ n: 0 }]);
   },
 );

@@ -123,7 +123,7 @@ export const starJob = defineTool({
 };
 
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), "mic-mcp-house-"));
+  copy = await mkdtemp(join(tmpdir(), "mic-mcp-copy-"));
   const excluded = ["node_modules", "dist", "release", ".git"].map((name) => join(root, name));
   await cp(root, copy, { recursive: true, filter: (path) => !excluded.includes(path) });
   await symlink(join(root, "node_modules"), join(copy, "node_modules"));

@@ -125,7 +125,7 @@ export async function connectToBus(path: string): Promise<BusConnection> {
   };
   if (!(await connection.call("Hello"))) {
     connection.close();
-    throw new Error("the bus takes nobody else");
+    throw new Error("the bus accepts no more connections");
   }
   return connection;
 }

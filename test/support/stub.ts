@@ -182,7 +182,7 @@ async function startStub(): Promise<RunningStub> {
       const [surprises, missing] = [unexpected.splice(0), queue.splice(0)];
       requests.length = 0;
       tokenRequests.length = 0;
-      if (surprises.length > 0) throw new Error(`The stub was sent requests that nobody expected: ${surprises}`);
+      if (surprises.length > 0) throw new Error(`The stub was sent unexpected requests: ${surprises}`);
       if (missing.length > 0) throw new Error(`${missing.length} expected requests never came`);
     },
     async close() {

@@ -14,6 +14,6 @@ test.skipIf(deploymentMissing !== undefined)(
       execFile(process.execPath, args, (_error, stdout, stderr) => resolve(stdout + stderr));
     });
     expect(output).toContain("the service's own count: 1 job");
-    expect(output).toContain("Everything went as told");
+    expect(output).toContain("Every step went as described");
   },
 );

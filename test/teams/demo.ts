@@ -21,7 +21,7 @@ const printChapter = (title: string): void => void process.stdout.write(`\n${++c
 
 /** Prints a fact, or throws if it does not hold. */
 function expect(isTrue: boolean, fact: string): void {
-  if (!isTrue) throw new Error(`not as told: ${fact}`);
+  if (!isTrue) throw new Error(`not as described: ${fact}`);
   print(`ok ${fact}`);
 }
 
@@ -178,7 +178,9 @@ async function main(): Promise<void> {
   } finally {
     await postgres.stop();
   }
-  process.stdout.write(`\nEverything went as told, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.\n`);
+  process.stdout.write(
+    `\nEvery step went as described, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.\n`,
+  );
 }
 
 await main().catch((error: unknown) => {

@@ -105,7 +105,7 @@ describe("keys that change", () => {
     } = await setUp();
     expect(await statusOf(await token())).toBe(200);
     advance(31_000);
-    expect(await statusOf(await forgedToken("key-of-nobody"))).toBe(401);
+    expect(await statusOf(await forgedToken("unknown-key"))).toBe(401);
     await provider.rotateKeys();
     const ofNewKey = await token({ subject: "carol" });
     advance(2_000);
@@ -115,7 +115,7 @@ describe("keys that change", () => {
     // More forged tokens neither extend the delay nor cause more reads.
     for (let second = 0; second < 27; second++) {
       advance(1_000);
-      expect(await statusOf(await forgedToken(`key-of-nobody-${second}`))).toBe(503);
+      expect(await statusOf(await forgedToken(`unknown-key-${second}`))).toBe(503);
     }
     expect([await statusOf(ofNewKey), countRequestsTo(KEYS_PATH)]).toEqual([503, 2]);
     advance(1_000);
@@ -126,10 +126,10 @@ describe("keys that change", () => {
     const { statusOf, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
     const withdrawn = await token();
     await provider.rotateKeys();
-    expect(await statusOf(await forgedToken("key-of-nobody"))).toBe(401);
+    expect(await statusOf(await forgedToken("unknown-key"))).toBe(401);
     expect(await statusOf(withdrawn)).toBe(503);
     advance(30_000);
-    expect(await statusOf(await forgedToken("key-of-nobody-2"))).toBe(401);
+    expect(await statusOf(await forgedToken("unknown-key-2"))).toBe(401);
     expect([await statusOf(withdrawn), countRequestsTo(KEYS_PATH)]).toEqual([401, 2]);
   });
 
@@ -141,7 +141,7 @@ describe("keys that change", () => {
     for (let at = 0; at < 10; at++) expect(await statusOf(await forgedToken(`key-${at}x`))).toBe(503);
     expect(countRequestsTo(KEYS_PATH)).toBe(2);
     advance(5_000);
-    expect(await statusOf(await forgedToken("key-of-nobody"))).toBe(503);
+    expect(await statusOf(await forgedToken("unknown-key"))).toBe(503);
     expect(countRequestsTo(KEYS_PATH)).toBe(3);
   });
 
@@ -204,10 +204,10 @@ describe("introspection", () => {
     advance(0);
     const good = await provider.fetchRobotToken(resource);
     expect([await statusOf(good), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 1]);
-    for (let round = 0; round < 50; round++) expect(await statusOf("of-nobody")).toBe(401);
+    for (let round = 0; round < 50; round++) expect(await statusOf("unknown")).toBe(401);
     expect([await statusOf(good), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
     advance(10_001);
-    expect([await statusOf("of-nobody"), countRequestsTo(INTROSPECTION_PATH)]).toEqual([401, 3]);
+    expect([await statusOf("unknown"), countRequestsTo(INTROSPECTION_PATH)]).toEqual([401, 3]);
     expect(await statusOf(await provider.fetchRobotToken(resource))).toBe(200);
   });
 });

@@ -53,7 +53,7 @@ async function startProxy(url: string) {
   };
 }
 
-describeWithPostgres("an instance that stands still", (postgres) => {
+describeWithPostgres("a stalled instance", (postgres) => {
   /** Pauses the first instance during its request, and resumes it after the second one has returned a result. */
   async function takeOverFrom(pause: (first: Server, cut: (isCutNow: boolean) => void) => () => void) {
     const stub = await stubForTest();

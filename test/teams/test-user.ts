@@ -64,7 +64,7 @@ export function createTestUser(
       callbackUrl = provider.browse(url, name);
     },
     async callback() {
-      if (!callbackUrl) throw new Error("nobody was sent to sign in");
+      if (!callbackUrl) throw new Error("no user was redirected to sign in");
       return (await callbackUrl).searchParams;
     },
     requestedScopes,

@@ -40,7 +40,7 @@ const INVALID_TOKENS: Readonly<Record<string, TokenFactory>> = {
   "an ID token whose audience is ours": tokenWith({ header: { typ: "JWT" }, claims: { nonce: "1", at_hash: "x" } }),
   "of another type": tokenWith({ header: { typ: "logout+jwt" } }),
   "bound to a key": tokenWith({ claims: { cnf: { jkt: "x" } } }),
-  "of an unknown key": tokenWith({ header: { kid: "key-of-nobody" } }),
+  "of an unknown key": tokenWith({ header: { kid: "unknown-key" } }),
   "unsigned (alg: none)": ({ provider, resource }) => new UnsecuredJWT(validClaims(provider, resource)).encode(),
   "signed with the public key as a secret (HS256)": async ({ provider, resource }) =>
     await new SignJWT(validClaims(provider, resource))

@@ -197,7 +197,7 @@ const windows = [
 ] as const;
 for (const [requested, returned] of windows)
   covers(
-    "4.2/usage-window-told",
+    "4.2/usage-window-reported",
     `reports usage by ${returned} as different from the requested ${requested}`,
     async () => {
       const { stub, connection } = session();
@@ -213,7 +213,7 @@ for (const [requested, returned] of windows)
     },
   );
 
-covers("4.2/usage-window-told", "does not mention the window if it is the requested one", async () => {
+covers("4.2/usage-window-reported", "does not mention the window if it is the requested one", async () => {
   const { stub, connection } = session();
   for (const window of ["DAY", "ENTITLEMENT"]) {
     stub.expect(answer(200, enveloped({ ...usageSummary, window })));

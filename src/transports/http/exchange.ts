@@ -133,9 +133,11 @@ export class Exchange {
 
   /** Sends a complete response. */
   send(status: number, headers: Headers, text: string): void {
-    const body = Buffer.from(this.redact(text));
+    // Node sends the head and a string in one packet, but the head and a buffer in two parts.
+    const body = this.redact(text);
+    const length = status === 204 ? {} : { "content-length": Buffer.byteLength(body) };
     // RFC 9110, section 8.6: a 204 response has no Content-Length.
-    this.#writeHead(status, { ...headers, ...(status !== 204 && { "content-length": body.length }) }, false);
+    this.#writeHead(status, { ...headers, ...length }, false);
     if (this.request.complete) this.#response.end(body);
     else {
       // The rest of the body is read and discarded: an immediate close could prevent the client from reading the refusal.

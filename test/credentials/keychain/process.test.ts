@@ -69,7 +69,7 @@ function openKeychainForTest(environment: NodeJS.ProcessEnv, idleMs = 10_000) {
 test("the keychain process ends when it has been idle, and is started again for the next call", async () => {
   // Without a bus it reports at once that the keychain is absent.
   const { keychain, own } = openKeychainForTest({ DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere/bus" }, 100);
-  for (const _ of ["first", "anew"]) {
+  for (const _ of ["first", "second"]) {
     const rejection = expect(keychain.getPassword("login")).rejects.toMatchObject({ kind: "absent" });
     await expect.poll(own).toHaveLength(1);
     await rejection;

@@ -33,7 +33,7 @@ export const claimMutants: readonly Mutant[] = [
     killedBy: journal("an action is taken over when no process works on it, and only by one process"),
   },
   {
-    what: "an action that was taken over leaves no doubt",
+    what: "an action that was taken over is not reported as unknown",
     code: "indeterminate = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END",
     replacement: "indeterminate = 0",
     killedBy: journal("an action is taken over when no process works on it, and only by one process"),
@@ -77,19 +77,19 @@ export const claimMutants: readonly Mutant[] = [
     ),
   },
   {
-    what: "a lease stands still before its time",
+    what: "a lease expires too early",
     code: "return monotonicMs() - seen.sinceMs >= LEASE_MS;",
     replacement: "return true;",
     killedBy: claims("a lease is expired after 30 s without renewal"),
   },
   {
-    what: "a lease stands still at the first look",
+    what: "a lease expires at the first check",
     code: "sinceMs: monotonicMs() });\n      return false;",
     replacement: "sinceMs: monotonicMs() });\n      return true;",
     killedBy: claims("a lease is expired after 30 s without renewal"),
   },
   {
-    what: "a lease that moves stands still",
+    what: "a renewed lease expires",
     code: "if (seen?.lease === lease)",
     replacement: "if (seen)",
     killedBy: claims("a renewed lease is not expired"),

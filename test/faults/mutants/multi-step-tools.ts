@@ -25,7 +25,7 @@ export const multiStepMutants: readonly Mutant[] = [
     killedBy: attempts("a Retry-After that one of several requests receives delays the others"),
   },
   {
-    what: "a tool of many actions asks nobody when one of them is in the journal",
+    what: "a tool of many actions asks no user when one of them is in the journal",
     code: "if ((await ports.actions.findExisting(action)) === undefined) return false;",
     replacement: "if ((await ports.actions.findExisting(action)) !== undefined) return true;",
     killedBy: retryJobs("RESTART asks the user once for all jobs; declined, nothing is sent"),

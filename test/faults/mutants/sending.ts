@@ -47,7 +47,7 @@ export const sendingMutants: readonly Mutant[] = [
     killedBy: sqlite("a journal with its WAL removed while it is open refuses every statement"),
   },
   {
-    what: "a journal that cannot be read is told as if nothing had ever been sent",
+    what: "an unreadable journal is reported as if nothing had been sent",
     code: 'sideEffect: "unknown" };\n  return failure.with(key === undefined',
     replacement: 'sideEffect: "none" };\n  return failure.with(key === undefined',
     killedBy: unavailable(
@@ -61,7 +61,7 @@ export const sendingMutants: readonly Mutant[] = [
     killedBy: machine("an action that may have been recorded is not reported as having no effect"),
   },
   {
-    what: "an action that is sent again is made anew",
+    what: "a resent action is built from the new call",
     code: "const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };",
     replacement: "const request = await call.prepare();",
     killedBy: resend("a repeated action sends the version and the texts of the first request"),
@@ -124,13 +124,13 @@ export const sendingMutants: readonly Mutant[] = [
     killedBy: machine("an internal error while sending leaves the outcome unknown"),
   },
   {
-    what: "a lost answer leaves no doubt",
+    what: "a lost answer is not reported as unknown",
     code: "mayHaveTakenEffect ||= error.sent;",
     replacement: "",
     killedBy: outcomes("may have taken effect: a conflict"),
   },
   {
-    what: "a server error leaves no doubt",
+    what: "a server error is not reported as unknown",
     code: "mayHaveTakenEffect ||= response.status >= 500;",
     replacement: "",
     killedBy: outcomes("has an unknown outcome: HTTP 503"),
@@ -154,7 +154,7 @@ export const sendingMutants: readonly Mutant[] = [
     killedBy: outcomes("and is unknown if no other answer comes: the envelope with another status"),
   },
   {
-    what: "an answer that proves nothing leaves no doubt",
+    what: "an indeterminate answer is not reported as unknown",
     code: 'mayHaveTakenEffect ||= error instanceof Failure && error.facts.sideEffect === "unknown";',
     replacement: "",
     killedBy: outcomes("counts as refused only after a Problem"),

@@ -71,7 +71,7 @@ describe("invalid requests", () => {
   });
 
   test.each([
-    ["a version that nobody speaks", { "mcp-protocol-version": "1999-01-01" }, 400],
+    ["an unknown version", { "mcp-protocol-version": "1999-01-01" }, 400],
     ["an Accept without streams", { accept: "application/json" }, 406],
     ["an Accept without JSON", { accept: "text/event-stream" }, 406],
   ])("a request in a session is refused if it has %s", async (_, headers, status) => {

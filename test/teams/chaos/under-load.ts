@@ -90,7 +90,7 @@ export async function runUnderLoad({
       },
       failures: [
         ...Object.entries(zero).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}, must be 0`])),
-        ...(succeeded === 0 ? ["nothing was told: nothing was tried"] : []),
+        ...(succeeded === 0 ? ["no call succeeded: nothing was tested"] : []),
         ...(timedOut > 0 || (allowsNoFailures && failed > 0) ? [...reasons].slice(0, MAX_REASONS) : []),
       ],
     };
