@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { type ActionShown, actionsOf, isResolved, sortActions } from "./actions/model.ts";
 import type { Bridge } from "./bridge.ts";
 import { askAgent, type Outcome } from "./calls.ts";
-import { formatTime } from "./host-context.ts";
+import { formatAge, formatTime } from "./host-context.ts";
 import "./actions.css";
 import { reasonOf } from "./values.ts";
 import { mount, Problem, type ViewProps } from "./view.tsx";
@@ -42,25 +42,28 @@ function Resolve({
 }
 
 function Action({ action, host }: { readonly action: ActionShown; readonly host: Bridge | undefined }) {
-  const { tool, key, state, about, resourceId, code, attempts, updatedAt, note } = action;
+  const { tool, key, state, about, resourceId, code, attempts, updatedAt, text, note } = action;
   return (
     <li class={isResolved(action) ? "action" : "action unresolved"}>
       <p class="line">
         <b class={TONES.get(state) ?? "muted"}>{state.replace("_", " ")}</b>
-        <code>{tool}</code>
+        {text !== "" && <strong class="text">{text}</strong>}
+        <code class={text === "" ? "" : "muted"}>{tool}</code>
         {code !== "" && <code class="muted">{code}</code>}
-        <span class="muted when">{formatTime(updatedAt)}</span>
+        <span class="muted when" title={formatTime(updatedAt)}>
+          {formatAge(updatedAt)}
+        </span>
       </p>
       <dl>
         {about !== "" && (
           <>
-            <dt>about</dt>
+            <dt>target</dt>
             <dd>{about}</dd>
           </>
         )}
         {resourceId !== "" && (
           <>
-            <dt>made</dt>
+            <dt>created</dt>
             <dd>{resourceId}</dd>
           </>
         )}
@@ -87,7 +90,8 @@ function Action({ action, host }: { readonly action: ActionShown; readonly host:
 function ActionsView({ result, args, host, refresh }: ViewProps) {
   const [problem, setProblem] = useState<string>();
   const actions = actionsOf(result);
-  if (actions === undefined) return <Problem text="These are no actions: the host has handed over something else." />;
+  if (actions === undefined)
+    return <Problem text="This result does not contain actions: the host sent something else." />;
   const unresolved = actions.filter((action) => !isResolved(action)).length;
 
   async function update(): Promise<void> {
@@ -107,13 +111,13 @@ function ActionsView({ result, args, host, refresh }: ViewProps) {
               : `${unresolved} of ${actions.length} unresolved`}
         </span>
       </header>
-      {actions.length === 0 && <p class="muted">This journal contains no action yet.</p>}
+      {actions.length === 0 && <p class="muted">This journal does not contain actions yet.</p>}
       <ol class="actions">
         {sortActions(actions).map((action) => (
           <Action key={`${action.tool} ${action.key}`} action={action} host={host} />
         ))}
       </ol>
-      {problem !== undefined && <Problem text={problem} />}
+      {problem !== undefined && <Problem text={problem} onTryAgain={() => void update()} />}
       {host?.can("serverTools") && (
         <footer>
           <button type="button" onClick={() => void update()}>

@@ -48,14 +48,14 @@ async function callDirectly(host: Bridge, call: Call): Promise<Outcome> {
   try {
     result = parseToolResult(await host.callTool(call.tool, call.arguments));
   } catch (error) {
-    const sentence = `The person pressed a button in the view: ${formatCall(call)}. Its outcome is unknown; the same call with the same idempotencyKey finds it out and cannot do it twice.`;
+    const sentence = `The user pressed a button in the view: ${formatCall(call)}. Its outcome is unknown; the same call with the same idempotencyKey resolves it and never runs it twice.`;
     return { kind: "unknown", text: reasonOf(error), agentKnows: await informAgent(host, sentence) };
   }
-  if (result.isError) {
-    const sentence = `The person pressed a button in the view: ${formatCall(call)} failed. ${result.text}`;
+  if (result.isError || result.structured["declined"] === true) {
+    const sentence = `The user pressed a button in the view: ${formatCall(call)} was not done. ${result.text}`;
     return { kind: "failed", text: result.text, agentKnows: await informAgent(host, sentence) };
   }
-  const sentence = `The person pressed a button in the view: ${formatCall(call)} was done; do not repeat it. ${result.summary}`;
+  const sentence = `The user pressed a button in the view: ${formatCall(call)} was done; do not repeat it. ${result.summary}`;
   return { kind: "done", result, agentKnows: await informAgent(host, sentence) };
 }
 

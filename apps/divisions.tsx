@@ -91,22 +91,27 @@ function ReadMissing({ args, refresh }: { readonly args: Fields; readonly refres
   return (
     <>
       <button type="button" aria-disabled={state === "reading"} onClick={() => state !== "reading" && void read()}>
-        {state === "reading" ? "Reading …" : "Read what is missing"}
+        {state === "reading" ? "Reading …" : "Read the missing lists"}
       </button>
-      {typeof state === "object" && <Problem text={state.why} />}
+      {typeof state === "object" && <Problem text={state.why} onTryAgain={() => void read()} />}
     </>
   );
 }
 
+/** More rows are shown after a click on "Show all". */
+const FIRST_ROWS = 20;
+
 function DivisionsView({ result, host, refresh }: ViewProps) {
   const [filter, setFilter] = useState("");
   const [sorting, setSorting] = useState<SortOrder>({ by: "mandalCount", isDescending: true });
+  const [showsAll, setShowsAll] = useState(false);
   const [barBy, setBarBy] = useState<Figure>("mandalCount");
   const divisions = divisionsOf(result);
   if (divisions === undefined)
-    return <Problem text="These are no divisions: the host has handed over something else." />;
+    return <Problem text="This result does not contain divisions: the host sent something else." />;
   const { level, rows, totalRows, totals, consistency, isComplete, missing } = divisions;
   const shown = filterAndSortRows(rows, filter, sorting);
+  const visible = showsAll || filter !== "" ? shown : shown.slice(0, FIRST_ROWS);
   const headings = HEADINGS[level];
   const title = `${level === "state" ? "States" : "Districts"} by ${FIGURE_LABELS[barBy]}`;
   const counted = `${formatNumber(shown.length)} of ${formatNumber(totalRows)}`;
@@ -128,7 +133,7 @@ function DivisionsView({ result, host, refresh }: ViewProps) {
       </header>
       {missing.length > 0 && (
         <div class="missing wait">
-          <p>Not read: {missing.join("; ")}</p>
+          <p>Missing: {missing.join("; ")}</p>
           {host?.can("serverTools") && nextStep?.tool === "show_divisions" && (
             <ReadMissing args={nextStep.arguments} refresh={refresh} />
           )}
@@ -138,28 +143,6 @@ function DivisionsView({ result, host, refresh }: ViewProps) {
         <div class="facts">
           <Totals totals={totals} />
           <Vintage divisions={divisions} />
-          <div class="tools">
-            <label>
-              Filter{" "}
-              <input
-                type="search"
-                value={filter}
-                onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-                autocomplete="off"
-              />
-            </label>
-            <ExportButton
-              csv={() =>
-                toCsv(
-                  divisions,
-                  shown,
-                  headings.map(({ column }) => column),
-                )
-              }
-              file={`${level}s.csv`}
-              host={host}
-            />
-          </div>
           {consistency.length > 0 && (
             <ul class="wait">
               {consistency.map((sentence) => (
@@ -170,18 +153,45 @@ function DivisionsView({ result, host, refresh }: ViewProps) {
         </div>
         {level === "state" && <TileGrid rows={shown} all={rows} by={barBy} figureLabel={FIGURE_LABELS[barBy]} />}
       </div>
+      <div class="tools">
+        <label>
+          Filter{" "}
+          <input
+            type="search"
+            value={filter}
+            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+            autocomplete="off"
+          />
+        </label>
+        <ExportButton
+          csv={() =>
+            toCsv(
+              divisions,
+              shown,
+              headings.map(({ column }) => column),
+            )
+          }
+          file={`${level}s.csv`}
+          host={host}
+        />
+      </div>
       {shown.length === 0 ? (
-        <p class="muted">{rows.length === 0 ? "There are none." : "No name fits the filter."}</p>
+        <p class="muted">{rows.length === 0 ? "There are no rows." : "No name matches the filter."}</p>
       ) : (
         <Table
           headings={headings}
-          rows={shown}
+          rows={visible}
           sorting={sorting}
           barBy={barBy}
           largest={Math.max(...rows.map(({ figures }) => figures[barBy]))}
           caption={`${title}, ${counted}${isComplete ? "" : ", not complete"}`}
           onSort={sortBy}
         />
+      )}
+      {visible.length < shown.length && (
+        <button type="button" class="show-all" onClick={() => setShowsAll(true)}>
+          Show all {formatNumber(shown.length)}
+        </button>
       )}
     </>
   );

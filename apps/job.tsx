@@ -3,21 +3,23 @@ import { useState } from "preact/hooks";
 import { formatTime } from "./host-context.ts";
 import "./job.css";
 import { Buttons } from "./job/buttons.tsx";
+import { Facts } from "./job/facts.tsx";
 import { Failure } from "./job/failure.tsx";
 import { countFinishedStages, hasEnded, type JobShown, jobOf, shortId, stateLabelOf } from "./job/model.ts";
 import { RetryHistory } from "./job/retry-history.tsx";
 import { Stages } from "./job/stages.tsx";
 import { type PollingState, useJobPolling } from "./job/use-job-polling.ts";
+import { useStageDurations } from "./job/use-stage-durations.ts";
 import { mount, Problem, type ViewProps } from "./view.tsx";
 
 const POLLING_TEXTS: Readonly<Record<PollingState, string>> = {
-  following: "Updates by itself",
-  ended: "It has ended",
-  stopped: "Does not update by itself",
+  following: "Updates automatically",
+  ended: "The job has ended",
+  stopped: "Does not update automatically",
 };
 
 const WAIT_REASONS: ReadonlyMap<string, string> = new Map([
-  ["WAITING_REVIEW", "A person has to review it at the service before it goes on."],
+  ["WAITING_REVIEW", "A reviewer has to approve it at the service before it continues."],
   ["PAUSED", "Its operator has to resume it at the service."],
 ]);
 
@@ -47,7 +49,8 @@ function JobView({ result, host, callTool, refresh }: ViewProps) {
   const read = canRead && jobId !== "" ? () => refresh({ jobId }) : undefined;
   const isFinished = job !== undefined && !isOther && hasEnded(job);
   const { pollingState, why } = useJobPolling({ jobId, read, refreshCount }, isFinished);
-  if (job === undefined) return <Problem text="This is no job: the host has handed over something else." />;
+  const durations = useStageDurations(job);
+  if (job === undefined) return <Problem text="This result does not contain a job: the host sent something else." />;
 
   function handleDone(newJobId: string | undefined): void {
     if (newJobId !== undefined) setFollowedJobId(newJobId);
@@ -57,7 +60,8 @@ function JobView({ result, host, callTool, refresh }: ViewProps) {
   return (
     <>
       <Head job={job} />
-      <Stages stages={job.stages} />
+      <Facts job={job} host={host} />
+      <Stages stages={job.stages} durations={durations} />
       {WAIT_REASONS.has(job.state) && <p class="notice wait">{WAIT_REASONS.get(job.state)}</p>}
       {job.failure && <Failure failure={job.failure} />}
       {job.output !== undefined && (
@@ -67,10 +71,15 @@ function JobView({ result, host, callTool, refresh }: ViewProps) {
       )}
       <RetryHistory job={job} read={canRead ? (id) => callTool({ jobId: id }) : undefined} />
       <Buttons job={job} result={result} host={host} onDone={handleDone} />
-      {why !== undefined && <Problem text={`It could not be read: ${why}`} />}
+      {why !== undefined && (
+        <Problem
+          text={`The job could not be read: ${why}`}
+          onTryAgain={read && (() => setRefreshCount((count) => count + 1))}
+        />
+      )}
       <footer>
         {host && <span>{POLLING_TEXTS[pollingState]}</span>}
-        {pollingState === "stopped" && read && (
+        {pollingState === "stopped" && why === undefined && read && (
           <button type="button" onClick={() => setRefreshCount((count) => count + 1)}>
             Update now
           </button>

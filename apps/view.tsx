@@ -44,11 +44,22 @@ function readEmbeddedResult(): ToolResult | undefined {
   return data ? parseToolResult(JSON.parse(data)) : undefined;
 }
 
-export function Problem({ text }: { readonly text: string }) {
+interface ProblemProps {
+  readonly text: string;
+  /** Undefined if trying again is not possible. */
+  readonly onTryAgain?: (() => void) | undefined;
+}
+
+export function Problem({ text, onTryAgain }: ProblemProps) {
   return (
-    <p class="problem" role="alert">
-      {text}
-    </p>
+    <div class="problem" role="alert">
+      <p>{text}</p>
+      {onTryAgain && (
+        <button type="button" onClick={onTryAgain}>
+          Try again
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -80,24 +91,32 @@ function HostedView({ tool, label, Body }: View) {
     return answer;
   }
 
+  function read(wanted: Fields): void {
+    updateViewState({ result: undefined, problem: undefined });
+    refresh(wanted).then(
+      (answer) => answer.isError && updateViewState({ result: answer }),
+      (error: unknown) => updateViewState({ problem: reasonOf(error) }),
+    );
+  }
+
   useEffect(() => {
     if (result !== undefined || problem !== undefined || args === undefined || !host?.can("serverTools")) return;
-    const timer = setTimeout(() => {
-      refresh(args).then(
-        (answer) => answer.isError && updateViewState({ result: answer }),
-        (error: unknown) => updateViewState({ problem: reasonOf(error) }),
-      );
-    }, RESULT_TIMEOUT_MS);
+    const timer = setTimeout(() => read(args), RESULT_TIMEOUT_MS);
     return () => clearTimeout(timer);
   }, [result, problem, args, host]);
 
-  if (result?.isError) return <Problem text={result.text || "It failed, without a word why."} />;
+  const tryAgain = args !== undefined && host?.can("serverTools") ? () => read(args) : undefined;
+  if (result?.isError)
+    return <Problem text={result.text || "The call failed without a reason."} onTryAgain={tryAgain} />;
   if (result) return <Body result={result} args={args ?? {}} host={host} callTool={callTool} refresh={refresh} />;
-  if (problem !== undefined) return <Problem text={problem} />;
+  if (problem !== undefined) return <Problem text={problem} onTryAgain={tryAgain} />;
   return (
-    <p class="waiting" role="status">
-      Waiting for {label} …
-    </p>
+    <div class="skeleton" role="status">
+      <span class="hidden">Waiting for {label} …</span>
+      <span aria-hidden="true" />
+      <span aria-hidden="true" />
+      <span aria-hidden="true" />
+    </div>
   );
 }
 

@@ -1,9 +1,9 @@
-// Writes the figures of a full run: all of them into bench/README.md, the main ones into docs/speed.md.
+// Writes the figures of a full run: all of them into bench/README.md, the main ones into docs/use/speed.md.
 import { readFile, writeFile } from "node:fs/promises";
 import { CALL_V1_18, OURS } from "./subjects.ts";
 import { type Column, formatResults, type Results } from "./table.ts";
 
-/** The subjects shown in docs/speed.md; ratios are relative to the first. */
+/** The subjects shown in docs/use/speed.md; ratios are relative to the first. */
 const SHOWN_SUBJECTS = [CALL_V1_18, "@ivotoby/openapi-mcp-server", "orval", OURS] as const;
 
 interface Row extends Column {
@@ -78,6 +78,6 @@ async function replaceSection(file: URL, name: string, content: string): Promise
 
 /** `figures`: a line with the machine and date, then each table. */
 export async function writeFigures(groups: ReadonlyMap<string, Results>, figures: readonly string[]): Promise<void> {
-  await replaceSection(new URL("../docs/speed.md", import.meta.url), "bench", formatMainTable(groups));
+  await replaceSection(new URL("../docs/use/speed.md", import.meta.url), "bench", formatMainTable(groups));
   await replaceSection(new URL("README.md", import.meta.url), "figures", figures.join("\n\n"));
 }

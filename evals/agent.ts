@@ -31,7 +31,7 @@ export interface AgentClient {
 }
 
 export interface Assignment {
-  /** The task's number in docs/evals.md. */
+  /** The task's number in docs/contribute/evals.md. */
   readonly task: string;
   /** The user's request. */
   readonly request: string;

@@ -1,4 +1,4 @@
-// Formats the tables of docs/evals.md from the measurements.
+// Formats the tables of docs/contribute/evals.md from the measurements.
 import type { Measurement } from "./answer-measurements.ts";
 import type { Outcome } from "./run-task.ts";
 

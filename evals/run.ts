@@ -1,5 +1,5 @@
 // npm run evals: an agent does each task, and the figures are printed. A full run of the scripted agent writes them to
-// docs/evals.md.
+// docs/contribute/evals.md.
 // `-- 3 15d`: only these tasks. `-- --agent FILE`: another agent, the export `agent` of FILE.
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -13,7 +13,7 @@ import { type Outcome, runTask } from "./run-task.ts";
 import { scriptedAgent } from "./scripted/agent.ts";
 import { tasks } from "./tasks/index.ts";
 
-const PAGE_FILE = fileURLToPath(new URL("../docs/evals.md", import.meta.url));
+const PAGE_FILE = fileURLToPath(new URL("../docs/contribute/evals.md", import.meta.url));
 
 const isAgent = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "name" in value && "work" in value && typeof value.work === "function";
@@ -26,7 +26,7 @@ async function loadAgent(file: string): Promise<Agent> {
 /** Replaces the table between the page's markers of this section. */
 const replaceSection = (page: string, section: string, table: string): string => {
   const sectionPattern = new RegExp(`(<!-- ${section} -->)[^]*?(<!-- end of ${section} -->)`);
-  if (!sectionPattern.test(page)) throw new Error(`docs/evals.md has no place for ${section}`);
+  if (!sectionPattern.test(page)) throw new Error(`docs/contribute/evals.md has no place for ${section}`);
   return page.replace(sectionPattern, (_match, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
 };
 

@@ -1,4 +1,4 @@
-// Checks the subjects of the commits since the main branch: `area: imperative summary`, at most 72 characters (docs/style.md).
+// Checks the subjects of the commits since the main branch: `area: imperative summary`, at most 72 characters (docs/contribute/style.md).
 import { spawnSync } from "node:child_process";
 
 const MAX_LENGTH = 72;

@@ -1,4 +1,4 @@
-// Generates the tables of README.md, docs/reference.md, docs/interface.md and docs/commands.md, and the tools in manifest.json.
+// Generates the tables of README.md, docs/interface.md and the reference pages of docs/use/, and the tools in manifest.json.
 // With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command } from "../src/cli/commands.ts";
@@ -9,29 +9,9 @@ import { createSkills } from "../src/mcp/skills/skills.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
-
-const TABLE_HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
-
-/** Describes tools that do not map to a single operation, if their toolset does not imply the description. */
-const COMPOSITE_TOOLS = new Map([
-  ["resolve_actions", "the POST operations, reads"],
-  ["run_job", "registrations, a submission, reads"],
-  ["retry_jobs", "several retries"],
-  ["wait_for_jobs", "several job reads"],
-  ["show_job", "a view of a job"],
-  ["show_divisions", "a view of several districts reads"],
-  ["show_usage", "a view of the usage"],
-  ["show_actions", "a view of the local journal"],
-]);
+import { formatToolReference } from "./tool-reference.ts";
 
 const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
-
-const toolTable = tools
-  .map(
-    ({ name, endpoint, toolset, description }) =>
-      `| \`${name}\` | ${endpoint?.id ?? `(${COMPOSITE_TOOLS.get(name) ?? (toolset === "geography" ? "several districts reads" : "the local journal")})`} | ${firstSentence(description)} |`,
-  )
-  .join("\n");
 
 /** Lists the tools that every client receives; tools that show a view are only for clients with views. */
 const shortToolTable = tools
@@ -56,7 +36,7 @@ const promptTable = prompts
   .join("\n");
 
 const skillTable = (await createSkills(readSkillFiles, () => true).entries())
-  .map(({ uri, frontmatter: { description } }) => `| \`${uri}\` | ${description} |`)
+  .map(({ uri, frontmatter: { description } }) => `| \`${uri}\` | ${firstSentence(description)} |`)
   .join("\n");
 
 const escapeTableCell = (text: string): string => text.replaceAll("|", "\\|");
@@ -82,10 +62,9 @@ function formatCommand(command: Command): string {
 const commandSections = Object.values(COMMANDS).map(formatCommand).join("\n\n");
 
 const TABLES = {
-  tools: TABLE_HEAD + toolTable,
-  resources: `| URI (template) | what | tool | updates |\n|---|---|---|---|\n${resourceTable}`,
-  skills: `| skill | what it is for |\n|---|---|\n${skillTable}`,
-  prompts: `| prompt | arguments | what it is for |\n|---|---|---|\n${promptTable}`,
+  resources: `| URI (template) | content | tool | updates |\n|---|---|---|---|\n${resourceTable}`,
+  skills: `| skill | purpose |\n|---|---|\n${skillTable}`,
+  prompts: `| prompt | arguments | purpose |\n|---|---|---|\n${promptTable}`,
 };
 
 /** Rows for docs/interface.md: each operation with its tool and the arguments that the operation itself does not have. */
@@ -108,13 +87,16 @@ const replaceSection = (text: string, name: string, content: string): string =>
     (_, open: string, close: string) => `${open}${content}\n${close}`,
   );
 
+const toolReference = await formatToolReference();
+
 const generators: Readonly<Record<string, (text: string) => string>> = {
-  "README.md": (text) => replaceSection(text, "tools", `| tool | what it does |\n|---|---|\n${shortToolTable}`),
-  "docs/reference.md": (text) =>
+  "README.md": (text) => replaceSection(text, "tools", `| tool | description |\n|---|---|\n${shortToolTable}`),
+  "docs/use/resources.md": (text) =>
     Object.entries(TABLES).reduce((updatedText, [name, content]) => replaceSection(updatedText, name, content), text),
   "docs/interface.md": (text) =>
     replaceSection(text, "operations", `| operation id | tool | extra arguments |\n|---|---|---|\n${operationTable}`),
-  "docs/commands.md": (text) => replaceSection(text, "commands", `\n${commandSections}\n`),
+  "docs/use/tools.md": (text) => replaceSection(text, "tool reference", `\n${toolReference}\n`),
+  "docs/use/commands.md": (text) => replaceSection(text, "commands", `\n${commandSections}\n`),
   "manifest.json": (text) => {
     const manifest: Record<string, unknown> = JSON.parse(text);
     const toolList = tools.map(({ name, description }) => ({ name, description }));

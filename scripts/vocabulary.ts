@@ -1,4 +1,4 @@
-// Counts the words that docs/style.md replaces, in each kind of text, and compares the counts with the limits in vocabulary.tsv.
+// Counts the words that docs/contribute/style.md replaces, in each kind of text, and compares the counts with the limits in vocabulary.tsv.
 // A count above its limit fails with the places and the replacement; a count below it fails until the limit is lowered with --update.
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -16,6 +16,8 @@ interface Text {
 
 const LIMITS = new URL("vocabulary.tsv", import.meta.url);
 const CLI = /^src\/(?:cli|demo|teams\/commands)\//;
+/** Pages for users and operators: no term may occur there, whatever the limit of the scope is. */
+const USER_PAGE = /^(?:README|SECURITY)\.md:|^docs\/(?:README\.md:|use\/|operate\/)/;
 const TEST_FUNCTIONS = new Set(["it", "test", "describe"]);
 
 /** Separates camelCase, kebab-case and snake_case into words. */
@@ -99,7 +101,7 @@ const files = listed
   .filter(
     (file) =>
       /\.(?:tsx?|mts|mjs|md)$/.test(file) &&
-      !/^(?:docs\/(?:contract|style)\.md|CHANGELOG\.md|test\/snapshots\/.*\.md)$/.test(file),
+      !/^(?:docs\/(?:contract|contribute\/style)\.md|CHANGELOG\.md|test\/snapshots\/.*\.md)$/.test(file),
   );
 const texts = (await Promise.all(files.map(textsOf))).flat();
 
@@ -113,9 +115,19 @@ const lines = rows.map((row) => {
     if (limits[column] === "-") return "-";
     const places = texts.flatMap(({ scope: its, where, text }) => {
       if (its !== scope || (scope === "names" && except !== "" && exceptions.test(text))) return [];
-      return Array.from(text.matchAll(pattern), () => `${where}: ${text.replaceAll("\n", " ").slice(0, 150)}`);
+      return Array.from(text.matchAll(pattern), ({ index }) => {
+        const start = text.lastIndexOf("\n", index) + 1;
+        return `${where}: ${text.slice(start).split("\n")[0]?.slice(0, 150)}`;
+      });
     });
     const limit = Number(limits[column]);
+    const onUserPages = scope === "docs" ? places.filter((place) => USER_PAGE.test(place)) : [];
+    if (onUserPages.length > 0) {
+      process.exitCode = 1;
+      process.stderr.write(
+        `"${term}" is on a page for users. Use instead: ${replacement}\n  ${onUserPages.join("\n  ")}\n`,
+      );
+    }
     if (process.argv.includes(`--list=${scope}`))
       for (const place of places) process.stdout.write(`${term}\t${place}\n`);
     else if (places.length > limit && !process.argv.includes("--update")) {

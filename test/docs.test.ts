@@ -1,7 +1,8 @@
 // Checks that every document, section and rule that code, tests and documents cite exists, and that documented names are correct.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { COMMANDS } from "../src/cli/commands.ts";
 import { FAILURE_KINDS } from "../src/core/failure.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
@@ -64,9 +65,11 @@ const findBareNames = (text: string): string[] =>
     ([name]) => name,
   );
 
-/** Targets of the links to other files, as written in the page. */
+/** Targets of the links to other files and of the pictures, as written in the page. */
 const linksIn = (page: string): string[] =>
-  [...page.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target).filter((target) => !/^[a-z]+:/.test(target));
+  [...page.matchAll(/\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g)]
+    .map(([, target = "", picture]) => picture ?? target)
+    .filter((target) => !/^[a-z]+:/.test(target));
 
 function brokenLink(from: string, target: string): boolean {
   const [path = "", anchor] = target.split("#");
@@ -171,8 +174,122 @@ test("relative links in documents have existing targets", () => {
   expect(links.filter(({ from, target }) => brokenLink(from, target))).toEqual([]);
 });
 
-test("the README has at most 1,400 words", () => {
-  // Each new tool adds a row to the generated table, so its words do not count.
-  const written = read("README.md").replace(/(<!-- tools: .*-->\n)[\s\S]*?(<!-- \/tools -->)/, "$1$2");
-  expect(written.split(/\s+/).length).toBeLessThanOrEqual(1_400);
+/** The text without generated tables, whose words do not count. */
+const withoutTables = (page: string): string =>
+  page.replace(/(<!-- (\w+): made .*-->\n)[\s\S]*?(<!-- \/\2 -->)/g, "$1$3");
+
+/** Pages for users and operators, as opposed to those for contributors. */
+const userPages = pages.filter((path) => /^(README|SECURITY)\.md$|^docs\/(README|use\/.*|operate\/.*)\.md$/.test(path));
+
+const withoutCodeBlocks = (page: string): string => page.replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
+
+/** Finds sentences, list items and table cells of at least 12 words that occur more than once. */
+function findDuplicates(texts: readonly string[]): string[] {
+  const sentences = texts.flatMap((text) =>
+    withoutCodeBlocks(text)
+      .replace(/\n(?=[-|#>\d\n])/g, "\n\n")
+      .replace(/(?<!\n)\n(?!\n)/g, " ")
+      .split(/\n+|(?<=[.:;]) |\|/)
+      .map((sentence) =>
+        sentence
+          .replace(/\]\([^)]*\)/g, "")
+          .replace(/[^\p{L}\p{N}]+/gu, " ")
+          .trim()
+          .toLowerCase(),
+      )
+      .filter((sentence) => sentence.split(" ").length >= 12),
+  );
+  return [...new Set(sentences.filter((sentence, index) => sentences.indexOf(sentence) !== index))];
+}
+
+describe("pages for users", () => {
+  test("the README has at most 900 words in addition to the generated table", () => {
+    expect(withoutTables(read("README.md")).split(/\s+/).length).toBeLessThanOrEqual(900);
+  });
+
+  test("the index links every page", () => {
+    const linked = new Set(
+      ["docs/README.md", "docs/contribute/decisions/README.md"].flatMap((index) =>
+        linksIn(read(index)).map((target) => join(dirname(index), target)),
+      ),
+    );
+    const inDocs = pages.filter((path) => path.startsWith("docs/") && path !== "docs/README.md");
+    expect(inDocs.length).toBeGreaterThan(30);
+    expect(inDocs.filter((path) => !linked.has(path))).toEqual([]);
+  });
+
+  test("table cells have at most 160 characters", () => {
+    const long = userPages.flatMap((path) =>
+      withoutCodeBlocks(read(path))
+        .split("\n")
+        .filter((line) => line.startsWith("|"))
+        .flatMap((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+        .filter(({ length }) => length > 160)
+        .map((cell) => `${path}: ${cell}`),
+    );
+    expect(long).toEqual([]);
+  });
+
+  test("no sentence of 12 or more words is on two pages", () => {
+    expect(findDuplicates(["One two three four five six seven eight nine ten eleven twelve. ".repeat(2)])).toHaveLength(
+      1,
+    );
+    expect(findDuplicates(userPages.map((path) => withoutTables(read(path))))).toEqual([]);
+  });
+
+  test("every variable is on the page about configuration", () => {
+    const variablesIn = (file: string) =>
+      [...read(file).matchAll(/read\w*\(\s*"(MIC_\w+)"/g)].map(([, name = ""]) => name);
+    for (const [page, file] of [
+      ["docs/use/configuration.md", "src/core/config.ts"],
+      ["docs/operate/configuration.md", "src/teams/variables.ts"],
+    ] as const) {
+      const variables = variablesIn(file);
+      expect(variables.length, file).toBeGreaterThan(10);
+      const names = new Set(codeOf(read(page)));
+      expect(
+        variables.filter((name) => !names.has(name)),
+        page,
+      ).toEqual([]);
+    }
+  });
+});
+
+test("every command on a page for users has a known name and known flags", () => {
+  const lines = userPages.flatMap((page) =>
+    [
+      ...codeOf(withoutCodeBlocks(read(page))),
+      ...[...read(page).matchAll(/^(`{3,})[\s\S]*?^\1$/gm)]
+        .flatMap(([block]) => [...block.matchAll(/^(?:.*\| )?(mic-mcp .*?)(?: {2,}#.*)?$/gm)])
+        .map(([, line = ""]) => line),
+    ]
+      .filter((line) => /^mic-mcp [a-z]/.test(line))
+      .map((line) => ({ page, line })),
+  );
+  expect(lines.length).toBeGreaterThan(40);
+  const wrong = lines.filter(({ line }) => {
+    const command = Object.values(COMMANDS).find(({ name }) => name === line.split(" ")[1]);
+    const flags = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
+    const known = ["help", "version", ...Object.keys(command?.flags ?? {})];
+    return !(command || /^mic-mcp (?:help|version)\b/.test(line)) || flags.some((flag) => !known.includes(flag));
+  });
+  expect(wrong).toEqual([]);
+});
+
+/** Files that only a release or a user's machine has. */
+const GENERATED_NAMES = new Set(["links.md"]);
+
+test("every file that a document cites exists", () => {
+  const names = new Set(files.map((path) => basename(path)));
+  const path = new RegExp(`^(?:${[...FOLDERS, "apps", "container", "deploy"].join("|")})/[\\w./@-]*(?:\\.\\w+|/)$`);
+  const missing = pages.flatMap((page) =>
+    codeOf(read(page))
+      .filter((code) =>
+        path.test(code)
+          ? !existsSync(code)
+          : /^[\w-]+\.(?:ts|mjs|md)$/.test(code) && !names.has(code) && !GENERATED_NAMES.has(code),
+      )
+      .map((code) => `${page}: ${code}`),
+  );
+  expect(missing).toEqual([]);
 });

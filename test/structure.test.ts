@@ -1,4 +1,4 @@
-// Checks the rules of the codebase (docs/architecture.md, "Modules"): module imports, packages of each module, writers to stdout.
+// Checks the rules of the codebase (docs/contribute/architecture.md, "Modules"): module imports, packages of each module, writers to stdout.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ function findDownwardImports(modules: ReadonlyMap<string, Module>): string[] {
   });
 }
 
-const MODULES = readModules(readFileSync("docs/architecture.md", "utf8"));
+const MODULES = readModules(readFileSync("docs/contribute/architecture.md", "utf8"));
 
 // Commands write to the user's terminal on stdout. Code that a server loads must not write to stdout.
 const MAY_WRITE_STDOUT = /^src\/(?:cli|demo|teams\/commands)\//;

@@ -1,10 +1,10 @@
 // This module defines cancel_job, which cancels a job that has not ended.
 import * as z from "zod/v4";
 import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
-import { resourceVersion } from "../src/contract/jobs.ts";
+import { type Job, resourceVersion } from "../src/contract/jobs.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
-import { keyArgument, reasonText } from "../src/toolkit/arguments.ts";
+import { keyArgument, reasonText, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import {
   cancelTraits,
@@ -18,23 +18,23 @@ export const cancelJob = defineTool({
   endpoint: cancelMicJob,
   name: "cancel_job",
   title: "Cancel a job",
-  description:
-    "Cancel a job that has not ended; its work so far is discarded. The user may be asked to confirm. Returns an operation: follow it with get_operation.",
+  description: "Cancel a job that has not ended; its work so far is discarded. The user may be asked to confirm.",
   effect: "cancel",
   makes: "operation",
   traits: cancelTraits,
   input: z.strictObject({
     ...cancelMicJob.pathParameters.shape,
     reason: cancelMicJob.body.shape.reason.describe(reasonText),
-    resourceVersion: resourceVersion.describe("Cancel only at this version (default: the current one).").optional(),
+    resourceVersion: resourceVersion.describe("Only this version (default: current).").optional(),
+    waitSeconds: waitSeconds.describe("Default 5."),
     ...keyArgument("text"),
   }),
-  output: outputs.action<Operation>(),
+  output: outputs.action<Job | Operation>(),
   confirm({ jobId, reason }) {
-    const question = `Cancel job ${formatToken(jobId)}? What it has done so far is given up.`;
+    const question = `Cancel job ${formatToken(jobId)}? Its finished work is discarded.`;
     return {
       prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question, check: rejectEndedJob }, call, ports),
     };
   },
-  run,
+  run: ({ waitSeconds = 5, ...args }, call, ports) => run(args, waitSeconds, call, ports),
 });

@@ -12,8 +12,7 @@ export const getInput = defineTool({
   endpoint: getMicPublicInput,
   name: "get_input",
   title: "Get an input",
-  description:
-    "Get one input: state, scan result, and the file or dataset it refers to. With waitSeconds, wait for a pending scan.",
+  description: "Get one input: state, scan, file or dataset. With waitSeconds, wait for its scan.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Input>(),

@@ -5,6 +5,7 @@ import type { Job } from "../src/contract/jobs.ts";
 import { createJobPresenter } from "../src/toolkit/advice/job.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
@@ -17,6 +18,13 @@ export const getJob = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Job>(),
-  run: ({ jobId, ...how }, call, ports) =>
-    readResource({ endpoint: getMicJob, path: { jobId }, presenter: createJobPresenter(ports), ...how }, call, ports),
+  run({ jobId, ...how }, call, ports) {
+    const presenter = createJobPresenter(ports);
+    const toSummary = async (job: Job) => ({
+      ...(await presenter.toSummary(job)),
+      ...(await readOrigins([jobId], ports)).get(jobId),
+    });
+    const reading = { endpoint: getMicJob, path: { jobId }, presenter: { ...presenter, toSummary }, ...how };
+    return readResource(reading, call, ports);
+  },
 });

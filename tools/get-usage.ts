@@ -2,11 +2,10 @@
 import * as z from "zod/v4";
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../src/contract/usage.ts";
-import { createUsagePresenter } from "../src/toolkit/advice/presenters.ts";
 import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { resourceResult } from "../src/toolkit/results.ts";
+import { readUsage, usageResult } from "../src/toolkit/usage.ts";
 
 const { window } = getMicPublicUsage.query.shape;
 
@@ -19,12 +18,11 @@ export const getUsage = defineTool({
   effect: "read",
   input: z.strictObject({
     ...getMicPublicUsage.query.shape,
-    window: window.describe("MONTH may be refused."),
+    window: window.describe("MONTH may return DAY and ENTITLEMENT."),
     view,
   }),
   output: outputs.advised<UsageSummary>(),
-  async run({ view, ...query }, call, { service }) {
-    const answer = await service.call(getMicPublicUsage, { query }, call.context);
-    return await resourceResult(answer, createUsagePresenter(query.window), call, { view });
+  async run({ view, ...query }, call, ports) {
+    return await usageResult(await readUsage(query, call, ports), query, view, call);
   },
 });

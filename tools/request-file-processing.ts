@@ -37,7 +37,7 @@ export const requestFileProcessing = defineTool({
   name: "request_file_processing",
   title: "Request permission to process a shared file",
   description:
-    "Request permission to process a shared file with one recipe version. A person reviews it; no job is started. " +
+    "Request permission to process a shared file with one recipe version. A reviewer decides; no job is started. " +
     "Follow it with get_file_processing_request.",
   effect: "create",
   makes: "processing request",

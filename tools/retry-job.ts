@@ -29,7 +29,7 @@ export const retryJob = defineTool({
   output: outputs.action<Job>(),
   confirm({ jobId, retryMode, reason }) {
     if (retryMode !== "RESTART") return undefined;
-    const question = `Run job ${formatToken(jobId)} anew from the start? The stages it has finished are thrown away.`;
+    const question = `Run job ${formatToken(jobId)} again from the start? Its finished stages are discarded.`;
     return { prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question }, call, ports) };
   },
   run,

@@ -2,9 +2,12 @@
 import * as z from "zod/v4";
 import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+import type { Input } from "../src/contract/inputs.ts";
+import type { Job } from "../src/contract/jobs.ts";
 import { isJsonObject } from "../src/contract/json.ts";
 import {
   keyArgument,
+  LONG_WAIT_SECONDS,
   longWaitSeconds,
   objectArgument,
   parameterValuesText,
@@ -35,7 +38,7 @@ const requestedInput = z
   })
   .refine((requested) => requested.inputId === undefined || requested.inputKind === undefined, {
     path: ["inputKind"],
-    error: "goes with referenceId alone",
+    error: "is only for a referenceId",
   })
   .refine(
     ({ referenceId = "devfile_", inputKind = "M4_FILE" }) => matchesInputKind({ inputKind, referenceId }),
@@ -70,6 +73,9 @@ export const runJob = defineTool({
     waitSeconds: longWaitSeconds,
     ...keyArgument("text"),
   }),
-  output: outputs.answer({ data: outputs.object, steps: outputs.objects, meta: outputs.object }),
-  run,
+  output: outputs.action<Job | Input>(),
+  run({ waitSeconds = LONG_WAIT_SECONDS, ...args }, call, ports) {
+    const again = { tool: "run_job", arguments: args } as const;
+    return run(args, { waitSeconds, waitsForJob: true, again }, call, ports);
+  },
 });

@@ -6,6 +6,7 @@ import { createUsagePresenter } from "../src/toolkit/advice/presenters.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { resourceResult, toViewResult } from "../src/toolkit/results.ts";
+import { readUsage } from "../src/toolkit/usage.ts";
 
 export const showUsage = defineTool({
   name: "show_usage",
@@ -15,9 +16,12 @@ export const showUsage = defineTool({
   view: "usage",
   input: z.strictObject({ ...getMicPublicUsage.query.shape }),
   output: outputs.advised<UsageSummary>(),
-  async run(query, call, { service }) {
-    const answer = await service.call(getMicPublicUsage, { query }, call.context);
-    const read = await resourceResult(answer, createUsagePresenter(query.window), call, { view: "full" });
+  async run(query, call, ports) {
+    const windows = await readUsage(query, call, ports);
+    // The view shows one window: if the API has no usage by MONTH, the longest.
+    const read = await resourceResult(windows.at(-1) ?? windows[0], createUsagePresenter(query.window), call, {
+      view: "full",
+    });
     return toViewResult(read, "The user sees it.");
   },
 });

@@ -1,10 +1,18 @@
 // This module defines submit_job, which submits a job from READY inputs and a recipe version.
 import * as z from "zod/v4";
+import { isFileId } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
+import type { Input } from "../src/contract/inputs.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { keyArgument, objectArgument, parameterValuesText, recipeVersionText } from "../src/toolkit/arguments.ts";
+import {
+  keyArgument,
+  LONG_WAIT_SECONDS,
+  objectArgument,
+  parameterValuesText,
+  recipeVersionText,
+} from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { submitJob as run, submitTraits } from "../src/toolkit/jobs/submitting.ts";
+import { runJob, submitJob as submit, submitTraits } from "../src/toolkit/jobs/submitting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
 const body = createMicJob.body.shape;
@@ -15,11 +23,11 @@ export const submitJob = defineTool({
   title: "Submit a job",
   description:
     "Start a job from READY inputs, one for each port, with parameterValues that match the recipe's schema. " +
-    "Returns at once: follow the job with get_job. For unregistered files use run_job.",
+    "Returns at once: follow the job with get_job. To wait for the result use run_job.",
   effect: "create",
   makes: "job",
   traits: submitTraits,
-  output: outputs.action<Job>(),
+  output: outputs.action<Job | Input>(),
   input: z.strictObject({
     ...body,
     recipeVersionId: body.recipeVersionId.describe(recipeVersionText),
@@ -28,5 +36,18 @@ export const submitJob = defineTool({
     clientReference: body.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),
-  run,
+  async run({ inputBindings, ...args }, call, ports) {
+    if (!inputBindings.some(({ inputId }) => isFileId(inputId)))
+      return await submit({ ...args, inputBindings }, call, ports);
+    const inputs = inputBindings.map(({ port, inputId }) =>
+      isFileId(inputId) ? { port, referenceId: inputId } : { port, inputId },
+    );
+    const again = { tool: "submit_job", arguments: { ...args, inputBindings } } as const;
+    return await runJob(
+      { ...args, inputs },
+      { waitSeconds: LONG_WAIT_SECONDS, waitsForJob: false, again },
+      call,
+      ports,
+    );
+  },
 });

@@ -12,6 +12,8 @@ export interface ActionShown {
   readonly code: string;
   readonly attempts: number;
   readonly updatedAt: string;
+  /** The words of the user or agent: the client reference, alias or reason of the call. Empty if there are none. */
+  readonly text: string;
   /** Why an unresolved action has no `resolvingCall`; otherwise empty. */
   readonly note: string;
   /** The complete call that resolves it. */
@@ -41,7 +43,9 @@ function actionOf(value: unknown): ActionShown {
     nextStep,
     resolvable,
     supersededBy,
+    arguments: args,
   } = fieldsOf(value);
+  const { clientReference, alias, reason } = fieldsOf(args);
   return {
     tool: textOf(tool),
     key: textOf(idempotencyKey),
@@ -51,6 +55,7 @@ function actionOf(value: unknown): ActionShown {
     code: textOf(code),
     attempts: numberOf(attempts) ?? 0,
     updatedAt: textOf(updatedAt),
+    text: [clientReference, alias, reason].map(textOf).find((text) => text !== "") ?? "",
     note: noteOf(resolvable, textOf(supersededBy)),
     resolvingCall: callOf(nextStep),
   };

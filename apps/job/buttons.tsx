@@ -21,7 +21,9 @@ function toRetryChoice({ nextStep }: ToolResult): Choice | undefined {
   return {
     ...nextStep,
     label: isRestart ? "Restart the job" : "Retry the job",
-    question: isRestart ? "Run it anew? Finished stages are thrown away." : "Run it again? Finished stages are kept.",
+    question: isRestart
+      ? "Run it again from the start? Finished stages are discarded."
+      : "Run it again? Finished stages are kept.",
     yes: isRestart ? "Yes, restart" : "Yes, retry",
     look: isRestart ? "destructive" : "main",
   };
@@ -32,9 +34,9 @@ const toCancelChoice = (job: JobShown): Choice | undefined =>
     ? undefined
     : {
         tool: "cancel_job",
-        arguments: { jobId: job.id, reason: "Cancelled by the person, in the view of the job" },
+        arguments: { jobId: job.id, reason: "Cancelled by the user, in the view of the job" },
         label: "Cancel the job",
-        question: "Cancel it? What it has done is given up.",
+        question: "Cancel it? Its finished work is discarded.",
         yes: "Yes, cancel",
         look: "destructive",
       };
@@ -47,13 +49,13 @@ function OutcomeText({ outcome, call }: { readonly outcome: Outcome; readonly ca
     case "done":
       return outcome.agentKnows ? null : (
         <p class="notice wait">
-          It was done, and the agent could not be told: tell it not to repeat {formatCall(call)}.
+          It was done, but the agent could not be informed: ask it not to repeat {formatCall(call)}.
         </p>
       );
     case "failed":
       return <Problem text={outcome.text} />;
     case "unknown":
-      return <Problem text={`${outcome.text} Whether it was done is unknown. Try again: it cannot be done twice.`} />;
+      return <Problem text={`${outcome.text} It is not known whether it was done. Try again: it never runs twice.`} />;
     case "asked":
       return (
         <p class="notice" role="status">

@@ -7,21 +7,21 @@ export function Failure({ failure: { code, title, retryable, fieldErrors } }: { 
       <h2 class="bad">{title === "" ? code : title}</h2>
       <p>
         <code>{code}</code>
-        <span class="muted">{retryable ? ", worth a retry" : ", a retry would fail again"}</span>
+        <span class="muted">{retryable ? ", a retry can help" : ", a retry would fail again"}</span>
       </p>
       {fieldErrors.length > 0 && (
         <table class="errors">
           <thead>
             <tr>
               <th scope="col">Field</th>
-              <th scope="col">What is wrong</th>
+              <th scope="col">Error</th>
             </tr>
           </thead>
           <tbody>
             {fieldErrors.map(({ pointer, code: kind, message }) => (
               <tr key={`${pointer} ${kind}`}>
                 <td>
-                  <code>{pointer === "" ? "the whole" : pointer}</code>
+                  <code>{pointer === "" ? "all fields" : pointer}</code>
                 </td>
                 <td>
                   {message} <code class="muted">{kind}</code>

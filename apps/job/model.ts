@@ -29,7 +29,11 @@ export interface JobShown {
   readonly id: string;
   readonly state: string;
   readonly version: number;
+  readonly createdAt: string;
   readonly updatedAt: string;
+  readonly recipeVersionId: string;
+  /** The note of the user or agent that started the job; empty if there is none. */
+  readonly clientReference: string;
   readonly retryOf: string | undefined;
   readonly output: string | undefined;
   readonly stages: readonly StageShown[];
@@ -60,13 +64,16 @@ function failureOf(value: unknown): FailureShown | undefined {
 /** Undefined if the result is not a complete job: it is from another tool, or the host invented it. */
 export function jobOf({ structured }: ToolResult): JobShown | undefined {
   const job = fieldsOf(structured["data"]);
-  const { id, state, resourceVersion, updatedAt, retryOfBatchId, outputDatasetVersionId, stages, failure } = job;
+  const { id, state, resourceVersion, retryOfBatchId, outputDatasetVersionId, stages, failure } = job;
   if (typeof id !== "string" || typeof state !== "string" || !Array.isArray(stages)) return undefined;
   return {
     id,
     state,
     version: numberOf(resourceVersion) ?? 0,
-    updatedAt: textOf(updatedAt),
+    createdAt: textOf(job["createdAt"]),
+    updatedAt: textOf(job["updatedAt"]),
+    recipeVersionId: textOf(job["recipeVersionId"]),
+    clientReference: textOf(job["clientReference"]),
     retryOf: typeof retryOfBatchId === "string" ? retryOfBatchId : undefined,
     output: typeof outputDatasetVersionId === "string" ? outputDatasetVersionId : undefined,
     stages: stages.map(stageOf),

@@ -33,7 +33,7 @@ function RetryEntry({ job, isCurrent }: { readonly job: JobShown; readonly isCur
         </>
       )}{" "}
       <code title={job.id}>{shortId(job.id)}</code>
-      {isCurrent && ", this one"}
+      {isCurrent && ", this job"}
     </li>
   );
 }
@@ -58,12 +58,12 @@ export function RetryHistory({ job, read }: Props) {
   if (job.retryOf === undefined) return null;
   const [oldest] = earlierJobs;
   return (
-    <section aria-label="Tries">
-      <h2>Tries</h2>
+    <section aria-label="Attempts">
+      <h2>Attempts</h2>
       <ol class="retry-history">
         {(oldest === undefined || oldest.retryOf !== undefined) && (
           <li>
-            earlier: <code title={oldest?.retryOf ?? job.retryOf}>{shortId(oldest?.retryOf ?? job.retryOf)}</code>
+            earlier job: <code title={oldest?.retryOf ?? job.retryOf}>{shortId(oldest?.retryOf ?? job.retryOf)}</code>
           </li>
         )}
         {earlierJobs.map((each) => (

@@ -1,4 +1,5 @@
 // Shows the nine stages of a job: in one row, in three columns or in one column, depending on the width (job.css).
+import { formatDuration } from "../host-context.ts";
 import { type StageShown, stateLabelOf, type Tone } from "./model.ts";
 
 /** SVG paths in a view box of 12 by 12. */
@@ -26,7 +27,13 @@ const isStarted = ({ done, state }: StageShown): boolean =>
 const percentDone = ({ done, total }: StageShown): number =>
   total === undefined || total <= 0 ? 0 : Math.min(100, (100 * done) / total);
 
-function Stage({ stage }: { readonly stage: StageShown }) {
+interface StageProps {
+  readonly stage: StageShown;
+  /** Undefined if the view did not see the whole stage. */
+  readonly durationMs: number | undefined;
+}
+
+function Stage({ stage, durationMs }: StageProps) {
   const { name, state, attempts, done, total } = stage;
   const { label, tone } = stateLabelOf(state);
   return (
@@ -37,7 +44,8 @@ function Stage({ stage }: { readonly stage: StageShown }) {
       </span>
       <span class="units">
         {isStarted(stage) && (total === undefined ? `${done} units` : `${done}/${total} units`)}
-        {attempts > 1 && <b class="try wait">try {attempts}</b>}
+        {durationMs !== undefined && `, ${formatDuration(durationMs)}`}
+        {attempts > 1 && <b class="try wait">attempt {attempts}</b>}
       </span>
       {state === "RUNNING" && total !== undefined && (
         <span class="track" aria-hidden="true">
@@ -48,12 +56,17 @@ function Stage({ stage }: { readonly stage: StageShown }) {
   );
 }
 
-export function Stages({ stages }: { readonly stages: readonly StageShown[] }) {
-  if (stages.length === 0) return <p class="muted">The service names no stages yet.</p>;
+interface Props {
+  readonly stages: readonly StageShown[];
+  readonly durations: ReadonlyMap<string, number>;
+}
+
+export function Stages({ stages, durations }: Props) {
+  if (stages.length === 0) return <p class="muted">The API does not report stages yet.</p>;
   return (
     <ol class="stages" aria-label="Stages">
       {stages.map((stage) => (
-        <Stage key={stage.name} stage={stage} />
+        <Stage key={stage.name} stage={stage} durationMs={durations.get(stage.name)} />
       ))}
     </ol>
   );

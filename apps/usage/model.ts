@@ -22,6 +22,23 @@ export interface Usage {
 
 const UNITS: ReadonlyMap<string, string> = new Map([["BYTE", "bytes"]]);
 
+/** Turns JOBS_SUBMITTED into "Jobs submitted". */
+export const toReadableName = (metric: string): string =>
+  metric.slice(0, 1) + metric.slice(1).toLowerCase().replaceAll("_", " ");
+
+const BYTE_UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/** Returns an amount of bytes in the largest unit that fits, as a decimal with at most one digit after the point, and the unit. */
+export function toByteUnit(amount: string): readonly [string, string] {
+  let number = Number(amount);
+  let unit = 0;
+  while (number >= 1024 && unit < BYTE_UNITS.length - 1) {
+    number /= 1024;
+    unit += 1;
+  }
+  return [unit === 0 ? amount : String(Math.round(number * 10) / 10), BYTE_UNITS[unit] ?? ""];
+}
+
 function bucketOf(value: unknown): Bucket {
   const { metric, unit, unitDefinitionState, granted, used, reserved, remaining, resetAt } = fieldsOf(value);
   return {

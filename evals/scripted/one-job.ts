@@ -5,19 +5,13 @@ import { findFile, findId, findIds, followAndSummarize, followSteps, getData, su
 import type { Script } from "./script.ts";
 
 /** Tools that a script may follow as a next step, because they only read, wait or continue the requested job. */
-export const WAIT_TOOLS = [
-  "get_job",
-  "run_job",
-  "wait_for_jobs",
-  "get_input",
-  "get_operation",
-  "get_file_processing_request",
-];
+export const WAIT_TOOLS = ["get_job", "run_job", "wait_for_jobs", "get_input", "get_file_processing_request"];
 
 const processDescribedFile: Script = async (request, client) => {
   const recipe = await findRecipe(client, "normalize");
   const job = toRunJobArguments(request, recipe, findFile(client.instructions, "divisions"));
-  return await followAndSummarize(client, await client.call("run_job", job), WAIT_TOOLS);
+  const results = await followSteps(client, await client.call("run_job", job), WAIT_TOOLS);
+  return JSON.stringify(results.at(-1));
 };
 
 const processKnownFile: Script = async (request, client) => {
@@ -92,6 +86,16 @@ const runTwice: Script = async (request, client) => {
   return `${first}\n${await followAndSummarize(client, await client.call("run_job", secondCall), WAIT_TOOLS)}`;
 };
 
+const changeMind: Script = async (request, client) => {
+  const recipe = await readRecipe(client, findId(request, "micrecipev"));
+  const job = { ...toRunJobArguments(request, recipe, findId(request, "devfile")), waitSeconds: 0 };
+  const submitted = summarize(await client.call("run_job", job));
+  const jobId = findId(submitted, "micjob");
+  const canceled = summarize(await client.call("cancel_job", { jobId, reason: "The user does not want it" }));
+  const again = { jobId, retryMode: "SAFE_RESUME", reason: "The user wants it after all" };
+  return [submitted, canceled, summarize(await client.call("retry_job", again))].join("\n");
+};
+
 export const oneJob: Readonly<Record<string, Script>> = {
   "1": processDescribedFile,
   "1b": processKnownFile,
@@ -104,4 +108,5 @@ export const oneJob: Readonly<Record<string, Script>> = {
   "8": cancelJobs,
   "10": requestPermission,
   "16": runTwice,
+  "19": changeMind,
 };

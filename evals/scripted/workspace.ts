@@ -9,6 +9,12 @@ const downloadAsset: Script = async (request, client) => {
   return JSON.stringify(getData(await client.call("download_asset", { assetId: findFile(client.instructions, name) })));
 };
 
+const previewInput: Script = async (request, client) => {
+  const read = getData(await client.call("get_input", { inputId: findId(request, "micinput") }));
+  const assetId = findId(JSON.stringify(read), "devfile");
+  return JSON.stringify(getData(await client.call("download_asset", { assetId, preview: true })));
+};
+
 const readQuota: Script = async (_request, client) =>
   JSON.stringify(getData(await client.call("get_usage", { window: "DAY" })));
 
@@ -45,6 +51,7 @@ const runPickedPrompts: Script = async (request, client) => {
 
 export const workspace: Readonly<Record<string, Script>> = {
   "9": downloadAsset,
+  "9b": previewInput,
   "12": readQuota,
   "13": readCapabilities,
   "18": runPickedPrompts,

@@ -32,8 +32,7 @@ const knownFile: Task = {
   id: "1b",
   title: "the same, file and recipe known",
   before: { calls: 5, tokens: 2366 },
-  // 695 tokens when measured; the generated ids and keys vary by some 20 tokens.
-  budget: { calls: 2, tokens: 700, currentLimit: 730 },
+  budget: { calls: 2, tokens: 550 },
   world: { clockRate: 30 },
   prepare: async (world) => ({
     request: `Run recipe ${await findRecipeId(world, NORMALIZE)} on file ${world.fileId("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
@@ -96,16 +95,17 @@ const failedForGood: Task = {
 
 const inReview: Task = {
   id: "5",
-  title: "WAITING_REVIEW, waited for to the end",
+  title: "WAITING_REVIEW",
   before: { calls: 1, tokens: 501 },
-  world: { clockRate: 30 },
+  budget: { calls: 1, tokens: 190 },
+  world: { clockRate: 0 },
   async prepare(world) {
     const job = await submitJob(world, "जिले-for-review.csv", 20_000);
     return {
-      request: `How does job ${job} stand? If it goes on, wait for its end.`,
+      request: `What is the state of job ${job}? If it is in progress, wait for its end.`,
       verdict: async (answer) => [
-        (await readJobState(world, job)) !== "SUCCEEDED" && "it was not waited for",
-        !answer.includes("SUCCEEDED") && `its end is not told: ${answer}`,
+        !answer.includes("waits for its review") && `the answer does not say what it waits for: ${answer}`,
+        (await readJobState(world, job)) !== "WAITING_REVIEW" && "something was done to it",
       ],
     };
   },
@@ -115,6 +115,7 @@ const paused: Task = {
   id: "6",
   title: "PAUSED",
   before: { calls: 1, tokens: 491 },
+  budget: { calls: 1, tokens: 180 },
   world: { clockRate: 0 },
   async prepare(world) {
     const job = await submitJob(world, "survey-held.csv", 20_000);
@@ -148,6 +149,7 @@ const canceling: Task = {
   id: "8",
   title: "cancel running, cancel ended",
   before: { calls: 4, tokens: 1248 },
+  budget: { calls: 2, tokens: 330 },
   // Slower than real time, so that the job is still running when a busy machine cancels it.
   world: { clockRate: 0.2 },
   async prepare(world) {
@@ -186,6 +188,7 @@ const twice: Task = {
   id: "16",
   title: "the same job twice on purpose",
   before: { calls: 14, tokens: 7900 },
+  budget: { calls: 3, tokens: 600 },
   world: { clockRate: 30 },
   prepare: async (world) => ({
     request: `Run recipe ${await findRecipeId(world, PROFILE)} on file ${world.fileId("lgd-states.csv")} twice: I want two jobs, to compare them.`,
@@ -195,6 +198,27 @@ const twice: Task = {
       return [
         (await world.countExecutions("createMicJob")) !== 2 && "not two jobs were submitted",
         states.filter((state) => state === "SUCCEEDED").length !== 2 && `two that succeeded are not named: ${answer}`,
+      ];
+    },
+  }),
+};
+
+const changedMind: Task = {
+  id: "19",
+  title: "submit, cancel at once, and run it after all",
+  before: { calls: 5, tokens: 1322 },
+  budget: { calls: 4, tokens: 970 },
+  // Slower than real time, so that the job is still running when a busy machine cancels it.
+  world: { clockRate: 0.2 },
+  prepare: async (world) => ({
+    request: `Run recipe ${await findRecipeId(world, PROFILE)} on file ${world.fileId("lgd-states.csv")}. No, cancel it. No, run it after all.`,
+    verdict: async (answer) => {
+      const states = await Promise.all(findIds(answer, "micjob").map((job) => readJobState(world, job)));
+      return [
+        (await world.countExecutions("createMicJob")) !== 1 && "not one job was submitted",
+        (await world.countExecutions("cancelMicJob")) !== 1 && "it was not canceled once",
+        (await world.countExecutions("retryMicJob")) !== 1 && "it was not run again once",
+        !states.includes("CANCELLED") && `the canceled job is not named: ${answer}`,
       ];
     },
   }),
@@ -212,4 +236,5 @@ export const oneJob: readonly Task[] = [
   canceling,
   permission,
   twice,
+  changedMind,
 ];

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import * as z from "zod/v4";
-import { findIds, NORMALIZE, readJobState, VINTAGE } from "./setup.ts";
+import { findIds, NORMALIZE, readJobState, registerInput, VINTAGE } from "./setup.ts";
 import type { Task } from "./task.ts";
 
 const DownloadResult = z.looseObject({ path: z.string() });
@@ -29,6 +29,21 @@ const download: Task = {
       return [!answer.includes(sha256) && `its sha256 is missing: ${answer}`];
     },
   }),
+};
+
+const inputOriginal: Task = {
+  id: "9b",
+  title: "download an input's original, first rows",
+  before: { calls: 3, tokens: 528 },
+  budget: { calls: 2, tokens: 460 },
+  world: { clockRate: 0 },
+  async prepare(world) {
+    const input = await registerInput(world, "lgd-states.csv");
+    return {
+      request: `Download the original of input ${input}. Which columns does it have?`,
+      verdict: async (answer) => [!/code/i.test(answer) && `the columns are missing: ${answer}`],
+    };
+  },
 };
 
 const quota: Task = {
@@ -78,4 +93,4 @@ const promptsAndResources: Task = {
   }),
 };
 
-export const workspace: readonly Task[] = [download, quota, capabilities, promptsAndResources];
+export const workspace: readonly Task[] = [download, inputOriginal, quota, capabilities, promptsAndResources];

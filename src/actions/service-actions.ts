@@ -77,6 +77,8 @@ export interface ServiceActions {
   listByResource(resourceId: string): Promise<readonly ResourceAction[]>;
   /** Returns the arguments of the action that created a resource; undefined if the journal does not contain it. Throws Failure. */
   findCreationArguments(resourceId: string): Promise<Arguments | undefined>;
+  /** Like `findCreationArguments`, for many resources: the arguments by the id of the resource. Throws Failure. */
+  findManyCreationArguments(resourceIds: readonly string[]): Promise<ReadonlyMap<string, Arguments>>;
 }
 
 interface ServiceActionsOptions {
@@ -106,6 +108,21 @@ export function createServiceActions({
       : async () => JSON.stringify([...ServiceName.parse(JSON.parse(await serviceName())), caller]);
   // On a user's own machine, the list has the actions of all services if no service is configured.
   const listedServiceName = caller === undefined ? () => callerServiceName().catch(() => undefined) : callerServiceName;
+  async function findManyCreationArguments(ids: readonly string[]): Promise<ReadonlyMap<string, Arguments>> {
+    if (ids.length === 0) return new Map();
+    const { query, columns, read } = await journal();
+    const places = ids.map((_, index) => `$${index + 2}`).join(", ");
+    // The latest action comes first, so the first action replaces it, if several responses named the resource.
+    const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND resource_id IN (${places}) ORDER BY created_at DESC`;
+    const rows = (await query(sql, [await callerServiceName(), ...ids.map(toStoredId)])).map(read);
+    const byStoredId = new Map(rows.map((row) => [row.resource_id, row.arguments]));
+    return new Map(
+      ids.flatMap((id) => {
+        const stored = byStoredId.get(toStoredId(id));
+        return stored === undefined ? [] : [[id, parseCanonicalArguments(stored)] as const];
+      }),
+    );
+  }
   return {
     perform: async (call) => await actions.perform({ ...call, service: await callerServiceName(), hooks, redact }),
     async findExisting(call) {
@@ -127,13 +144,8 @@ export function createServiceActions({
         toResourceAction(read(row)),
       );
     },
-    async findCreationArguments(id) {
-      const { query, columns, read } = await journal();
-      // The first action, if several responses named the resource.
-      const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1`;
-      const [row] = await query(sql, [await callerServiceName(), toStoredId(id)]);
-      return row && parseCanonicalArguments(read(row).arguments);
-    },
+    findCreationArguments: async (id) => (await findManyCreationArguments([id])).get(id),
+    findManyCreationArguments,
   };
 }
 

@@ -1,4 +1,4 @@
-// This module decides when and for how long a call is retried (docs/architecture.md, "Request lifecycle").
+// This module decides when and for how long a call is retried (docs/contribute/architecture.md, "Request lifecycle").
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";

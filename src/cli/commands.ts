@@ -1,4 +1,4 @@
-// Defines the table of commands, from which help, completion, parsing and docs/commands.md are derived.
+// Defines the table of commands, from which help, completion, parsing and docs/use/commands.md are derived.
 import { UsageError } from "../core/config.ts";
 
 export interface Flag {
@@ -53,7 +53,8 @@ export const COMMANDS = {
       http: { type: "boolean", about: "serve Streamable HTTP on this machine; print the URL as one JSON line" },
       teams: {
         type: "boolean",
-        about: "run one instance of a deployment for an organization (docs/teams.md); print the URL as one JSON line",
+        about:
+          "run one instance of a deployment for an organization (docs/operate/teams.md); print the URL as one JSON line",
       },
       host: {
         type: "string",

@@ -1,4 +1,4 @@
-// Enables Node's compile cache in a folder that only the user can write to (docs/decisions/008-startup.md).
+// Enables Node's compile cache in a folder that only the user can write to (docs/contribute/decisions/008-startup.md).
 import { lstatSync, mkdirSync } from "node:fs";
 import nodeModule from "node:module";
 import { cacheFolder } from "../core/platform-folders.ts";

@@ -35,6 +35,14 @@ export function parseDateTime(text: string): bigint | undefined {
   return isLastMinuteOfDay(micros) ? micros + SECOND : undefined;
 }
 
+/** Formats microseconds since 1970 as a UTC instant, with a fraction only if there is one. */
+export function formatUtc(micros: bigint): string {
+  const fraction = ((micros % SECOND) + SECOND) % SECOND;
+  const seconds = new Date(Number((micros - fraction) / 1000n)).toISOString().slice(0, -5);
+  const digits = fraction.toString().padStart(6, "0").replace(/0+$/, "");
+  return `${seconds}${digits === "" ? "" : `.${digits}`}Z`;
+}
+
 const isDateTime = (text: string): boolean => parseDateTime(text) !== undefined;
 
 /** A string in date-time format, at most 40 characters. */

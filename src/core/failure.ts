@@ -35,7 +35,7 @@ export interface FailureFacts {
   readonly retryable: boolean;
   /** The effect of the failed step at the API. */
   readonly sideEffect: "none" | "done" | "unknown";
-  /** The effects of earlier steps of the same call, in one or two sentences. */
+  /** The effects of all steps of a call that has several, in one or two sentences. It replaces the sentence about `sideEffect`. */
   readonly earlierSteps?: string;
   readonly idempotencyKey?: string;
   readonly retryAfterSeconds?: number;

@@ -19,7 +19,7 @@ const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
 const GROWTH = 1.5;
 /** Time that is reserved for a last read before the call's deadline. */
-const FINAL_READ_MARGIN_MS = 2_000;
+const FINAL_READ_MARGIN_MS = 1_000;
 
 export interface PollTarget<T> {
   read(): Promise<T>;
@@ -27,8 +27,6 @@ export interface PollTarget<T> {
   version(value: T): string | number | bigint;
   /** Returns true if the resource changes without user action. */
   isMoving(value: T): boolean;
-  /** Returns true if the resource continues only after a user of the API acts. */
-  needsUserAction?(value: T): boolean;
   /** Receives each value that was read, except the last one. */
   onRead(value: T): void;
   /** Minimum pause between two reads (default 500 ms), for a read that takes many requests. */
@@ -37,15 +35,15 @@ export interface PollTarget<T> {
 
 const waitCanceledFailure = new Failure({
   kind: "cancelled",
-  message: "The waiting was cancelled by the client; what was waited for was left alone and goes on.",
+  message: "The client cancelled the wait; the resource itself continues.",
   retryable: true,
   sideEffect: "none",
 });
 
 /**
  * Reads until the resource stops moving or `seconds` have passed, and returns the newest state. It reads often while the resource changes,
- * and rarely otherwise. A resource that starts to wait for a user of the API has stopped. A resource that waited for a user at the first
- * read is read until it changes. Throws Failure (cancelled) if the client cancels the call.
+ * and rarely otherwise. If a later read fails and could be repeated, returns the state that was read before. Throws Failure (cancelled) if
+ * the client cancels the call.
  */
 export async function poll<T>(
   target: PollTarget<T>,
@@ -56,14 +54,10 @@ export async function poll<T>(
   const untilAt = timing.now() + Math.min(seconds * 1000, timeLeftMs(limits, timing) - FINAL_READ_MARGIN_MS);
   let value = await target.read();
   if (seconds === 0) return value;
-  const first = target.version(value);
-  const neededUserActionFirst = target.needsUserAction?.(value) ?? false;
-  const shouldContinue = (): boolean =>
-    neededUserActionFirst ? target.version(value) === first : target.isMoving(value);
   const minPauseMs = Math.max(MIN_PAUSE_MS, target.minPauseMs ?? 0);
   let pauseMs = minPauseMs;
   try {
-    while (shouldContinue()) {
+    while (target.isMoving(value)) {
       const leftMs = untilAt - timing.now();
       if (leftMs <= 0) break;
       target.onRead(value);
@@ -75,7 +69,9 @@ export async function poll<T>(
     }
     return value;
   } catch (error) {
-    throw signal.aborted ? waitCanceledFailure : error;
+    if (signal.aborted) throw waitCanceledFailure;
+    if (error instanceof Failure && error.facts.retryable) return value;
+    throw error;
   }
 }
 
@@ -102,7 +98,6 @@ export const pollResource = <T>(
       read: () => service.call(endpoint, { path }, context),
       version: ({ value }) => presenter.version(value.data),
       isMoving: ({ value }) => presenter.isMoving(value.data),
-      needsUserAction: ({ value }) => presenter.needsUserAction?.(value.data) ?? false,
       onRead: ({ value }) => onRead(value.data),
     },
     waitSeconds,

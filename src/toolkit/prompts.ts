@@ -36,7 +36,7 @@ export const prompts: readonly Prompt[] = [
   {
     name: "run_job",
     title: "Run a job",
-    description: "From a file and a recipe to a finished job: register, submit once, wait, report.",
+    description: "Run a job from a file and a recipe to its end: register, submit once, wait, report.",
     arguments: [
       {
         name: "referenceId",
@@ -46,11 +46,11 @@ export const prompts: readonly Prompt[] = [
       },
       {
         name: "versionId",
-        description: "The recipe version; left out, the one that fits is looked for.",
+        description: "The recipe version (default: search for one that fits).",
         required: false,
         completionKind: "versionId",
       },
-      { name: "goal", description: "What the job is for, in the person's words.", required: false },
+      { name: "goal", description: "Purpose of the job, in the user's words.", required: false },
     ],
     tools: ["list_recipes", "get_recipe", "run_job", "get_job"],
     text: ({ referenceId = "", versionId, goal }) =>
@@ -70,7 +70,7 @@ export const prompts: readonly Prompt[] = [
   {
     name: "diagnose_job",
     title: "Diagnose a job",
-    description: "What became of a job, why, and what to do next; nothing is changed.",
+    description: "Find out how a job ended, why, and what to do next; changes nothing.",
     arguments: [{ name: "jobId", description: "The job.", required: true, completionKind: "jobId" }],
     tools: ["get_job", "get_recipe", "list_actions"],
     text: ({ jobId = "" }) =>
@@ -88,15 +88,15 @@ export const prompts: readonly Prompt[] = [
   {
     name: "retry_failed_jobs",
     title: "Retry failed jobs",
-    description: "Goes through a workspace's failed jobs and retries those that are worth it, each once.",
+    description: "Retry the failed jobs of a workspace for which a retry can help, each once.",
     arguments: [
       {
         name: "workspaceId",
-        description: "The workspace; left out, the server's own.",
+        description: "The workspace (default: the configured one).",
         required: false,
         completionKind: "workspaceId",
       },
-      { name: "reason", description: "Why, for the service's records.", required: false },
+      { name: "reason", description: "Reason, stored with the job.", required: false },
     ],
     tools: ["list_actions", "list_jobs", "retry_job", "retry_jobs", "wait_for_jobs"],
     text: ({ workspaceId, reason }) =>
@@ -116,7 +116,7 @@ export const prompts: readonly Prompt[] = [
   {
     name: "geography_question",
     title: "Ask about India's districts",
-    description: "An exact, dated, complete answer from the administrative catalogue.",
+    description: "Answer a question about India's districts exactly, with the date and completeness of the data.",
     arguments: [
       { name: "question", description: "What you want to know.", required: true },
       {

@@ -5,7 +5,6 @@ import type { DecodedBody } from "../api-client/decode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
-import { formatTable } from "../core/table.ts";
 import { escapeText, formatJson, formatToken } from "../core/untrusted-text.ts";
 import { formatCompactTable, isTable } from "./compact-table.ts";
 import type { LinkedFile } from "./linked-files.ts";
@@ -34,7 +33,7 @@ export interface ResourcePresenter<T> {
   /** `readAt`: the time of the API's response, in milliseconds since 1970; undefined if it is unknown. */
   readonly advise: (resource: T, readAt?: number) => Advice | Promise<Advice>;
   /** Returns the fields of the summary view. */
-  readonly toSummary: (resource: T) => object;
+  readonly toSummary: (resource: T) => object | Promise<object>;
   /** Returns true if the resource will not change anymore. */
   readonly hasEnded?: (resource: T) => boolean;
 }
@@ -52,8 +51,6 @@ export interface PollableResourcePresenter<T> extends ResourcePresenter<T> {
   readonly version: (resource: T) => string | number | bigint;
   /** Returns true if the resource changes without user action. */
   readonly isMoving: (resource: T) => boolean;
-  /** Returns true if the resource continues only after a user of the API acts. */
-  readonly needsUserAction?: (resource: T) => boolean;
   readonly progressSnapshot: (resource: T) => ProgressSnapshot;
   /** Present if the API counts completed work. */
   readonly progress?: (resource: T) => Progress;
@@ -120,6 +117,11 @@ export interface ToolResult<T = unknown> extends Advice, ResultFacts {
 /** The result of one action. */
 export interface ActionResult<T> extends ToolResult<T> {
   readonly action: ActionReport;
+  /**
+   * Returns the notice for a state that the caller has read itself (undefined if it could not). `mayOffer`: true if it makes sense to run the
+   * action again.
+   */
+  noticeFor(state: string | undefined, mayOffer: boolean): string | undefined;
 }
 
 /** Returns true for numbers that JSON.stringify rejects (bigints, for integers beyond 2^53-1) or converts to null (1e400). */
@@ -223,8 +225,11 @@ export async function resourceResult<T extends object>(
   { view, ...facts }: PresentationOptions = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
-  const advice = await presenter.advise(data, respondedAt);
-  const shown = withExactNumbers(view === "full" ? data : presenter.toSummary(data));
+  const [advice, summary] = await Promise.all([
+    presenter.advise(data, respondedAt),
+    view === "full" ? data : presenter.toSummary(data),
+  ]);
+  const shown = withExactNumbers(summary);
   const lines = [
     action &&
       `idempotencyKey ${formatToken(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
@@ -241,34 +246,6 @@ export async function resourceResult<T extends object>(
     hasEnded: presenter.hasEnded?.(data) ?? false,
     ...(replay && { isReplay: true }),
   });
-}
-
-/** One action of a call, as stored in the journal. */
-export interface Step {
-  readonly tool: ToolName;
-  readonly idempotencyKey: string;
-  readonly resourceId: string;
-  readonly replayed: boolean;
-}
-
-export const toStep = (tool: ToolName, { data, action }: ActionResult<{ readonly id: string }>): Step => ({
-  tool,
-  idempotencyKey: action.idempotencyKey,
-  resourceId: data.id,
-  replayed: action.replayed,
-});
-
-const STEP_COLUMNS = ["tool", "idempotencyKey", "resourceId", "replayed"] as const;
-
-/** Replaces the single action of a result by the steps of the call. */
-export function withSteps<T>({ structured, text, ...result }: ToolResult<T>, steps: readonly Step[]): ToolResult<T> {
-  const { action, ...fields }: Readonly<Record<string, unknown>> = { ...structured };
-  const rows = steps.map((step) => STEP_COLUMNS.map((column) => String(step[column])));
-  return {
-    ...result,
-    structured: { ...fields, steps },
-    text: [text, "steps:", formatTable(STEP_COLUMNS, rows)].join("\n"),
-  };
 }
 
 /** Tools that the user can call in the view. The agent is not advised to call them too, so that they do not run twice. */

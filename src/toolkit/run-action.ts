@@ -38,10 +38,10 @@ export interface ActionRun<T> {
   /** Returns the If-Match header of a new action. */
   readonly ifMatch?: () => Promise<string>;
   /**
-   * Reads the current state of the resource that the action created. `state` is shown instead of the presenter's. Absent if the caller
-   * reads the resource itself. Throws Failure.
+   * Reads the current state of the resource that the action created. Absent if the caller reads the resource itself, and takes the notice
+   * from `noticeFor`. Throws Failure.
    */
-  readonly readNow?: (id: string) => Promise<ReadAnswer<T> & { readonly state?: string }>;
+  readonly readNow?: (id: string) => Promise<ReadAnswer<T>>;
 }
 
 /** Returns a text field of the resource in a response whose shape is unknown. */
@@ -68,7 +68,7 @@ const NOT_READ = " Its current state could not be read; this is the first answer
  * Returns the first sentences of a replay. `state`: the current state of the resource; undefined if it could not be read. `mayOffer`: true
  * if it makes sense to run the action again.
  */
-export function replayNotice(
+function replayNotice(
   { earlier, idempotencyKey, notes, isKeyless }: Replay,
   state: string | undefined,
   mayOffer: boolean,
@@ -132,17 +132,19 @@ export async function runAction<T extends object>(
     id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void toStepFailure(error, call));
   const shown = now ?? first;
 
-  async function withNotice(notice: string | undefined, replay?: Replay): Promise<ActionResult<T>> {
-    const result = await resourceResult(shown, presenter, call, { action: report, notice, replay });
-    return { ...result, action: report, resourceId: resourceId(value), job: presenter.job?.(result.data) };
-  }
-  if (origin === "new") return await withNotice(earlier && newActionNotice(earlier));
-  if (origin === "resolved" || !earlier) {
+  const notes = earlier && firstCallNotesText(earlier.arguments, actionArguments, traits);
+  const replay: Replay | undefined =
+    origin === "replayed" && earlier
+      ? { earlier, idempotencyKey, notes: notes ?? "", isKeyless: explicitKey === undefined }
+      : undefined;
+  function noticeFor(state: string | undefined, mayOffer: boolean): string | undefined {
+    if (origin === "new") return earlier && newActionNotice(earlier);
+    if (replay) return replayNotice(replay, state, mayOffer);
     const at = clockTime(textField(value, "createdAt") ?? "", service.timing.now());
-    return await withNotice(`Resolved: it ran once${at}.${now ? "" : NOT_READ}`);
+    return `Resolved: it ran once${at}.${state === undefined ? NOT_READ : ""}`;
   }
-  const notes = firstCallNotesText(earlier.arguments, actionArguments, traits);
-  const replay: Replay = { earlier, idempotencyKey, notes, isKeyless: explicitKey === undefined };
-  const state = now && (now.state ?? presenter.state(now.value.data));
-  return await withNotice(replayNotice(replay, state, presenter.mayRunAgain?.(shown.value.data) ?? true), replay);
+  const mayOffer = presenter.mayRunAgain?.(shown.value.data) ?? true;
+  const notice = noticeFor(now && presenter.state(now.value.data), mayOffer);
+  const result = await resourceResult(shown, presenter, call, { action: report, notice, replay });
+  return { ...result, action: report, noticeFor, resourceId: resourceId(value), job: presenter.job?.(result.data) };
 }

@@ -10,6 +10,9 @@ const INSTANT_FIELD = /(?:At|windowStart|windowEnd)$/;
 /** Removes fractions of seconds: the steps of an agent are at least a second apart. */
 export const truncateToSeconds = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/, "");
 
+/** Formats "3 of 9". */
+export const outOf = (part: number | string, whole: number | string): string => `${part} of ${whole}`;
+
 export const isNullOrEmptyList = (value: unknown): boolean =>
   value === null || (Array.isArray(value) && value.length === 0);
 
@@ -71,4 +74,4 @@ export const unexpectedFailureText = ({
   readonly state: string;
   readonly failure: Problem | null;
 }): string =>
-  state === "FAILED" || failure === null ? "" : ` The service names a failure all the same: ${problemName(failure)}.`;
+  state === "FAILED" || failure === null ? "" : ` The service also names a failure: ${problemName(failure)}.`;

@@ -2,7 +2,7 @@
 // those that have one meaning only (docs/interface.md, "Accepted forms"); everything else is left to the check, which refuses it.
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
-import { parseDateTime } from "../contract/instants.ts";
+import { formatUtc, parseDateTime } from "../contract/instants.ts";
 import { isJsonObject } from "../contract/json.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { ToolResult } from "./results.ts";
@@ -49,6 +49,9 @@ const STATE_NAMES: ReadonlySet<string> = new Set(["state", "states"]);
 /** A larger value requests as much as possible. Capping any other number would change the request. */
 const CAPPED_NAMES: ReadonlySet<string> = new Set(["limit", "perState", "waitSeconds"]);
 
+/** Date-times that the API accepts only in UTC, with at most six fractional digits. */
+const UTC_NAMES: ReadonlySet<string> = new Set(["expiresAt"]);
+
 const isIdName = (name: string): boolean => /Ids?$/.test(name) || name === "port" || name === "recipeVersionHash";
 
 /** Trims an id, unless it contains whitespace: such a text is not a copied id. */
@@ -91,7 +94,11 @@ const foldEnum: Rule = (value, { schema }) => {
 const readDate: Rule = (value, { name, schema, notes }) => {
   if (typeof value !== "string" || schema["format"] !== "date-time") return value;
   const text = value.trim();
-  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return parseDateTime(text) === undefined ? value : text;
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) {
+    const micros = parseDateTime(text);
+    if (micros === undefined) return value;
+    return UTC_NAMES.has(name) && !text.endsWith("Z") ? formatUtc(micros) : text;
+  }
   const instant = `${text}T00:00:00Z`;
   if (parseDateTime(instant) === undefined) return value;
   notes.push(`${name} ${text} was read as ${instant}.`);

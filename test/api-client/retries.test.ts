@@ -1,4 +1,4 @@
-// Tests which requests are retried: every attempt sends the same bytes under the same key (docs/architecture.md, "The way of a
+// Tests which requests are retried: every attempt sends the same bytes under the same key (docs/contribute/architecture.md, "The way of a
 // call").
 import { describe, expect } from "vitest";
 import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";

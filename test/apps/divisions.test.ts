@@ -22,6 +22,8 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
       const { connection, draw } = await setUpView(revision, pages());
       const host = await draw("show_divisions", { level: "state" });
       await expectShown(host, "36 of 36", "Coverage: 36 of 36 states, complete", "Source updated", "Not a map");
+      expect(await host.frame.locator("tbody tr").count()).toBe(20);
+      await host.button("Show all 36").click();
       const { structured } = await connection.callTool("rank_divisions", {
         level: "state",
         by: "mandalCount",
@@ -39,6 +41,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "States by mandals");
+    await host.button("Show all 36").click();
     const heading = (name: string) => host.frame.getByRole("columnheader", { name });
     expect(await heading("Mandals").getAttribute("aria-sort")).toBe("descending");
     await host.button("Districts").focus();
@@ -61,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect((await divisionNames(host)).every((name) => name.endsWith("Pradesh"))).toBe(true);
     expect(await host.frame.locator(".tile").count()).toBe(5);
     await host.frame.getByLabel("Filter").fill("no such name");
-    await expectShown(host, "0 of 36", "No name fits the filter.");
+    await expectShown(host, "0 of 36", "No name matches the filter.");
   });
 
   test("the view exports its rows as CSV with coverage and vintage on top, and without formulas", async () => {
@@ -92,6 +95,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "district" });
     await expectShown(host, "Districts by mandals", "100 of 784");
+    await host.button("Show all 100").click();
     expect(await host.frame.locator("tbody tr").count()).toBe(100);
     const counts = await readColumn(host, 3);
     expect(counts).toEqual(sortDescending(counts));
@@ -112,8 +116,8 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     const nextStep = { tool: "show_divisions", arguments: args, why: "1 missing" };
     const structuredContent = { ...structured, rows: [], totalRows: 0, coverage, nextStep };
     const host = await draw("show_divisions", args, { result: { value: { content: [], structuredContent } } });
-    await expectShown(host, "Not read: GA: not read yet", "not complete", "There are none.");
-    await host.button("Read what is missing").click();
+    await expectShown(host, "Missing: GA: not read yet", "not complete", "There are no rows.");
+    await host.button("Read the missing lists").click();
     await expectShown(host, "3 of 3", "1 of 1 states, complete");
     expect(host.calls).toEqual([{ name: "show_divisions", arguments: args }]);
   });
@@ -135,6 +139,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
       { width: 320, result: { value: { content: [], structuredContent } } },
     );
     await expectShown(host, "64 of 64");
+    await host.button("Show all 64").click();
     expect(await host.frame.locator(".tile").count()).toBe(2);
     expect(await measureOverflow(host)).toBe(0);
   });

@@ -18,10 +18,11 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       const { service, draw } = await setUpView(revision, pages());
       const job = await runningJob(service);
       const host = await draw("show_job", { jobId: job.id });
-      await expectShown(host, "running", "3 of 9 stages", "Updates by itself");
+      await expectShown(host, "running", "3 of 9 stages", "Updates automatically");
       service.clock.advance(600_000);
-      await expectShown(host, "9 of 9 stages", "It has ended", "Output: dataset version");
-      expect(host.calls.every(({ name }) => name === "show_job")).toBe(true);
+      await expectShown(host, "9 of 9 stages", "The job has ended", "Output: dataset version");
+      await expectShown(host, "Normalize administrative divisions", "Started", /Took \d+/);
+      expect(host.calls.map(({ name }) => name).filter((name) => name !== "show_job")).toEqual(["get_recipe"]);
       const callCount = host.calls.length;
       await new Promise((resolve) => setTimeout(resolve, 2_500));
       expect(host.calls.length).toBe(callCount);
@@ -32,13 +33,13 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       const { service, draw } = await setUpView(revision, pages());
       const failed = await createRetryableJob(service);
       const host = await draw("show_job", { jobId: failed.id });
-      await expectShown(host, "failed", "STAGE_UNAVAILABLE", "worth a retry");
+      await expectShown(host, "failed", "STAGE_UNAVAILABLE", "a retry can help");
       await host.button("Retry the job").focus();
       await host.page.keyboard.press("Enter");
       await expectShown(host, "Finished stages are kept");
       await expect.poll(() => host.frame.evaluate("document.activeElement.textContent")).toBe("Yes, retry");
       for (let attempt = 0; attempt < 3; attempt += 1) await host.page.keyboard.press("Enter");
-      await expectShown(host, "Tries", /failed at \w+ \(STAGE_UNAVAILABLE\)/, "this one");
+      await expectShown(host, "Attempts", /failed at \w+ \(STAGE_UNAVAILABLE\)/, "this job");
       const retries = host.calls.filter(({ name }) => name === "retry_job");
       expect(retries).toHaveLength(1);
       const key = String(retries[0]?.arguments["idempotencyKey"]);
@@ -59,17 +60,17 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       await expect.poll(() => host.contexts.length).toBe(1);
       expect(accepting.questions).toHaveLength(1);
       accepting.service.clock.advance(60_000);
-      await expectShown(host, "cancelled", "It has ended");
+      await expectShown(host, "cancelled", "The job has ended");
 
       const declining = await setUpView(revision, pages(), { action: "decline" });
       const other = await runningJob(declining.service);
       const declined = await declining.draw("show_job", { jobId: other.id });
       await declined.button("Cancel the job").click();
       await declined.button("Yes, cancel").click();
-      await expectShown(declined, "did not agree", "nothing was sent");
+      await expectShown(declined, "The user declined", "nothing was sent");
       const sent = declined.calls.find(({ name }) => name === "cancel_job");
       expect(await declining.service.countExecutions(String(sent?.arguments["idempotencyKey"]))).toBe(0);
-      expect(declined.contexts.at(-1)).toContain("failed");
+      expect(declined.contexts.at(-1)).toContain("was not done");
     });
   });
 
@@ -91,10 +92,10 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     );
     await host.button("Retry the job").click();
     await host.button("Yes, retry").click();
-    await expectShown(host, "it cannot be done twice");
+    await expectShown(host, "it never runs twice");
     expect(host.contexts.at(-1)).toContain("outcome is unknown");
     await host.button("Try again").click();
-    await expectShown(host, "Tries");
+    await expectShown(host, "Attempts");
     const keys = host.calls.filter(({ name }) => name === "retry_job").map((call) => call.arguments["idempotencyKey"]);
     expect(keys).toHaveLength(2);
     expect(new Set(keys).size).toBe(1);
@@ -141,7 +142,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     const { draw } = await setUpView("v2-modern", pages());
     for (const structuredContent of [{ actions: [] }, { data: { id: 5, stages: "no" } }, {}]) {
       const host = await draw("show_job", { jobId: "x" }, { result: { value: { content: [], structuredContent } } });
-      await expectShown(host, "This is no job");
+      await expectShown(host, "This result does not contain a job");
     }
   });
 
@@ -173,7 +174,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     const { service, draw } = await setUpView("v2-modern", pages());
     const job = await runningJob(service);
     const host = await draw("show_job", { jobId: job.id });
-    await expectShown(host, "Updates by itself");
+    await expectShown(host, "Updates automatically");
     const setHidden = (isHidden: boolean) =>
       host.frame.evaluate(
         `Object.defineProperty(document, "hidden", { configurable: true, get: () => ${isHidden} }); document.dispatchEvent(new Event("visibilitychange"))`,
@@ -184,15 +185,15 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(host.calls.length - before).toBeLessThanOrEqual(1);
     await setHidden(false);
-    await expectShown(host, "It has ended");
+    await expectShown(host, "The job has ended");
 
     const other = await draw("show_job", { jobId: (await runningJob(service)).id });
-    await expectShown(other, "Updates by itself");
+    await expectShown(other, "Updates automatically");
     await other.page.evaluate("window.bridge.teardownResource({})");
     const callCount = other.calls.length;
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(other.calls.length).toBe(callCount);
-    await expectShown(other, "Does not update by itself");
+    await expectShown(other, "Does not update automatically");
   });
 
   test("a failed update shows the reason, and the user can update again", async () => {
@@ -209,12 +210,45 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
         },
       },
     );
-    await expectShown(host, "the server is away", "Does not update by itself");
+    await expectShown(host, "the server is away", "Does not update automatically");
     isDown = false;
     service.clock.advance(600_000);
-    await host.button("Update now").click();
-    await expectShown(host, "It has ended");
+    await host.button("Try again").click();
+    await expectShown(host, "The job has ended");
     expect(last(await watchJob(service, job.id)).state).toBe("SUCCEEDED");
+  });
+
+  test("the view shows the duration of a stage that started and ended while it was open, and the user's note", async () => {
+    const { service, connection, draw } = await setUpView("v2-modern", pages());
+    const job = await runningJob(service);
+    const { structured } = await connection.callTool("show_job", { jobId: job.id });
+    const readings = [
+      ["PENDING", "10:00:00"],
+      ["RUNNING", "10:00:05"],
+      ["SUCCEEDED", "10:00:17"],
+    ].map(([state, time], at) => ({
+      content: [],
+      structuredContent: {
+        data: {
+          ...Object(structured?.["data"]),
+          clientReference: "Quarterly figures",
+          resourceVersion: 100 + at,
+          updatedAt: `2100-01-15T${time}.000Z`,
+          stages: [{ stage: "GATHER", state, attemptCount: 1, completedUnits: at, totalUnits: 2 }],
+        },
+      },
+    }));
+    const [first, ...others] = readings;
+    const host = await draw(
+      "show_job",
+      { jobId: job.id },
+      {
+        result: { value: first },
+        interceptCall: async ({ name }, next) =>
+          name === "show_job" ? (others.shift() ?? last(readings)) : await next(),
+      },
+    );
+    await expectShown(host, "Quarterly figures", "2/2 units, 12 s");
   });
 
   test("the view of a job overflows at no width or theme, and axe finds no violation", async () => {

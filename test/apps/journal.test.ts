@@ -8,7 +8,7 @@ import { expectShown, setUpView } from "./view-test.ts";
 const pages = pagesForFile();
 
 describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", () => {
-  test("the view shows each amount as the API returned it, its share as a bar, and metrics that are not configured", async () => {
+  test("the view shows exact grouped amounts, shares of at least 1 % as bars, and metrics that are not configured", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const args = { workspaceId: service.emulator.workspaceId, window: "DAY" };
     const { structured } = await connection.callTool("show_usage", args);
@@ -32,14 +32,36 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
       reserved: "0",
       remaining: "0",
     };
+    const jobs = {
+      ...exhausted,
+      metric: "JOBS_SUBMITTED",
+      unit: "COUNT",
+      granted: "1000000",
+      used: "7",
+      remaining: "999993",
+    };
+    const bytes = {
+      ...exhausted,
+      metric: "ASSET_BYTES",
+      granted: "1099511627776",
+      used: "0",
+      remaining: "1099511627776",
+    };
     const data = {
       ...Object(structured?.["data"]),
       resetTimezone: "Asia/Kolkata",
-      buckets: [bucket, other, exhausted],
+      buckets: [bucket, other, exhausted, jobs, bytes],
     };
     const value = { content: [], structuredContent: { ...structured, data } };
     const host = await draw("show_usage", args, { width: 320, result: { value } });
-    await expectShown(host, bucket.granted, bucket.used, "Not configured, which is not used up: PAGES", "used up");
+    await expectShown(host, "100,000,000,000,000,000,000,000,000,000.5", "25,000,000,000,000,000,000,000,000,000.125");
+    await expectShown(
+      host,
+      "Not configured (not used up): Pages",
+      "used up",
+      /Jobs submitted\s+7\s+0\s+999,993 of 1,000,000/,
+    );
+    await expectShown(host, /Asset bytes\s+0 bytes\s+0 bytes\s+1 TiB of 1 TiB/);
     await expectShown(host, /Resets Jan 16, 2100, 5:30.AM/);
     const widths = await host.frame.evaluate(
       `[...document.querySelectorAll(".stack .fill")].map(({ style }) => style.width)`,
@@ -57,7 +79,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
     expect(await findProblems(host)).toEqual([]);
     expect(host.consoleErrors).toEqual([]);
     const wrong = await draw("show_usage", {}, { result: { value: { content: [], structuredContent: { data: [] } } } });
-    await expectShown(wrong, "This is no usage");
+    await expectShown(wrong, "This result does not contain usage");
   });
 });
 
@@ -75,7 +97,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   });
   const resolves = { tool: "resolve_actions", arguments: { idempotencyKey: "mic-1" }, why: "unknown" };
   const actions = [
-    createAction("succeeded", 4, { resourceId: "micjob_new" }),
+    createAction("succeeded", 4, { resourceId: "micjob_new", arguments: { reason: "The input was corrected" } }),
     createAction("rejected", 3, { code: "JOB_NOT_RETRYABLE" }),
     createAction("in_progress", 2, { nextStep: resolves }),
     createAction("unknown", 1, { nextStep: resolves }),
@@ -85,7 +107,14 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   test("the view lists unresolved actions first, and asks the agent for the exact call that resolves one", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_actions", {}, { result });
-    await expectShown(host, "2 of 4 unresolved", "JOB_NOT_RETRYABLE", "micjob_new", "4 times, under the same key");
+    await expectShown(
+      host,
+      "2 of 4 unresolved",
+      "JOB_NOT_RETRYABLE",
+      "micjob_new",
+      "4 times, under the same key",
+      "The input was corrected",
+    );
     expect(await host.frame.locator(".line b").allInnerTexts()).toEqual([
       "unknown",
       "in progress",
@@ -116,12 +145,12 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   test("the view shows the journal's actions, also of an empty journal", async () => {
     const { service, connection, draw } = await setUpView("v2-legacy", pages());
     const host = await draw("show_actions", {});
-    await expectShown(host, "none yet", "This journal contains no action yet");
+    await expectShown(host, "none yet", "This journal does not contain actions yet");
     const failed = await createRetryableJob(service);
     await connection.callTool("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
     await host.button("Update now").click();
     await expectShown(host, "1, all resolved", failed.id);
     const wrong = await draw("show_actions", {}, { result: { value: { content: [], structuredContent: {} } } });
-    await expectShown(wrong, "These are no actions");
+    await expectShown(wrong, "This result does not contain actions");
   });
 });

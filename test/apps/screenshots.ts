@@ -12,18 +12,12 @@ import { openPages } from "./browser.ts";
 import { drawView } from "./host.ts";
 
 const FOLDER = "docs/pictures";
-const WIDTHS = [320, 380, 760, 1100] as const;
+const WIDTHS = [360, 800, 1100] as const;
 const MAX_HEIGHT = 2_400;
 
-/** Pictures that the docs show. */
-const DOCUMENTED: ReadonlySet<string> = new Set([
-  "job-760-light",
-  "job-380-dark",
-  "divisions-760-light",
-  "divisions-380-dark",
-  "usage-760-light",
-  "actions-760-light",
-]);
+/** Views that the docs show, at this width and in both themes. */
+const DOCUMENTED: ReadonlySet<string> = new Set(["job", "divisions", "usage", "actions"]);
+const DOCUMENTED_WIDTH = 800;
 
 const [folder] = process.argv.slice(2);
 const home = createEmptyHome();
@@ -64,18 +58,42 @@ const views = [
   { name: "actions", tool: "show_actions", args: {} },
 ];
 
+/** Draws an illustration of a chat around the real view of the job and the real summary of get_job. No model takes part. */
+async function drawChat(jobPicture: string, colorScheme: "light" | "dark"): Promise<void> {
+  const { structured } = await connection.callTool("get_job", { jobId: retriedId });
+  const page = await pages.browser.newPage({ viewport: { width: DOCUMENTED_WIDTH, height: 600 }, colorScheme });
+  await page.setContent(`<!doctype html><style>
+:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
+body { margin: 0; padding: 20px; background: light-dark(#eceae3, #141312); color: light-dark(#1c1b1a, #f4f2ec); }
+p { width: fit-content; max-width: 80%; margin: 0 0 12px; padding: 8px 14px; border-radius: 14px; background: light-dark(#fff, #2a2927); }
+.user { margin-left: auto; background: light-dark(#1c5aa8, #2f5f9c); color: #fff; }
+.tool { padding: 0 14px; background: none; color: light-dark(#56534e, #b8b3a9); font: 13px ui-monospace, monospace; }
+img { display: block; width: 100%; margin-bottom: 12px; border-radius: 10px; }
+p:last-child { margin-bottom: 0; }
+</style>
+<p class="user">Normalize the divisions in lgd-districts.csv. Retry it if it fails, and show me the job.</p>
+<p class="tool">mic: run_job, retry_job, show_job</p>
+<img src="data:image/png;base64,${jobPicture}">
+<p id="summary"></p>`);
+  const summary = String(structured?.["summary"]);
+  await page.evaluate(`document.querySelector("#summary").textContent = ${JSON.stringify(summary)}`);
+  await page.screenshot({ path: `${folder ?? FOLDER}/chat-${colorScheme}.png`, fullPage: true });
+  await page.close();
+}
+
 await mkdir(folder ?? FOLDER, { recursive: true });
 for (const { name, tool, args } of views)
   for (const width of WIDTHS)
     for (const colorScheme of ["light", "dark"] as const) {
-      const screenshot = `${name}-${width}-${colorScheme}`;
-      if (folder === undefined && !DOCUMENTED.has(screenshot)) continue;
+      if (folder === undefined && (!DOCUMENTED.has(name) || width !== DOCUMENTED_WIDTH)) continue;
+      const screenshot = folder === undefined ? `${name}-${colorScheme}` : `${name}-${width}-${colorScheme}`;
       const host = await drawView(pages, { connection, tool, args, width, colorScheme });
       // In milliseconds: the frame needs a moment to follow the view's size.
       await host.page.waitForTimeout(700);
       await host.page.setViewportSize({ width, height: Math.min(MAX_HEIGHT, host.heights.at(-1) ?? MAX_HEIGHT) });
       await host.page.waitForTimeout(200);
-      await host.page.screenshot({ path: `${folder ?? FOLDER}/${screenshot}.png` });
+      const picture = await host.page.screenshot({ path: `${folder ?? FOLDER}/${screenshot}.png` });
+      if (name === "job" && width === DOCUMENTED_WIDTH) await drawChat(picture.toString("base64"), colorScheme);
       await host.page.close();
     }
 

@@ -82,7 +82,7 @@ test.skipIf(CHROMIUM === undefined)(
     const cases = [
       { words: ["job", job.id], shown: /INPUT_ROWS_INVALID[\s\S]*Version \d+/ },
       { words: ["divisions"], shown: /36 of 36[\s\S]*Andhra Pradesh/ },
-      { words: ["usage"], shown: /JOBS_SUBMITTED/ },
+      { words: ["usage"], shown: /Jobs submitted/ },
       { words: ["actions"], shown: /none yet/ },
     ];
     for (const { words, shown: expectedText } of cases) {

@@ -68,7 +68,7 @@ describe("a call that is repeated after its result was used", () => {
     [
       "cancel_job",
       "cancelMicJob",
-      () => exampleOf("cancelMicJob"),
+      async () => ({ ...(await exampleOf("cancelMicJob")), waitSeconds: 0 }),
       "get_operation",
       ({ data }) => ({ operationId: Object(data).id }),
     ],

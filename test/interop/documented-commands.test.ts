@@ -1,4 +1,4 @@
-// Runs the lines of the README and of docs/clients.md that connect a client, on a machine with an empty HOME. Only the server's
+// Runs the lines of the README and of docs/use/clients.md that connect a client, on a machine with an empty HOME. Only the server's
 // path and the client's program name are replaced.
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ const SERVER = resolve("dist", "cli.js");
 const DOCUMENTED_PATH = "/path/to/mic-mcp/dist/cli.js";
 const HTTP_URL = "http://127.0.0.1:8931/mcp";
 
-const pages = ["README.md", "docs/clients.md"] as const;
+const pages = ["README.md", "docs/use/clients.md"] as const;
 
 /** Splits a line into words as a shell does; supports only plain words and single quotes. */
 const splitWords = (line: string): string[] =>
@@ -43,7 +43,7 @@ const clients: readonly (readonly [ClientName, string, RegExp])[] = [
 async function createHome(): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
   onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-  // Only the user can trust a folder. docs/clients.md describes the effect without trust.
+  // Only the user can trust a folder. docs/use/clients.md describes the effect without trust.
   await mkdir(join(home, ".gemini"));
   const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
   await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));

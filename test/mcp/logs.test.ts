@@ -1,5 +1,5 @@
 // Tests the log lines of a call: one line for each failed attempt and one for the answer. Their ids link them to each other, the
-// journal and the API (docs/operations.md, "Logs").
+// journal and the API (docs/operate/operations.md, "Logs").
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { Emulator } from "../../src/emulator/index.ts";

@@ -1,4 +1,4 @@
-// Follows docs/add-a-tool.md: adds an operation with its tool to a copy of the project, in exactly the files that the page lists.
+// Follows docs/contribute/add-a-tool.md: adds an operation with its tool to a copy of the project, in exactly the files that the page lists.
 // Then it generates the rest, runs the checks, and calls the tool as an agent does.
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -22,7 +22,7 @@ const tsx = (...args: readonly string[]) => node("node_modules/tsx/dist/cli.mjs"
 
 /** The files that the page lists, with the new tool's name. */
 async function listFiles(): Promise<readonly string[]> {
-  const guide = await readFile(join(root, "docs/add-a-tool.md"), "utf8");
+  const guide = await readFile(join(root, "docs/contribute/add-a-tool.md"), "utf8");
   return [...guide.matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(([, file = ""]) => file.replace("<name>", "star-job"));
 }
 
@@ -145,7 +145,7 @@ test(`a new tool changes exactly the files of the list, at most ${MAX_FILES}`, a
 
 test("each generated list of tools has the new one", async () => {
   for (const file of [
-    ...["README.md", "docs/interface.md", "docs/reference.md", "manifest.json"],
+    ...["README.md", "docs/interface.md", "docs/use/tools.md", "manifest.json"],
     "src/toolkit/tool-names.ts",
   ])
     expect(await readFile(join(copy, file), "utf8"), file).toContain("star_job");

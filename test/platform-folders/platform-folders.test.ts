@@ -1,4 +1,4 @@
-// Tests the state and cache folders of each platform, with that platform's variables; docs/operations.md lists them.
+// Tests the state and cache folders of each platform, with that platform's variables; docs/operate/operations.md lists them.
 import { expect, test } from "vitest";
 import { cacheFolder, stateFolder } from "../../src/core/platform-folders.ts";
 

@@ -42,7 +42,10 @@ function isAcceptedText({ name, values }: ArgumentRule, schema: Listed, text: st
   if (schema.type === "array") return isIn(schema.items?.enum, text);
   if (schema.type === "integer") return /^\d+$/.test(trimmed) && Number(trimmed) >= (schema.minimum ?? 0);
   if (schema.type === "boolean") return ["true", "false"].includes(trimmed);
-  if (schema.format === "date-time") return trimmed === "2026-11-20" || values.accepts.includes(trimmed);
+  if (schema.format === "date-time") {
+    const hasOffset = name === "expiresAt" && /T[\d:.]+[+-]\d\d:\d\d$/.test(trimmed);
+    return trimmed === "2026-11-20" || hasOffset || values.accepts.includes(trimmed);
+  }
   return trimmed !== text && /(Id|port|Hash|state)$/.test(name) && values.accepts.includes(trimmed);
 }
 

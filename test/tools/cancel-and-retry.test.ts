@@ -19,7 +19,7 @@ describeLatestRevision((bench) => {
       bench().clock.advance(1300);
       const { resourceVersion } = await readJob(bench().service, id);
       const sent = await bench().captureRequests(async () => {
-        const { structured } = await bench().ok("cancel_job", { jobId: id, reason });
+        const { structured } = await bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 });
         expect(structured["data"]).toMatchObject({ originatingResourceId: id, operationType: "JOB_CANCELLATION" });
         expect(structured["nextStep"]).toMatchObject({ tool: "get_operation" });
       });
@@ -30,13 +30,42 @@ describeLatestRevision((bench) => {
     },
   );
 
+  test("cancel_job waits until the cancellation has ended, and returns the job", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const { structured } = await bench().ok("cancel_job", { jobId: id, reason }, bench().withAdvancingClock());
+    expect(structured).toMatchObject({ data: { id, state: "CANCELLED" }, action: { replayed: false } });
+    expect(structured["summary"]).toMatch(/^The job is CANCELLED; /);
+    const again = await bench().ok("cancel_job", { jobId: id, reason: "Another reason" });
+    expect(again.structured).toMatchObject({ data: { id, state: "CANCELLED" }, action: { replayed: true } });
+    // The job has ended, so that another cancellation could only fail.
+    expect(again.structured["summary"]).toMatch(/^Not run again: .*\(cancellation SUCCEEDED\)/);
+    expect(again.structured["summary"]).not.toContain("pass idempotencyKey");
+  });
+
+  test("a cancellation that has not ended is reported with the job, and the next call waits for the job", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const { structured } = await bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 1 });
+    expect(structured["summary"]).toMatch(/"JOB_CANCELLATION"\) is QUEUED\. The job is /);
+    expect(structured["nextStep"]).toMatchObject({ tool: "get_job", arguments: { jobId: id } });
+  });
+
+  test("a cancellation is reported even if neither it nor its job can be read", async () => {
+    const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
+    const forbidden = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
+    for (const operationId of ["getMicPublicOperation", "getMicJob"])
+      await bench().service.injectFault(forbidden, { operationId });
+    const { structured } = await bench().ok("cancel_job", { jobId: id, reason, resourceVersion });
+    expect(structured["data"]).toMatchObject({ originatingResourceId: id, operationType: "JOB_CANCELLATION" });
+    await bench().service.admin("DELETE", "faults");
+  });
+
   covers(
     ["4.2/if-match-form", "9/if-match-current"],
     "cancel_job uses a given version unchanged, and reads nothing before",
     async () => {
       const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
       const sent = await bench().captureRequests(() =>
-        bench().ok("cancel_job", { jobId: id, reason, resourceVersion }),
+        bench().ok("cancel_job", { jobId: id, reason, resourceVersion, waitSeconds: 0 }),
       );
       expect(sent.map(({ operationId }) => operationId)).toEqual(["cancelMicJob"]);
       expect(sent[0]?.headers["if-match"]).toBe(`"${resourceVersion}"`);
@@ -56,7 +85,7 @@ describeLatestRevision((bench) => {
         expect(failed.text).toContain(String(fact));
       expect(failed.next).toContain(`resourceVersion ${job.resourceVersion}`);
       expect((await readJob(bench().service, id)).state).toBe(job.state);
-      await bench().ok("cancel_job", { jobId: id, reason, resourceVersion: job.resourceVersion });
+      await bench().ok("cancel_job", { jobId: id, reason, resourceVersion: job.resourceVersion, waitSeconds: 0 });
     },
   );
 
@@ -67,7 +96,7 @@ describeLatestRevision((bench) => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
       const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
       await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
-      const sent = await bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason }));
+      const sent = await bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 }));
       expect(sent.map(({ operationId }) => operationId)).toEqual([
         "getMicJob",
         "cancelMicJob",
@@ -130,7 +159,7 @@ describeLatestRevision((bench) => {
     await bench().fails("cancel_job", { jobId: "micjob_none", reason }, "not_found");
     await bench().fails("cancel_job", { jobId: "micjob_none", reason, resourceVersion: 1 }, "not_found");
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    await bench().ok("cancel_job", { jobId: id, reason });
+    await bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 });
     const again = { jobId: id, reason, idempotencyKey: "cancel-once-more" };
     const failed = await bench().fails("cancel_job", again, "conflict");
     expect(failed).toMatchObject({ code: "CANCELLATION_IN_PROGRESS", sideEffect: "none" });

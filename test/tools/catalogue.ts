@@ -87,5 +87,6 @@ export async function validCall(tool: string, world: ExampleData): Promise<Args>
   const { path = {}, query = {}, body = {} } = await createRequest(world, row.id);
   if (typeof query === "string" || typeof body !== "object" || body === null)
     throw new Error(`the example of ${row.id} has no plain query and body`);
-  return { ...path, ...query, ...body };
+  // Without a wait, the result of a cancellation is its operation.
+  return { ...path, ...query, ...body, ...(tool === "cancel_job" && { waitSeconds: 0 }) };
 }

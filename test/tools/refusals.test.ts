@@ -80,8 +80,6 @@ describeLatestRevision((bench) => {
     const bindings = [{ port: "p", inputId: "micinput_none" }];
     const job = await jobArguments(bench(), { recipeVersionId: `micrecipev_${hex32}`, inputBindings: bindings });
     await refused("submit_job", job, "rejected", CORRECT, "RECIPE_NOT_OFFERED");
-    const usage = { workspaceId: bench().workspaceId, window: "MONTH" };
-    await refused("get_usage", usage, "rejected", CORRECT, "WINDOW_NOT_AVAILABLE");
     await refused(
       "list_jobs",
       { workspaceId: bench().workspaceId, cursor: "x" },

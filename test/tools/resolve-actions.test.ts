@@ -358,7 +358,7 @@ describe("confirmation of resolve_actions", () => {
       },
     });
     const declined = await client.callTool("resolve_actions", {});
-    expect(declined.error).toMatchObject({ kind: "cancelled", sideEffect: "none" });
+    expect(declined.structured).toMatchObject({ declined: true });
     expect([await sent("cancelMicJob"), await sent("createMicPublicInput")]).toEqual(before);
     expect(questions).toHaveLength(1);
     expect(questions[0]).toContain(`cancel job ${running.id} (PAUSED); run job ${failed.id} again from the start`);

@@ -29,8 +29,24 @@ describeLatestRevision((bench) => {
         expect(structured["data"]).toEqual(data);
         if (window === "ENTITLEMENT") expect(text).toContain("9223372036854775807");
       }
-      const failed = await bench().fails("get_usage", { workspaceId, window: "MONTH" }, "rejected");
-      expect(failed).toMatchObject({ code: "WINDOW_NOT_AVAILABLE", retryable: false });
+      const { structured } = await bench().ok("get_usage", { workspaceId, window: "DAY" });
+      expect(structured["summary"]).toMatch(
+        /^JOBS_SUBMITTED: [\d,]+ of 1,000,000 left today; .*No quota: COMPUTE_UNITS\.$/,
+      );
+    },
+  );
+
+  covers(
+    "4.2/get-usage",
+    "get_usage by MONTH returns the windows that the API has, and the summary says so",
+    async () => {
+      const { workspaceId } = bench();
+      for (const view of ["summary", "full"]) {
+        const { structured } = await bench().ok("get_usage", { workspaceId, window: "MONTH", view });
+        const windows = [{ window: "DAY" }, { window: "ENTITLEMENT" }];
+        expect(structured["data"]).toMatchObject({ windows });
+        expect(structured["summary"]).toMatch(/^The API has no usage by MONTH\. .*left today.*left in the entitlement/);
+      }
     },
   );
 
@@ -56,7 +72,7 @@ describeLatestRevision((bench) => {
     const waiting = await registerInput(bench().service, FILE.waitsForScan);
     const at = inputIds.length;
     const inputCases: readonly (readonly [string | undefined, RegExp, string | undefined])[] = [
-      [inputIds[0], /READY: bind it/, undefined],
+      [inputIds[0], /READY( until \S+)?: bind it/, undefined],
       [waiting.id, /scan/, "get_input"],
       [inputIds[FILE.quarantined], /QUARANTINED/, undefined],
       [inputIds[at - 2], /EXPIRED/, "register_input"],
@@ -116,7 +132,7 @@ describeLatestRevision((bench) => {
         [FILE.failsRetryably, "FAILED", /FAILED.*CHURN.*STAGE_UNAVAILABLE.*may be retried/i, "retry_job"],
         [FILE.failsForGood, "FAILED", /FAILED.*SIFT.*INPUT_ROWS_INVALID/, "get_recipe"],
         [FILE.waitsForReview, "WAITING_REVIEW", /review/, undefined],
-        [FILE.pauses, "PAUSED", /PAUSED/, undefined],
+        [FILE.pauses, "PAUSED", /operator \(PAUSED at BLEND\)/, undefined],
       ];
       for (const [file, state, summary, next] of jobCases) {
         const { id } = await submitJob(service, file);

@@ -186,8 +186,11 @@ describeEachRevisionInProcess(
       const restart = { jobIds, retryMode: "RESTART", reason, waitSeconds: 0 };
       questions.length = 0;
       reply = { action: "decline" };
-      const declined = await captureRetries(bench(), () => bench().fails("retry_jobs", restart, "cancelled"));
-      expect(declined).toEqual([]);
+      const sent = await captureRetries(bench(), async () => {
+        const { structured } = await bench().ok("retry_jobs", restart);
+        expect(structured).toMatchObject({ declined: true });
+      });
+      expect(sent).toEqual([]);
       expect(questions).toHaveLength(1);
       for (const id of jobIds) expect(questions[0]).toContain(`${id} (FAILED)`);
       expect(questions[0]).toContain(JSON.stringify(reason));

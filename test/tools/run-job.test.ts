@@ -7,20 +7,14 @@ import { createValue } from "../emulator/parameters.ts";
 import { FILE, fileId, findOneInputOffer, listOffers, registerInput } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
+import { createFreshBench } from "./fresh-bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const Result = z.looseObject({
   summary: z.string(),
   data: z.looseObject({ id: z.string(), state: z.string() }),
-  steps: z.array(
-    z.strictObject({
-      tool: z.enum(["register_input", "submit_job"]),
-      idempotencyKey: z.string(),
-      resourceId: z.string(),
-      replayed: z.boolean(),
-    }),
-  ),
-  meta: z.looseObject({ requestId: z.string() }),
+  /** Absent if no job was submitted. */
+  action: z.looseObject({ idempotencyKey: z.string(), replayed: z.boolean() }).optional(),
 });
 
 const posts = (sent: readonly SentRequest[]) =>
@@ -39,20 +33,17 @@ async function argsFor(bench: Bench, file: number, more: Args = {}): Promise<Arg
   return { ...argsOf(bench, offer, { referenceId: fileId(bench.service, file) }), ...more };
 }
 
-describeLatestRevision((bench) => {
+describeLatestRevision((bench, revision) => {
   covers(["4.2/create-input", "4.2/create-job"], "run_job registers, submits and waits for the result", async () => {
     const ticks: Progress[] = [];
     const args = await argsFor(bench(), FILE.succeeds);
     const sent = await bench().captureRequests(async () => {
       const { structured, link } = await bench().ok("run_job", args, bench().withAdvancingClock(ticks));
-      const { data, steps, summary } = Result.parse(structured);
+      const { data, action, summary } = Result.parse(structured);
       expect(data.state).toBe("SUCCEEDED");
       expect(summary).toContain("SUCCEEDED");
-      expect(steps.map(({ tool }) => tool)).toEqual(["register_input", "submit_job"]);
-      expect(steps.map(({ replayed }) => replayed)).toEqual([false, false]);
-      expect(steps[1]?.resourceId).toBe(data.id);
+      expect(action).toMatchObject({ replayed: false });
       expect(link).toBe(`mic://jobs/${data.id}`);
-      expect(Object.keys(structured)).not.toContain("action");
     });
     expect(posts(sent)).toEqual(["createMicPublicInput", "createMicJob"]);
     // The server reads the offer before it sends an action.
@@ -65,9 +56,12 @@ describeLatestRevision((bench) => {
   test("each step of run_job is a separate action in the journal", async () => {
     const args = await argsFor(bench(), FILE.succeeds, { clientReference: "in the journal" });
     const { structured } = await bench().ok("run_job", args, bench().withAdvancingClock());
+    const { data, action } = Result.parse(structured);
     const { actions } = Object((await bench().call("list_actions", { limit: 100 })).structured);
-    for (const { tool, idempotencyKey, resourceId } of Result.parse(structured).steps)
-      expect(actions).toContainEqual(expect.objectContaining({ tool, idempotencyKey, resourceId, state: "succeeded" }));
+    const submitted = { tool: "submit_job", idempotencyKey: action?.idempotencyKey, resourceId: data.id };
+    const registered = { tool: "register_input", about: fileId(bench().service, FILE.succeeds) };
+    for (const step of [submitted, registered])
+      expect(actions).toContainEqual(expect.objectContaining({ ...step, state: "succeeded" }));
   });
 
   test("a file that was registered before is not registered again", async () => {
@@ -79,17 +73,14 @@ describeLatestRevision((bench) => {
       alias: "held",
     });
     const inputId = Object(registered.structured["data"]).id;
-    await bench().ok("get_input", { inputId });
     for (const own of [{}, { idempotencyKey: "another job of the same file" }]) {
       const args = await argsFor(bench(), FILE.pauses, own);
       const sent = await bench().captureRequests(async () => {
-        const { data, steps } = Result.parse(
-          (await bench().ok("run_job", args, bench().withAdvancingClock())).structured,
-        );
+        const { data } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
         expect(data.state).toBe("PAUSED");
-        expect(steps[0]).toMatchObject({ tool: "register_input", resourceId: inputId, replayed: true });
       });
       expect(posts(sent)).toEqual(["createMicJob"]);
+      expect(sent.some(({ path }) => path.includes(inputId))).toBe(true);
     }
   });
 
@@ -97,8 +88,7 @@ describeLatestRevision((bench) => {
     const { id: inputId } = await registerInput(bench().service, FILE.succeeds);
     const args = argsOf(bench(), await findOneInputOffer(bench().service), { inputId });
     const sent = await bench().captureRequests(async () => {
-      const { steps } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
-      expect(steps.map(({ tool }) => tool)).toEqual(["submit_job"]);
+      Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
     });
     expect(posts(sent)).toEqual(["createMicJob"]);
   });
@@ -127,15 +117,14 @@ describeLatestRevision((bench) => {
     const first = await bench().ok("run_job", { ...args, waitSeconds: 0 });
     const stopped = Result.parse(first.structured);
     expect(stopped.data.state).toBe("WAITING_SCAN");
-    expect(stopped.steps.map(({ tool }) => tool)).toEqual(["register_input"]);
+    expect(stopped.action).toBeUndefined();
     expect(stopped.summary).toMatch(/^No job was submitted, because of port /);
-    expect(first.structured["nextStep"]).toMatchObject({ tool: "run_job", arguments: { ...args, waitSeconds: 0 } });
+    expect(Object(first.structured["nextStep"])).toMatchObject({ tool: "run_job" });
+    // Without waitSeconds, the call waits as long as it may.
+    expect(Object(first.structured["nextStep"]).arguments).toEqual(args);
     const sent = await bench().captureRequests(async () => {
-      const { data, steps } = Result.parse(
-        (await bench().ok("run_job", args, bench().withAdvancingClock())).structured,
-      );
+      const { data } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
       expect(data.state).toBe("SUCCEEDED");
-      expect(steps[0]).toEqual({ ...stopped.steps[0], replayed: true });
     });
     expect(posts(sent)).toEqual(["createMicJob"]);
   });
@@ -146,7 +135,7 @@ describeLatestRevision((bench) => {
       const { structured } = await bench().ok("run_job", args);
       const { data, summary } = Result.parse(structured);
       expect(data.state).toBe("QUARANTINED");
-      expect(summary).toContain("take another file");
+      expect(summary).toContain("Ask the user for another file");
       expect(structured["nextStep"]).toBeUndefined();
     });
     expect(posts(sent)).toEqual(["createMicPublicInput"]);
@@ -164,14 +153,15 @@ describeLatestRevision((bench) => {
       const { data, summary } = Result.parse(structured);
       expect(data.state).toBe(state);
       const read = (await bench().ok("get_job", { jobId: data.id })).structured;
-      expect(structured["data"]).toEqual(read["data"]);
+      expect(read["data"]).toMatchObject(data);
       expect(summary).toBe(read["summary"]);
-      const wait = { tool: "get_job", arguments: { jobId: data.id, waitSeconds: 45 } };
-      expect(structured["nextStep"]).toMatchObject(state === "FAILED" ? Object(read["nextStep"]) : wait);
+      // A job that waits for a review is not polled.
+      expect(structured["nextStep"] !== undefined).toBe(state === "FAILED");
+      expect(structured["nextStep"]).toEqual(read["nextStep"]);
     }
   });
 
-  test("an input that has expired is registered again", async () => {
+  test("an input that has expired is registered again, whether or not the API has changed its state", async () => {
     const args = await argsFor(bench(), FILE.failsForGood);
     const register = {
       workspaceId: bench().workspaceId,
@@ -179,18 +169,75 @@ describeLatestRevision((bench) => {
       referenceId: fileId(bench().service, 2),
     };
     const { structured } = await bench().ok("register_input", register);
-    const { id } = Object(structured["data"]);
-    const full = await bench().ok("get_input", { inputId: id, view: "full" });
-    const { expiresAt } = Object(full.structured["data"]);
+    const { id, expiresAt } = Object(structured["data"]);
     bench().clock.advance(Date.parse(expiresAt) - bench().clock.now() + 1_000);
-    const sent = await bench().captureRequests(async () => {
-      const { steps } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
-      expect(steps[0]?.resourceId).not.toBe(id);
-    });
+    const first = await bench().captureRequests(() => bench().ok("run_job", args, bench().withAdvancingClock()));
     // The server's tokens have expired, too, so requests that were refused with 401 do not count.
-    const done = posts(sent.filter(({ status }) => status !== 401));
-    expect(done).toEqual(["createMicPublicInput", "createMicJob"]);
+    expect(posts(first.filter(({ status }) => status !== 401))).toEqual(["createMicPublicInput", "createMicJob"]);
+    // Now the second input expires, too, and its state is still READY.
+    const { actions } = Object((await bench().call("list_actions", { limit: 100 })).structured);
+    const again = z.array(z.looseObject({ about: z.string(), resourceId: z.string().optional() })).parse(actions);
+    const second = again.find(({ about, resourceId }) => about === register.referenceId && resourceId !== id);
+    const full = await bench().ok("get_input", { inputId: second?.resourceId, view: "full" });
+    const stale = { ...Object(full.structured["data"]), expiresAt: "2001-01-01T00:00:00Z" };
+    const body = JSON.stringify({ data: stale, meta: { requestId: "r-1" } });
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicPublicInput" });
+    const shown = await bench().ok("get_input", { inputId: second?.resourceId });
+    expect(shown.structured["nextStep"]).toMatchObject({ tool: "register_input" });
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicPublicInput" });
+    const own = { ...args, idempotencyKey: "after the second input" };
+    const sent = await bench().captureRequests(() => bench().ok("run_job", own, bench().withAdvancingClock()));
+    expect(posts(sent)).toEqual(["createMicPublicInput", "createMicJob"]);
   });
+
+  test("an input that the API no longer has is registered again", async () => {
+    const args = await argsFor(bench(), FILE.waitsForReview, { idempotencyKey: "the input is gone" });
+    await bench().ok("run_job", args, bench().withAdvancingClock());
+    const gone = { kind: "status", status: 404, code: "NOT_FOUND", retryable: false };
+    await bench().service.injectFault(gone, { operationId: "getMicPublicInput" });
+    const own = { ...args, idempotencyKey: "the input is gone, again" };
+    const sent = await bench().captureRequests(() => bench().ok("run_job", own, bench().withAdvancingClock()));
+    expect(posts(sent)).toEqual(["createMicPublicInput", "createMicJob"]);
+  });
+
+  test("submit_job registers a file that it gets as an inputId, and returns without a wait for the job", async () => {
+    const { inputs, ...job } = await argsFor(bench(), FILE.failsRetryably, { idempotencyKey: "submitted from a file" });
+    const [{ port, referenceId }] = z
+      .tuple([z.looseObject({ port: z.string(), referenceId: z.string() })])
+      .parse(inputs);
+    const args = { ...job, inputBindings: [{ port, inputId: referenceId }] };
+    const sent = await bench().captureRequests(async () => {
+      const { structured } = await bench().ok("submit_job", args);
+      expect(structured["data"]).toMatchObject({ id: expect.stringMatching(/^micjob_/), state: "PREPARING" });
+    });
+    expect(posts(sent).at(-1)).toBe("createMicJob");
+    const again = await bench().captureRequests(async () => {
+      const { structured } = await bench().ok("run_job", { ...job, inputs, waitSeconds: 0 });
+      expect(structured["action"]).toMatchObject({ replayed: true });
+    });
+    expect(posts(again)).toEqual([]);
+  });
+
+  test.each(["getMicExecutableRecipe", "createMicPublicInput", "getMicPublicInput", "createMicJob", "getMicJob"])(
+    "waitSeconds limits the whole call, and the same call finds everything, if %s gets no response",
+    async (operationId) => {
+      const file = FILE.succeeds;
+      const key = `no response to ${operationId}`;
+      const own = await createFreshBench(bench(), revision);
+      const args = await argsFor(own, file, { idempotencyKey: key });
+      if (operationId === "getMicPublicInput") await own.ok("run_job", { ...args, idempotencyKey: `${key} before` });
+      await own.service.injectFault({ kind: "hang", afterCommit: true }, { operationId });
+      const stopped = await own.call("run_job", { ...args, waitSeconds: 1 });
+      // A call with more time would send the request again, and succeed.
+      const isAction = operationId.startsWith("create");
+      if (operationId === "getMicJob") expect(stopped.structured?.["nextStep"]).toMatchObject({ tool: "get_job" });
+      else expect(stopped.error).toMatchObject({ sideEffect: isAction ? "unknown" : "none", retryable: true });
+      if (isAction) expect(stopped.error?.next).toContain("resolve_actions");
+      const { structured } = await own.ok("run_job", args, own.withAdvancingClock());
+      expect(structured["data"]).toMatchObject({ state: "SUCCEEDED" });
+      expect(await own.service.countExecutions(key)).toBe(1);
+    },
+  );
 
   covers(
     ["4.2/job-input-binding-port", "4.2/job-parameter-values"],
@@ -219,7 +266,10 @@ describeLatestRevision((bench) => {
     const [input] = z.array(z.looseObject({})).parse(args["inputs"]);
     const failed = await bench().fails("run_job", { ...args, inputs: [{ ...input, referenceId }] }, "rejected");
     expect(failed.sideEffect).toBe("none");
-    expect(failed.text).toMatch(/No job was submitted\. Already done: registered input micinput_/);
+    expect(failed.text).toMatch(
+      /No job was made\. An input was registered \(micinput_.*\) and is used when you call again\./,
+    );
+    expect(failed.text).not.toMatch(/Nothing was changed|took effect/);
     const sent = await bench().captureRequests(() =>
       bench().ok("run_job", { ...args, inputs: [{ ...input, referenceId }] }, bench().withAdvancingClock()),
     );
@@ -228,12 +278,12 @@ describeLatestRevision((bench) => {
 
   covers("4.2/key-names-one-command", "idempotencyKey is the key of the submission", async () => {
     const args = await argsFor(bench(), FILE.succeeds, { idempotencyKey: "the submission's own" });
-    const { data, steps } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
-    expect(steps.at(-1)).toMatchObject({ tool: "submit_job", idempotencyKey: args["idempotencyKey"] });
+    const { data, action } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
+    expect(action).toMatchObject({ idempotencyKey: args["idempotencyKey"] });
     const again = await bench().captureRequests(async () => {
       const full = Result.parse((await bench().ok("run_job", args)).structured);
       expect(full.data.id).toBe(data.id);
-      expect(full.steps.every(({ replayed }) => replayed)).toBe(true);
+      expect(full.action).toMatchObject({ replayed: true });
       // If only the key is given, the other arguments come from the journal.
       const { idempotencyKey } = args;
       expect(Result.parse((await bench().ok("run_job", { idempotencyKey })).structured).data.id).toBe(data.id);
@@ -253,7 +303,7 @@ describeLatestRevision((bench) => {
     const sent = await bench().captureRequests(async () => {
       const second = Result.parse((await bench().ok("run_job", args)).structured);
       expect(second.data.id).toBe(first.data.id);
-      expect(second.steps).toEqual(first.steps.slice(-1).map((step) => ({ ...step, replayed: true })));
+      expect(second.action).toMatchObject({ idempotencyKey: first.action?.idempotencyKey, replayed: true });
       expect(second.summary).toMatch(/^Not run again/);
     });
     expect(posts(sent)).toEqual([]);

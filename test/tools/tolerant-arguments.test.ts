@@ -57,6 +57,9 @@ function idPair(name: string): fc.Arbitrary<Pair> {
   });
 }
 
+/** Date-times that the API accepts only in UTC. */
+const UTC_DATES: Readonly<Record<string, string>> = { expiresAt: "2026-11-20T04:30:00.5Z" };
+
 function textPair(name: string, { enum: options, format }: Listed): fc.Arbitrary<Pair> {
   const known = options ?? EXACT_TEXTS[name];
   if (known !== undefined)
@@ -68,9 +71,11 @@ function textPair(name: string, { enum: options, format }: Listed): fc.Arbitrary
           .map((form) => ({ exact, form })),
       );
   if (format === "date-time")
-    return fc.constantFrom("2026-11-20T00:00:00Z", "2026-11-20T10:00:00.5+05:30").chain((exact) => {
+    return fc.constantFrom("2026-11-20T00:00:00Z", UTC_DATES[name] ?? "2026-11-20T10:00:00.5+05:30").chain((exact) => {
       const dates = exact.endsWith("T00:00:00Z") ? [fc.constant("2026-11-20")] : [];
-      return fc.oneof(padded(exact), ...dates).map((form) => ({ exact, form }));
+      const inIndia =
+        name in UTC_DATES && exact === UTC_DATES[name] ? [fc.constant("2026-11-20T10:00:00.5+05:30")] : [];
+      return fc.oneof(padded(exact), ...dates, ...inIndia).map((form) => ({ exact, form }));
     });
   if (/Ids?$|^port$|Hash$/.test(name)) return idPair(name);
   // Free text, keys and cursors stay as they are.

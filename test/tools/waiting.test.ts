@@ -58,28 +58,40 @@ describeLatestRevision((bench) => {
     expect(sent).toHaveLength(1);
   });
 
-  test("get_job waits for a job in review or a paused one until its state changes", async () => {
-    const review = await submitJob(bench().service, FILE.waitsForReview);
-    bench().clock.advance(9 * STAGE_MS);
-    const before = await bench().ok("get_job", { jobId: review.id });
-    expect(before.structured["data"]).toMatchObject({ state: "WAITING_REVIEW" });
-    const ticks: Progress[] = [];
-    const sent = await bench().captureRequests(async () => {
-      const waiting = { jobId: review.id, waitSeconds: 20 };
-      const { structured } = await bench().ok("get_job", waiting, bench().withAdvancingClock(ticks));
-      expect(Object(structured["data"]).state).not.toBe("WAITING_REVIEW");
-    });
-    expect(ticks[0]?.message).toMatch(/^WAITING_REVIEW/);
-    expect(sent.length).toBeGreaterThanOrEqual(2);
+  test("get_job returns at once for a job in review or a paused one, and advises no other read", async () => {
+    for (const [file, wait] of [
+      [FILE.waitsForReview, "its review (WAITING_REVIEW at TASTE)"],
+      [FILE.pauses, "its operator (PAUSED at BLEND)"],
+    ] as const) {
+      const { id } = await submitJob(bench().service, file);
+      bench().clock.advance(9 * STAGE_MS);
+      const sent = await bench().captureRequests(async () => {
+        const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 45 });
+        expect(structured["summary"]).toBe(`The job waits for ${wait}. Tell the user.`);
+        expect(structured).not.toHaveProperty("nextStep");
+      });
+      expect(sent).toHaveLength(1);
+    }
+  });
 
-    const paused = await submitJob(bench().service, FILE.pauses);
-    bench().clock.advance(9 * STAGE_MS);
-    const held = await bench().captureRequests(async () => {
-      const { structured } = await bench().ok("get_job", { jobId: paused.id, waitSeconds: 1 });
-      expect(structured["data"]).toMatchObject({ state: "PAUSED" });
-    });
-    // The call waits for its second and reads the job again at the end.
-    expect(held.length).toBeGreaterThanOrEqual(2);
+  test("a read that fails during a wait does not lose the state that was read before", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const onprogress = () =>
+      void bench().service.injectFault({ kind: "status", status: 503 }, { operationId: "getMicJob", times: 100 });
+    const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 2 }, { onprogress });
+    expect(structured["data"]).toEqual({ state: "PREPARING" });
+    await bench().service.admin("DELETE", "faults");
+  });
+
+  test("units beyond the total of a stage are shown without the total", async () => {
+    const job = await submitJob(bench().service, FILE.succeeds);
+    const [first, ...others] = job.stages;
+    const stages = [{ ...first, state: "RUNNING", completedUnits: 8, totalUnits: 6 }, ...others];
+    const body = JSON.stringify({ data: { ...job, state: "RUNNING", stages }, meta: { requestId: "r-1" } });
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
+    const { structured } = await bench().ok("get_job", { jobId: job.id });
+    expect(structured["summary"]).toContain("GATHER (1 of 9), 8 units.");
+    expect(Object(structured["data"]).stages).toMatch(/^GATHER RUNNING 8\/\?;/);
   });
 
   test("get_input waits for the scan, get_file_processing_request for the review", async () => {
@@ -153,7 +165,7 @@ describeLatestRevision((bench) => {
       facts: {
         kind: "cancelled",
         sideEffect: "none",
-        message: expect.stringMatching(/waiting was cancelled.*goes on/),
+        message: expect.stringMatching(/cancelled the wait.*continues/),
       },
     });
   });

@@ -45,7 +45,11 @@ for (const [at, headers] of oddHeaders.entries())
     );
     const read = await connection.callTool("get_job", { jobId, view: "full" });
     expect(read, read.text).toMatchObject({ isError: false, structured: { data: found } });
-    const cancelled = await connection.callTool("cancel_job", { jobId, reason: "Submitted by mistake" });
+    const cancelled = await connection.callTool("cancel_job", {
+      jobId,
+      reason: "Submitted by mistake",
+      waitSeconds: 0,
+    });
     expect(cancelled, cancelled.text).toMatchObject({ isError: false, structured: { meta: { requestId: "req-1" } } });
     expect(stub.requests.at(-1)?.headers["if-match"]).toBe(`"${job.resourceVersion}"`);
   });
@@ -155,7 +159,7 @@ covers("1/json-bodies", "sends every body as JSON, except the token request", as
   const cancelJob = { jobId: "job-json", reason: "„Nein“ – \u2028 🧭", resourceVersion: 3 };
   const calls = [
     ["submit_job", createJob, answer(202, enveloped(running))],
-    ["cancel_job", cancelJob, answer(202, enveloped(runningOperation))],
+    ["cancel_job", { ...cancelJob, waitSeconds: 0 }, answer(202, enveloped(runningOperation))],
     [
       "retry_job",
       { jobId: "job-0", retryMode: "RESTART", reason: "Again" },
@@ -174,7 +178,12 @@ covers("1/json-bodies", "sends every body as JSON, except the token request", as
     expect(isError, `${tool}: ${text}`).toBe(false);
     const sent = stub.requests.at(-1);
     expect(sent?.headers["content-type"]).toBe("application/json");
-    const { jobId: _jobId, resourceVersion: _version, ...body }: Readonly<Record<string, unknown>> = args;
+    const {
+      jobId: _jobId,
+      resourceVersion: _version,
+      waitSeconds: _wait,
+      ...body
+    }: Readonly<Record<string, unknown>> = args;
     expect(JSON.parse(String(sent?.body))).toEqual(body);
   }
   expect(stub.tokenRequests.length).toBeGreaterThan(0);

@@ -30,9 +30,12 @@ export const CreateJob = z.strictObject({
   clientReference: plainText(160).nullable().optional(),
 });
 
+/** Returns true for the id of a file, which an input of the kind M4_FILE refers to. */
+export const isFileId = (id: string): boolean => /^dev(sign)?file_/.test(id);
+
 /** Checks that two fields match, for the body and for arguments of the same shape. */
 export const matchesInputKind = ({ inputKind, referenceId }: { inputKind: string; referenceId: string }): boolean =>
-  inputKind !== "M4_FILE" || /^dev(sign)?file_/.test(referenceId);
+  inputKind !== "M4_FILE" || isFileId(referenceId);
 export const referenceRule = {
   path: ["referenceId"],
   error: "must be a file's id for M4_FILE: it begins with devfile_ or devsignfile_",

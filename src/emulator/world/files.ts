@@ -51,7 +51,7 @@ const createIncompressibleBytes = (seed: string): Uint8Array =>
 
 type FileRow = readonly [name: string, outcome: JobOutcome, scan: StoredFile["scan"], content: Cells | Uint8Array];
 
-/** In the order of `fileIds`. The first seven have the outcomes that docs/emulator.md lists. */
+/** In the order of `fileIds`. The first seven have the outcomes that docs/use/emulator.md lists. */
 const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
   [DISTRICTS_FILE, "succeeds", "clean", districtCells()],
   [

@@ -32,7 +32,13 @@ const METRICS = {
   INPUTS_REGISTERED: defineMetric("COUNT", 1_000_000n, 100_000_000n, 2n, 13n),
   PROCESSING_REQUESTS: defineMetric("COUNT", 1_000_000n, 100_000_000n, 1n, 4n),
   ASSET_DOWNLOADS: defineMetric("COUNT", 10_000_000n, 1_000_000_000n, 3n, 57n),
-  ASSET_BYTES: defineMetric("BYTE", 1_099_511_627_776n, 9_223_372_036_854_775_807n, 45_210n, 9_007_199_254_740_993n),
+  ASSET_BYTES: defineMetric(
+    "BYTE",
+    1_099_511_627_776n,
+    9_223_372_036_854_775_807n,
+    442_381_676_698n,
+    9_007_199_254_740_993n,
+  ),
   // The contract between the parties has not defined a compute unit yet.
   COMPUTE_UNITS: defineMetric(null, 0n, 0n, 0n, 0n),
 } as const satisfies Record<string, Metric>;

@@ -38,7 +38,9 @@ export function createProgressReporter(context: ServerContext): CallRequest["rep
   return ({ progress, total, message }) => {
     if (progress <= last && message === lastMessage) return;
     // Within a stage only the message changes, but the protocol requires a number that increases.
-    last = progress > last ? progress : last + 0.001;
+    const increased = progress > last ? progress : last + 0.001;
+    if (total !== undefined && increased > total) return;
+    last = increased;
     lastMessage = message;
     const params = { progressToken, progress: last, message, ...(total !== undefined && { total }) };
     context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
@@ -50,6 +52,12 @@ const canceledFacts: FailureFacts = {
   message: "The call was cancelled by the client.",
   retryable: true,
   sideEffect: "none",
+};
+
+const DECLINED_SUMMARY = "The user declined; nothing was sent. Do not call it again unless the user asks for it.";
+const DECLINED: CallToolResult = {
+  content: [{ type: "text", text: DECLINED_SUMMARY }],
+  structuredContent: { summary: DECLINED_SUMMARY, declined: true },
 };
 
 const failureResult = (tool: string, facts: FailureFacts): CallToolResult => ({
@@ -149,6 +157,10 @@ export async function callTool(
     const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: callLog.logFailedAttempt };
     const consent = await request.requestConsent(tool, complete, createToolCall(runtime, tool.name, limits));
     if ("ask" in consent) return consent.ask;
+    if ("declined" in consent) {
+      callLog.logResult(undefined);
+      return DECLINED;
+    }
     const call = createToolCall(runtime, tool.name, limits, {
       report: request.report,
       proposedKey: consent.key,

@@ -13,7 +13,6 @@ import {
 import * as z from "zod/v4";
 import { canonicalArguments, sha256Hex } from "../../actions/canonical-json.ts";
 import { generateKey } from "../../actions/idempotency-keys.ts";
-import { Failure } from "../../core/failure.ts";
 import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ConfirmationCodec, Runtime } from "../runtime.ts";
@@ -32,6 +31,7 @@ const ConfirmationState = z.strictObject({
 
 export type Consent =
   | { readonly ask: InputRequiredResult }
+  | { readonly declined: true }
   /** `key`: the idempotency key of the action that the user confirmed; `shownVersion`: the job's version in the question. */
   | { readonly go: true; readonly key?: string; readonly shownVersion?: number | undefined };
 
@@ -44,15 +44,6 @@ function canElicit(capabilities: unknown): boolean {
   const elicitation = Capabilities.safeParse(capabilities).data?.elicitation;
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
-
-const declinedFailure = (tool: string): Failure =>
-  new Failure({
-    kind: "cancelled",
-    message: `The person was asked and did not agree to ${tool}; nothing was sent.`,
-    retryable: false,
-    sideEffect: "none",
-    next: "Do not call it again unless the user asks for it.",
-  });
 
 const invalidRequestState = (): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", {
@@ -109,7 +100,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
       if (state) {
         const response = inputResponse(context.mcpReq.inputResponses, CONFIRM);
         if (response.kind === "elicit") {
-          if (response.action !== "accept" || response.content?.[CONFIRM] === false) throw declinedFailure(tool.name);
+          if (response.action !== "accept" || response.content?.[CONFIRM] === false) return { declined: true };
           return { go: true, key: state.key, shownVersion: state.shownVersion };
         }
       } else if (await isAlreadyConfirmed(confirmationRequest)) return PROCEED;

@@ -27,9 +27,7 @@ export function failureText(tool: string, facts: FailureFacts): string {
   const lines = [
     `${tool} failed (${facts.kind}): ${facts.message}`,
     ...shown,
-    // "Nothing was changed." would contradict the report of the earlier steps.
-    (facts.earlierSteps === undefined || facts.sideEffect !== "none") && SIDE_EFFECTS[facts.sideEffect],
-    facts.earlierSteps !== undefined && facts.earlierSteps,
+    facts.earlierSteps ?? SIDE_EFFECTS[facts.sideEffect],
     facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
     facts.idempotencyKey !== undefined && `idempotencyKey: ${formatToken(facts.idempotencyKey)}`,
     facts.code !== undefined && !facts.message.includes(formatToken(facts.code)) && `code: ${formatToken(facts.code)}`,

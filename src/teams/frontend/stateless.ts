@@ -1,5 +1,5 @@
 // Serves each POST of a protocol revision before 2026-07-28 with a separate server. There are no sessions, so any instance can serve any
-// request (docs/decisions/022-stateless-deployments.md).
+// request (docs/contribute/decisions/022-stateless-deployments.md).
 import { DEFAULT_NEGOTIATED_PROTOCOL_VERSION } from "@modelcontextprotocol/server";
 import { errorMessage } from "../../core/failure.ts";
 import { checkLegacyRequest, isInitialize, LegacyTransport } from "../../transports/http/legacy-transport.ts";

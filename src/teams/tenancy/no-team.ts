@@ -85,5 +85,6 @@ export function createFailingActions(failure: Failure): ServiceActions {
     countUnresolved: refuse,
     listByResource: refuse,
     findCreationArguments: refuse,
+    findManyCreationArguments: refuse,
   };
 }

@@ -2,7 +2,7 @@
 import type { ResourceAction } from "../../actions/service-actions.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
-import { problemName } from "../summary-view.ts";
+import { outOf, problemName } from "../summary-view.ts";
 
 /** Final states of jobs and operations. */
 export const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);
@@ -22,6 +22,10 @@ export const isDone = ({ state }: Stage): boolean => state === "SUCCEEDED" || st
 /** Returns the job's current stage: the first one that has not succeeded and is required. */
 export const currentStage = ({ stages }: Job): Stage | undefined => stages.find((stage) => !isDone(stage));
 
+/** The total units of a stage; undefined if it is unknown, or smaller than the completed units. */
+export const totalUnitsOf = ({ completedUnits, totalUnits }: Stage): number | undefined =>
+  totalUnits === null || totalUnits < completedUnits ? undefined : totalUnits;
+
 export const failingStage = (job: Job): Stage | undefined =>
   job.stages.find(({ state }) => state === "FAILED") ?? currentStage(job);
 
@@ -29,9 +33,10 @@ export const failingStage = (job: Job): Stage | undefined =>
 export function stagePositionText(job: Job): string {
   const stage = currentStage(job);
   if (!stage) return "";
-  const { completedUnits, totalUnits } = stage;
-  const position = `stage ${stage.stage} (${job.stages.indexOf(stage) + 1} of ${job.stages.length})`;
-  const units = totalUnits === null ? `${completedUnits}` : `${completedUnits} of ${totalUnits}`;
+  const { completedUnits } = stage;
+  const total = totalUnitsOf(stage);
+  const position = `stage ${stage.stage} (${outOf(job.stages.indexOf(stage) + 1, job.stages.length)})`;
+  const units = total === undefined ? `${completedUnits}` : outOf(completedUnits, total);
   return stage.state === "PENDING" ? `, ${position} next` : `, at ${position}, ${units} units`;
 }
 
@@ -69,17 +74,25 @@ function pointersOf({ failure }: Job): string {
 }
 
 /** No operation of the contract reads a job's output. */
-const outputText = (output: string): string =>
-  ` Output: dataset version ${formatToken(output)}. Its rows cannot be read through this API: bind it to another job (register_input, DATASET_VERSION) or open it at the service.`;
+const OUTPUT =
+  " Its output (outputDatasetVersionId) can be bound to another job (register_input, DATASET_VERSION); its rows cannot be read here.";
 
 /** No operation of the contract changes a publication: the API advances it, at a time that the contract does not state. */
 const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
   NOT_REQUESTED: "",
-  AWAITING_RELEASE: " Publication: AWAITING_RELEASE (the API advances it; get_job shows it).",
+  AWAITING_RELEASE: " Publication: AWAITING_RELEASE (the API advances it).",
   BUILDING: " Publication: BUILDING.",
   ACTIVE: " Publication: ACTIVE.",
   WITHDRAWN: " Publication: WITHDRAWN.",
 };
+
+/** Returns the state and, if it applies, the stage: "FAILED at CHURN". */
+export function jobStateText(job: Job): string {
+  const stage = job.state === "FAILED" ? failingStage(job) : currentStage(job);
+  return stage === undefined || stage.state === "PENDING" || job.state === "CANCELLED"
+    ? job.state
+    : `${job.state} at ${stage.stage}`;
+}
 
 export type JobFacts = ReturnType<typeof jobFacts>;
 
@@ -93,9 +106,10 @@ export function jobFacts(job: Job, { unresolved, retry }: JobHistory, still: str
     /** "The job", with the id of the job that it retries, if any. */
     what: `The job${job.retryOfBatchId === null ? "" : `, a retry of ${formatToken(job.retryOfBatchId)},`}`,
     place: stagePositionText(job),
+    where: jobStateText(job),
     /** Sentences about the output and the publication, or an empty string. */
-    results: `${output === null ? "" : outputText(output)}${PUBLICATION[job.publicationState]}`,
-    finished: `${stagesFinished} of ${job.stages.length} stages finished`,
+    results: `${output === null ? "" : OUTPUT}${PUBLICATION[job.publicationState]}`,
+    finished: `${outOf(stagesFinished, job.stages.length)} stages finished`,
     failure: failure ? problemName(failure) : "",
     code: failure ? formatToken(failure.code) : "",
     /** The failed stage, otherwise the current one; `attempts` is the number of its attempts. */

@@ -1,10 +1,12 @@
 // This module presents jobs: it selects the phrase, reads the job's history, and builds the summary view.
+import { formatDuration } from "../../actions/deduplication-window.ts";
 import type { ResourceAction } from "../../actions/service-actions.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import { quote } from "../../core/untrusted-text.ts";
-import type { Advice, NextStep, PollableResourcePresenter, ProgressSnapshot } from "../results.ts";
+import type { Advice, NextStep, PollableResourcePresenter, ProgressSnapshot, ReadAnswer } from "../results.ts";
 import {
+  outOf,
   problemText,
   toFailureSummary,
   toSummaryFields,
@@ -21,8 +23,10 @@ import {
   isDone,
   type JobHistory,
   jobFacts,
+  jobStateText,
   stagePositionText,
   stalledText,
+  totalUnitsOf,
 } from "./job-facts.ts";
 import { JOB, toAdvice } from "./phrases.ts";
 
@@ -131,10 +135,11 @@ const COMPACT_STATE_LABELS: Readonly<Partial<Record<Stage["state"], string>>> = 
  */
 export function stagesLine(stages: readonly Stage[]): string {
   const parts: { text: string; names: string[] }[] = [];
-  for (const { stage, state, attemptCount, completedUnits, totalUnits } of stages) {
+  for (const each of stages) {
+    const { stage, state, attemptCount, completedUnits } = each;
     const compactLabel = COMPACT_STATE_LABELS[state];
     const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
-    const text = (compactLabel ?? `${state} ${completedUnits}/${totalUnits ?? "?"}`) + tries;
+    const text = (compactLabel ?? `${state} ${completedUnits}/${totalUnitsOf(each) ?? "?"}`) + tries;
     const last = parts.at(-1);
     if (compactLabel !== undefined && last?.text === text) last.names.push(stage);
     else parts.push({ text, names: [stage] });
@@ -146,28 +151,20 @@ export function stagesLine(stages: readonly Stage[]): string {
 const DEFAULT_VALUES = { publicationState: "NOT_REQUESTED", reviewState: "NOT_REQUIRED" };
 
 function toJobSummaryView(job: Job): object {
-  const { workspaceId, environment, resourceVersion, updatedAt, processingState, stages, failure, ...rest } = job;
+  const { workspaceId, resourceVersion, updatedAt, processingState, stages, failure, ...rest } = job;
   return {
     ...toSummaryFields(rest, DEFAULT_VALUES),
     ...(processingState !== job.state && { processingState }),
-    ...(stages.length > 0 && { stages: stagesLine(stages) }),
+    ...(!stages.every(isDone) && { stages: stagesLine(stages) }),
     ...toFailureSummary(failure),
   };
-}
-
-/** Returns the state and, if it applies, the stage: "FAILED at CHURN". */
-export function jobStateText(job: Job): string {
-  const stage = job.state === "FAILED" ? failingStage(job) : currentStage(job);
-  return stage === undefined || stage.state === "PENDING" || job.state === "CANCELLED"
-    ? job.state
-    : `${job.state} at ${stage.stage}`;
 }
 
 function progressSnapshot(job: Job): ProgressSnapshot {
   const stage = currentStage(job);
   if (!stage) return { state: job.state };
-  const { stage: name, state, completedUnits, totalUnits } = stage;
-  const detail = state === "PENDING" ? `${name} next` : `${name} ${completedUnits} of ${totalUnits ?? "?"}`;
+  const { stage: name, state, completedUnits } = stage;
+  const detail = state === "PENDING" ? `${name} next` : `${name} ${outOf(completedUnits, totalUnitsOf(stage) ?? "?")}`;
   const units = job.stages.reduce((sum, each) => sum + each.completedUnits, 0);
   return { state: job.state, detail, units };
 }
@@ -175,14 +172,13 @@ function progressSnapshot(job: Job): ProgressSnapshot {
 /** Returns the progress of a job for progress notifications: finished stages of all stages, and units of the current stage. */
 export function jobProgress(job: Job) {
   const stage = currentStage(job);
-  const units = stage ? ` ${stage.stage} ${stage.completedUnits}/${stage.totalUnits ?? "?"} units` : "";
+  const units = stage ? ` ${stage.stage} ${stage.completedUnits}/${totalUnitsOf(stage) ?? "?"} units` : "";
   return { progress: job.stages.filter(isDone).length, total: job.stages.length, message: `${job.state}${units}` };
 }
 
 export const createJobPresenter = (ports: Pick<Ports, "actions" | "retries">): PollableResourcePresenter<Job> => ({
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: isJobMoving,
-  needsUserAction,
   progressSnapshot,
   state: jobStateText,
   mayRunAgain: ({ state, failure }) => !(state === "FAILED" && failure?.retryable === true),
@@ -197,10 +193,30 @@ export const createJobPresenter = (ports: Pick<Ports, "actions" | "retries">): P
   },
 });
 
-/** Describes a job to the user. `recipeName`: if known (default: the recipe version's id). */
-export function describeJob(job: Job, recipeName: string = job.recipeVersionId): string {
+/** Presents a job to the agent that has just named its recipe, and that reads its publication in the summary. */
+export function createRunPresenter(ports: Pick<Ports, "actions" | "retries">): PollableResourcePresenter<Job> {
+  const presenter = createJobPresenter(ports);
+  const omitted = ["recipeVersionId", "createdAt", "publicationState"];
+  const toSummary = (job: Job) =>
+    Object.fromEntries(Object.entries(toJobSummaryView(job)).filter(([name]) => !omitted.includes(name)));
+  return { ...presenter, toSummary };
+}
+
+/** Describes a job to the user: state, recipe, age and client reference. `recipeName`: if known (default: the recipe version's id). */
+export function describeJob(
+  { value: { data: job }, respondedAt }: ReadAnswer<Job>,
+  recipeName: string = job.recipeVersionId,
+  clientReference?: string,
+): string {
+  const ageMs = (respondedAt ?? Number.NaN) - Date.parse(job.createdAt);
+  const facts = [
+    `It is ${job.state}${stagePositionText(job)}`,
+    `recipe ${quote(recipeName)}`,
+    ageMs >= 0 && `created ${formatDuration(ageMs)} ago`,
+    clientReference !== undefined && `client reference ${quote(clientReference)}`,
+  ];
   const failed = job.failure ? ` Its failure: ${problemText(job.failure)}.` : "";
-  return `It is ${job.state}${stagePositionText(job)}; its recipe is ${quote(recipeName)}.${failed}`;
+  return `${facts.filter(Boolean).join("; ")}.${failed}`;
 }
 
 /** Returns the row of a job in a list, without usual values. `updatedAt` shows whether a moving job has stalled. */

@@ -8,14 +8,14 @@ import type { Operation } from "../../contract/operation.ts";
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { Advice, NextStep } from "../results.ts";
-import { problemName } from "../summary-view.ts";
+import { problemName, truncateToSeconds } from "../summary-view.ts";
 import type { JobFacts } from "./job-facts.ts";
 
 export interface Phrase<Facts> {
   readonly summary: (facts: Facts) => string;
   /** Absent if nothing is left to do, or if no tool can do it. */
   readonly nextStep?: (facts: Facts) => NextStep | undefined;
-  /** Set if a wait that ends in the same state need not repeat the sentence. */
+  /** Set if a wait that ends in the same state does not have to repeat the sentence. */
   readonly isRoutine?: true;
 }
 
@@ -41,7 +41,7 @@ const retryJobStep = ({ id, code }: JobFacts, retryMode: "SAFE_RESUME" | "RESTAR
 
 const retriedText = ({ retriedBy }: JobFacts): string =>
   retriedBy === undefined
-    ? "It was retried, by a job whose id was not learned."
+    ? "It was retried, but the id of that job is not known."
     : `It was retried as job ${formatToken(retriedBy)}.`;
 
 const readRetryStep = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
@@ -51,7 +51,7 @@ const readRetryStep = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
         arguments: { workspaceId, view: "full" },
         why: "its retry is the job whose retryOfBatchId is this one",
       }
-    : { tool: "get_job", arguments: { jobId: retriedBy }, why: "shows how the retry stands" };
+    : { tool: "get_job", arguments: { jobId: retriedBy }, why: "shows the retry" };
 
 export const JOB = {
   // The outcome of an earlier action on a job must be resolved before a new action.
@@ -62,7 +62,7 @@ export const JOB = {
       unresolved && {
         tool: "resolve_actions",
         arguments: { idempotencyKey: unresolved.idempotencyKey },
-        why: "finds out what became of it; the action never runs twice",
+        why: "returns its outcome; the action never runs twice",
       },
   },
   moving: {
@@ -79,14 +79,10 @@ export const JOB = {
       `${what} is ${state}${place}.${still} Ask the user whether to contact its operator or to cancel it; waiting longer may not help.`,
   },
   "waiting for review": {
-    isRoutine: true,
-    summary: ({ what, place, still }) =>
-      `${what} waits for a person's review${place}; nothing can be done from here but wait (get_job with waitSeconds) or cancel.${still}`,
+    summary: ({ what, where, still }) => `${what} waits for its review (${where}). Tell the user.${still}`,
   },
   paused: {
-    isRoutine: true,
-    summary: ({ what, place, still }) =>
-      `${what} is PAUSED${place}; only its operator can resume it (get_job with waitSeconds waits for that). It can be cancelled.${still}`,
+    summary: ({ what, where, still }) => `${what} waits for its operator (${where}). Tell the user.${still}`,
   },
   succeeded: { summary: ({ what, results }) => `${what} SUCCEEDED.${results}` },
   cancelled: { summary: ({ what, finished }) => `${what} is CANCELLED; ${finished}. retry_job can run it again.` },
@@ -102,7 +98,7 @@ export const JOB = {
   },
   "failed, rejected in review": {
     summary: ({ what, place, failure }) =>
-      `${what} FAILED${place}: ${failure}. A person REJECTED it in review: ask them before another job.`,
+      `${what} FAILED${place}: ${failure}. A reviewer REJECTED it: ask the user before you submit another job.`,
   },
   "failed, unexplained": {
     summary: ({ what, place }) =>
@@ -114,12 +110,12 @@ export const JOB = {
   },
   "failed, worth restarting": {
     summary: ({ what, place, failure, stage }) =>
-      `${what} FAILED${place}: ${failure}. Resuming ended at ${stage} again; it may be run anew from the start.`,
+      `${what} FAILED${place}: ${failure}. A resumed run failed at ${stage} again; RESTART runs it from the start.`,
     nextStep: (facts) =>
       retryJobStep(
         facts,
         "RESTART",
-        `a resumed run failed at ${facts.stage} again, so what the earlier stages left may be the cause; RESTART does them anew`,
+        `${facts.stage} failed again, so the results of earlier stages may be the cause; RESTART discards them: ask the user first`,
       ),
   },
   "failed again and again": {
@@ -129,12 +125,11 @@ export const JOB = {
   "failed, input or parameters wrong": {
     summary: ({ what, place, failure, pointers }) =>
       `${what} FAILED${place}: ${failure}. Retrying the same job will not help: correct ${pointers} and submit a new one.`,
-    nextStep: (facts) =>
-      getRecipeStep(facts, "shows what the recipe asks for there; correct that first, then submit_job"),
+    nextStep: (facts) => getRecipeStep(facts, "shows the schema; correct the named fields, then submit a new job"),
   },
   "failed for good": {
     summary: ({ what, place, failure }) =>
-      `${what} FAILED${place}: ${failure}. Retrying will not help, and the service names nothing to correct: give up.`,
+      `${what} FAILED${place}: ${failure}. Retrying will not help, and the service names nothing to correct. Tell the user.`,
   },
 } satisfies Phrases<JobFacts>;
 
@@ -144,7 +139,7 @@ const getJobStep = ({ resultResourceId, originatingResourceId }: Operation, why:
   arguments: { jobId: resultResourceId ?? originatingResourceId },
   why,
 });
-const getJobStateStep = (operation: Operation) => getJobStep(operation, "shows how the job stands now");
+const getJobStateStep = (operation: Operation) => getJobStep(operation, "shows the job now");
 const operationText = ({ operationType }: Operation): string => `The operation (${quote(operationType)})`;
 const failureOf = ({ failure }: Operation): string => (failure ? problemName(failure) : "");
 
@@ -163,8 +158,7 @@ export const OPERATION = {
     nextStep: (operation) => getJobStep(operation, "shows the job after it"),
   },
   "failed, retryable": {
-    summary: (operation) =>
-      `${operationText(operation)} FAILED: ${failureOf(operation)}. It may be asked for again, if it is still wanted.`,
+    summary: (operation) => `${operationText(operation)} FAILED: ${failureOf(operation)}. It can be requested again.`,
     nextStep: getJobStateStep,
   },
   failed: {
@@ -175,7 +169,7 @@ export const OPERATION = {
     summary: (operation) => `${operationText(operation)} FAILED; the service gives no reason.`,
     nextStep: getJobStateStep,
   },
-  cancelled: { summary: (operation) => `${operationText(operation)} was itself CANCELLED.`, nextStep: getJobStateStep },
+  cancelled: { summary: (operation) => `${operationText(operation)} was CANCELLED.`, nextStep: getJobStateStep },
 } satisfies Phrases<Operation>;
 
 const waitForScanStep = ({ id }: Input, why: string): NextStep => ({
@@ -192,26 +186,27 @@ export const INPUT = {
   },
   "scan stuck": {
     summary: ({ scanState }) =>
-      `The input waits for a scan that is ${scanState}; a job needs it READY. If it stays so, ask the user to contact its operator.`,
-    nextStep: (input) => waitForScanStep(input, "waits for the scan; if it stays so, ask again in some minutes"),
+      `The input waits for a scan that is ${scanState}; a job needs it READY. If that does not change, ask the user to contact its operator.`,
+    nextStep: (input) => waitForScanStep(input, "waits for the scan; if it does not change, try again in some minutes"),
   },
   ready: {
-    summary: () => "The input is READY: bind it to a port of a recipe (list_recipes) with submit_job.",
+    summary: ({ expiresAt }) =>
+      `The input is READY${expiresAt === null ? "" : ` until ${truncateToSeconds(expiresAt)}`}: bind it to a port of a recipe (list_recipes) with submit_job.`,
   },
-  infected: {
-    summary: () => "The input is QUARANTINED (scan INFECTED); it cannot be used: take another file.",
+  quarantined: {
+    summary: ({ scanState }) =>
+      `The input is QUARANTINED (scan ${scanState}) and cannot be used. Ask the user for another file.`,
   },
-  quarantined: { summary: ({ scanState }) => `The input is QUARANTINED (scan ${scanState}); it cannot be used.` },
   expired: {
     summary: () => "The input has EXPIRED; register the file again to use it.",
     nextStep({ id, workspaceId, inputKind, referenceId }) {
       // The key is derived from the input, so a repeated call registers the file only one more time.
       const again = { workspaceId, inputKind, referenceId, idempotencyKey: deriveRepeatKey(id) };
       if (!matchesInputKind(again)) return undefined;
-      return { tool: "register_input", arguments: again, why: "makes a new input of the same, if it is still wanted" };
+      return { tool: "register_input", arguments: again, why: "makes a new input of it" };
     },
   },
-  withdrawn: { summary: () => "The input was WITHDRAWN; it cannot be used." },
+  withdrawn: { summary: () => "The input was WITHDRAWN and cannot be used. Ask the user for another file." },
 } satisfies Phrases<Input>;
 
 const reasonOf = ({ reasonCode }: ProcessingRequest): string => (reasonCode === null ? "" : ` (${reasonCode})`);
@@ -219,11 +214,11 @@ const reasonOf = ({ reasonCode }: ProcessingRequest): string => (reasonCode === 
 export const PROCESSING_REQUEST = {
   "in review": {
     isRoutine: true,
-    summary: ({ state }) => `The request is ${state}: a person reviews it before a job may use the file.`,
+    summary: ({ state }) => `The request is ${state}: it is reviewed before a job may use the file.`,
     nextStep: ({ id }) => ({
       tool: "get_file_processing_request",
       arguments: { requestId: id, waitSeconds: 45 },
-      why: "waits for the review; people take their time, so ask again later",
+      why: "waits for the review, which can take days: tell the user",
     }),
   },
   approved: {
@@ -250,6 +245,6 @@ export const PROCESSING_REQUEST = {
   },
   "revoked, security": {
     summary: (request) =>
-      `The request was REVOKED${reasonOf(request)}; the file may no longer be processed: do not ask again without a person's word.`,
+      `The request was REVOKED${reasonOf(request)}; the file may no longer be processed. Do not ask again unless the user wants it.`,
   },
 } satisfies Phrases<ProcessingRequest>;

@@ -8,6 +8,7 @@ import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { PollableResourcePresenter, ResourcePresenter } from "../results.ts";
 import {
   extractSharedFields,
+  outOf,
   pickSummaryFields,
   toFailureSummary,
   toSummaryFields,
@@ -17,13 +18,20 @@ import { uris } from "../uri.ts";
 import { ENDED } from "./job-facts.ts";
 import { INPUT, OPERATION, PROCESSING_REQUEST, toAdvice } from "./phrases.ts";
 
-function inputCase({ state, scanState }: Input): keyof typeof INPUT {
+/** Returns true if the input has expired at `readAt` (milliseconds since 1970, by the API's clock), whether or not its state says so. */
+export const hasExpired = ({ state, expiresAt }: Input, readAt: number | undefined): boolean =>
+  state === "EXPIRED" ||
+  (state === "READY" && expiresAt !== null && readAt !== undefined && Date.parse(expiresAt) <= readAt);
+
+function inputCase(input: Input, readAt: number | undefined): keyof typeof INPUT {
+  const { state, scanState } = input;
+  if (hasExpired(input, readAt)) return "expired";
   if (state === "WAITING_SCAN") return scanState === "UNAVAILABLE" || scanState === "STALE" ? "scan stuck" : "in scan";
-  if (state === "QUARANTINED") return scanState === "INFECTED" ? "infected" : "quarantined";
-  return state === "READY" ? "ready" : state === "EXPIRED" ? "expired" : "withdrawn";
+  if (state === "QUARANTINED") return "quarantined";
+  return state === "READY" ? "ready" : "withdrawn";
 }
 
-const INPUT_FIELDS = ["id", "state", "inputKind", "referenceId", "scanState"];
+const INPUT_FIELDS = ["id", "environment", "state", "inputKind", "referenceId", "scanState", "expiresAt"];
 
 export const inputPresenter = {
   version: ({ resourceVersion }) => resourceVersion,
@@ -34,7 +42,7 @@ export const inputPresenter = {
   // An expired input has its own next step, and an unsafe input must not be registered again.
   mayRunAgain: ({ state }) => state === "READY" || state === "WAITING_SCAN",
   uri: ({ id }) => uris.input(id),
-  advise: (input) => toAdvice(INPUT[inputCase(input)], input),
+  advise: (input, readAt?: number) => toAdvice(INPUT[inputCase(input, readAt)], input),
   toSummary: (input) => pickSummaryFields(input, INPUT_FIELDS, { inputKind: "M4_FILE", scanState: "CLEAN" }),
 } satisfies PollableResourcePresenter<Input>;
 
@@ -75,8 +83,7 @@ const REQUEST_FIELDS = ["id", "state", "inputId", "recipeVersionId", "reasonCode
 
 export const processingRequestPresenter = {
   version: ({ revision }) => revision,
-  isMoving: () => false,
-  needsUserAction: ({ state }) => state === "SUBMITTED" || state === "REVIEWABLE",
+  isMoving: ({ state }) => state === "SUBMITTED" || state === "REVIEWABLE",
   progressSnapshot: ({ state }) => ({ state }),
   state: ({ state }) => state,
   uri: ({ id }) => uris.processingRequest(id),
@@ -124,46 +131,62 @@ export const recipeOfferPresenter: ResourcePresenter<RecipeOffer> = {
 
 const isConfigured = ({ unitDefinitionState }: UsageBucket): boolean => unitDefinitionState === "DEFINED";
 
-const isUsedUp = (bucket: UsageBucket): boolean => isConfigured(bucket) && Number(bucket.remaining) === 0;
-
 const namesOf = (buckets: readonly UsageBucket[]): string =>
   buckets.map(({ metric }) => formatToken(metric)).join(", ");
 
-function usageText({ window, buckets }: UsageSummary): string {
-  const usedUp = buckets.filter(isUsedUp);
+const groupDigits = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** Returns the remaining amounts: "JOBS_SUBMITTED: 999,891 of 1,000,000 left today; …". */
+export function usageText({ window, buckets }: UsageSummary): string {
+  const configured = buckets.filter(isConfigured);
   const others = buckets.filter((bucket) => !isConfigured(bucket));
+  const left = window === "DAY" ? "left today" : "left in the entitlement";
+  const amounts = configured.map(({ metric, remaining, granted, unit }, index) => {
+    const bytes = unit === "BYTE" ? " bytes" : "";
+    const amount = outOf(groupDigits(remaining), groupDigits(granted));
+    return `${formatToken(metric)}: ${amount}${bytes}${index === 0 ? ` ${left}` : ""}`;
+  });
   const sentences = [
-    `Usage by ${window}: ${usedUp.length === 0 ? "nothing is used up" : `used up: ${namesOf(usedUp)}`}.`,
-    others.length > 0 && `Not configured, which is not used up: ${namesOf(others)}.`,
+    amounts.length > 0 && `${amounts.join("; ")}.`,
+    others.length > 0 && `No quota: ${namesOf(others)}.`,
   ];
-  return sentences.filter(Boolean).join(" ");
+  return sentences.filter(Boolean).join(" ") || `The API returns no quota by ${window}.`;
 }
 
 /**
  * `requestedWindow`: the window in the call. A response cannot contain MONTH, and the contract does not tie its window to the requested one
  * (open question 1).
  */
-export const createUsagePresenter = (requestedWindow: string): ResourcePresenter<UsageSummary> => ({
-  uri: () => undefined,
-  advise: (usage) => ({
-    summary: usageText(usage) + (usage.window === requestedWindow ? "" : ` Usage by ${requestedWindow} was asked for.`),
-  }),
-  toSummary({ window, observedAt, resetTimezone, expiresAt, buckets }) {
-    const configured = buckets.filter(isConfigured).map(({ unit, unitDefinitionState, quotaScope, ...rest }) => ({
-      ...toSummaryFields(rest, { reserved: "0" }),
-      ...(unit !== "COUNT" && { unit }),
-    }));
-    const others = buckets.filter((bucket) => !isConfigured(bucket)).map(({ metric }) => metric);
-    return {
-      window,
-      ...toSummaryFields({ observedAt, resetTimezone, expiresAt }),
-      buckets: extractSharedFields(configured),
-      ...toSummaryFields({ notConfigured: others }),
-    };
-  },
-});
+export const createUsagePresenter = (requestedWindow: string) =>
+  ({
+    uri: () => undefined,
+    advise: (usage) => ({
+      summary:
+        (usage.window === requestedWindow
+          ? ""
+          : `The API returned usage by ${usage.window}, not by ${requestedWindow}. `) + usageText(usage),
+    }),
+    toSummary({ window, observedAt, resetTimezone, expiresAt, buckets }) {
+      const configured = buckets.filter(isConfigured).map(toAmountSummary);
+      const others = buckets.filter((bucket) => !isConfigured(bucket)).map(({ metric }) => metric);
+      return {
+        window,
+        ...toSummaryFields({ observedAt, resetTimezone, expiresAt }),
+        buckets: extractSharedFields(configured),
+        ...toSummaryFields({ notConfigured: others }),
+      };
+    },
+  }) satisfies ResourcePresenter<UsageSummary>;
 
 /** Includes `granted` only if it is not the sum of `used`, `reserved` and `remaining`. */
+function toAmountSummary({ unit, unitDefinitionState, quotaScope, granted, ...rest }: UsageBucket) {
+  const isSum = BigInt(granted) === BigInt(rest.used) + BigInt(rest.reserved) + BigInt(rest.remaining);
+  return {
+    ...toSummaryFields({ ...rest, ...(!isSum && { granted }) }, { reserved: "0" }),
+    ...(unit !== "COUNT" && { unit }),
+  };
+}
+
 function toLimitSummary({ granted, ...rest }: QuotaBucket): Readonly<Record<string, unknown>> {
   const isSum = granted === rest.used + rest.reserved + rest.remaining;
   return toSummaryFields({ ...rest, ...(!isSum && { granted }) }, { reserved: 0 });
@@ -172,9 +195,10 @@ function toLimitSummary({ granted, ...rest }: QuotaBucket): Readonly<Record<stri
 export const capabilitiesPresenter: ResourcePresenter<CapabilitySet> = {
   uri: () => undefined,
   advise: ({ capabilities }) => ({
-    summary: `${capabilities.filter(({ enabled }) => enabled).length} of ${capabilities.length} capabilities are enabled; limits are the quotas.`,
+    summary: `${outOf(capabilities.filter(({ enabled }) => enabled).length, capabilities.length)} capabilities are enabled; limits are the quotas.`,
   }),
-  toSummary: ({ capabilities, limits }) => ({
+  toSummary: ({ environment, capabilities, limits }) => ({
+    environment,
     capabilities: extractSharedFields(
       capabilities.map(({ evidenceRef, version, ...rest }) =>
         toSummaryFields(rest, { enabled: true, maxPages: 0, maxRows: 0 }),

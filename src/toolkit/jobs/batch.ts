@@ -1,13 +1,32 @@
 // This module has functions that several job tools share: reading a job, limiting concurrency, and keeping to the call's deadline.
 
 import { type CallContext, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
-import { getMicJob } from "../../contract/endpoints/job-processing.ts";
+import { getMicExecutableRecipe, getMicJob } from "../../contract/endpoints/job-processing.ts";
+import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure } from "../../core/failure.ts";
 import type { Ports, ToolCall } from "../tool-call.ts";
 
 /** Reads a job. Returns the API's response with its time. Throws Failure. */
 export const readJob = (jobId: string, { context }: Pick<ToolCall, "context">, { service }: Pick<Ports, "service">) =>
   service.call(getMicJob, { path: { jobId } }, context);
+
+/** Returns a recipe's offer; undefined if the application may run jobs, but not read recipes. Throws Failure. */
+export async function readOffer(
+  versionId: string,
+  { context }: Pick<ToolCall, "context">,
+  { service, offers }: Pick<Ports, "service" | "offers">,
+): Promise<RecipeOffer | undefined> {
+  const known = offers.get(versionId);
+  if (known) return known;
+  try {
+    const { data } = (await service.call(getMicExecutableRecipe, { path: { versionId } }, context)).value;
+    offers.remember([data]);
+    return data;
+  } catch (error) {
+    if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
+    return undefined;
+  }
+}
 
 /** Returns the state as " (FAILED)"; an empty string if the job cannot be read; undefined if it does not exist. */
 export async function stateSuffix(
@@ -22,6 +41,18 @@ export async function stateSuffix(
     return error.facts.kind === "not_found" ? undefined : "";
   }
 }
+
+/** Minimum time for the requests of a call in seconds, so that a call that does not wait can send them too. */
+const MIN_REQUEST_SECONDS = 5;
+
+/** Limits the whole call to `waitSeconds` from now (at least 5 s), including requests that receive no response. */
+export const withWaitLimit = (context: CallContext, waitSeconds: number, timing: Timing): CallContext => ({
+  ...context,
+  deadlineAt: Math.min(
+    withTimeToAnswer(context).deadlineAt,
+    timing.now() + Math.max(waitSeconds, MIN_REQUEST_SECONDS) * 1_000,
+  ),
+});
 
 /** Time that is reserved at the end of a call for its response. */
 const ANSWER_MS = 1_000;

@@ -6,14 +6,16 @@ import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { describeJob, findKnownRetry, jobStateText } from "../advice/job.ts";
+import { createJobPresenter, describeJob, findKnownRetry, isJobMoving } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import { operationPresenter } from "../advice/presenters.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
-import { type ActionResult, callText } from "../results.ts";
+import { pollResource } from "../polling.ts";
+import { type ActionResult, type Advice, callText, resourceResult, type ToolResult } from "../results.ts";
 import { runAction } from "../run-action.ts";
-import type { ActionPorts, JobPorts, ToolCall } from "../tool-call.ts";
-import { readJob } from "./batch.ts";
+import { type ActionPorts, type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
+import { readJob, readOffer } from "./batch.ts";
+import { readOrigins } from "./origins.ts";
 
 interface JobConfirmation {
   readonly jobId: string;
@@ -33,18 +35,18 @@ export async function prepareJobConfirmation(
   call: ToolCall,
   ports: JobPorts,
 ): Promise<ConfirmationPrompt> {
-  const job = await readJob(jobId, call, ports).then(
-    ({ value }) => value.data,
-    (error: unknown) => {
-      if (error instanceof Failure && UNREADABLE.has(error.facts.kind)) return undefined;
-      throw error;
-    },
-  );
+  const answer = await readJob(jobId, call, ports).catch((error: unknown) => {
+    if (error instanceof Failure && UNREADABLE.has(error.facts.kind)) return undefined;
+    throw error;
+  });
+  const job = answer?.value.data;
   if (job) check?.(job);
   const retry = (await findKnownRetry(jobId, ports))?.id;
+  const origin = (await readOrigins([jobId], ports)).get(jobId);
+  const offer = job && (await readOffer(job.recipeVersionId, call, ports).catch(() => undefined));
   const sentences = [
     question,
-    job && describeJob(job, ports.offers.get(job.recipeVersionId)?.recipe.name),
+    answer && describeJob(answer, offer?.recipe.name, origin?.clientReference),
     retry !== undefined && `It was retried before, as job ${formatToken(retry)}.`,
     `The reason given: ${quote(reason)}`,
   ];
@@ -98,12 +100,12 @@ function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | unde
     next:
       job && ENDED.has(job.state)
         ? NOTHING_LEFT
-        : `${getJobCall} shows whether it ends as CANCELLED; repeating this call tells no more. If the job goes on, call cancel_job with a new idempotencyKey of your own.`,
+        : `${getJobCall} shows whether it ends as CANCELLED; repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
   });
 }
 
-/** Cancels the job at the given version (default: its current version). Throws Failure. */
-export async function cancelJob(
+/** Requests the cancellation of the job at the given version (default: its current version). Throws Failure. */
+export async function requestCancellation(
   args: CancelArguments,
   call: ToolCall,
   ports: ActionPorts,
@@ -121,11 +123,6 @@ export async function cancelJob(
         traits: cancelTraits,
         presenter: operationPresenter,
         findOut: "get_job shows whether the job is CANCELLED.",
-        async readNow(operationId) {
-          const operation = await ports.service.call(getMicPublicOperation, { path: { operationId } }, call.context);
-          const { data: job } = (await readJob(jobId, call, ports)).value;
-          return { ...operation, state: `operation ${operation.value.data.state}, job ${jobStateText(job)}` };
-        },
         async ifMatch() {
           if (version === undefined) {
             const job = (await readJob(jobId, call, ports)).value.data;
@@ -154,5 +151,43 @@ export async function cancelJob(
       if (isFixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explainStaleVersion(error, version, job);
       version = job.resourceVersion;
     }
+  }
+}
+
+/**
+ * Cancels the job and waits up to `waitSeconds` until the cancellation has ended. Returns the job; without a wait, or if the job cannot be
+ * read, returns the operation. Throws Failure.
+ */
+export async function cancelJob(
+  args: CancelArguments,
+  waitSeconds: number,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<ToolResult<Job | Operation>> {
+  const requested = await requestCancellation(args, call, ports);
+  const { action, replay, resourceId } = requested;
+  if (waitSeconds === 0 && !action.replayed) return requested;
+  const reading = { endpoint: getMicPublicOperation, path: { operationId: requested.data.id }, waitSeconds };
+  try {
+    const onRead = ({ state }: Operation) => call.report({ progress: 0, message: `cancellation ${state}` });
+    const { value } = await pollResource({ ...reading, presenter: operationPresenter }, call, ports, onRead);
+    const operation = value.data;
+    const answer = await readJob(args.jobId, call, ports);
+    const presenter = createJobPresenter(ports);
+    async function advise(job: Job, readAt?: number): Promise<Advice> {
+      const advice = await presenter.advise(job, readAt);
+      if (operation.state === "SUCCEEDED") return advice;
+      const { summary, nextStep } = await operationPresenter.advise(operation);
+      const step = operationPresenter.isMoving(operation) && !isJobMoving(job) ? nextStep : advice.nextStep;
+      return { summary: `${summary} ${advice.summary}`, nextStep: step };
+    }
+    const mayRunAgain = operation.state === "FAILED" && !ENDED.has(answer.value.data.state);
+    const notice = requested.noticeFor(`cancellation ${operation.state}`, mayRunAgain);
+    const result = await resourceResult(answer, { ...presenter, advise }, call, { action, notice, replay });
+    return { ...result, resourceId };
+  } catch (error) {
+    toStepFailure(error, call);
+    // The job was cancelled, even if it cannot be read.
+    return requested;
   }
 }

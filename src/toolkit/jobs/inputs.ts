@@ -5,8 +5,8 @@ import type { ResourceAction } from "../../actions/service-actions.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../core/failure.ts";
-import { inputPresenter } from "../advice/presenters.ts";
-import { type ActionResult, type Step, toStep } from "../results.ts";
+import { hasExpired, inputPresenter } from "../advice/presenters.ts";
+import type { ActionResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ActionPorts, ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
@@ -27,7 +27,7 @@ export const registerInput = (
     endpoint: createMicPublicInput,
     traits: registerTraits,
     presenter: inputPresenter,
-    findOut: "No tool lists inputs; registering the same file once more makes another input of it and harms nothing.",
+    findOut: "No tool lists inputs. Registering the same file again makes another input of it, which does no harm.",
     readNow: (inputId) => ports.service.call(getMicPublicInput, { path: { inputId } }, call.context),
   });
 
@@ -39,20 +39,29 @@ export interface RequestedInput {
   readonly inputKind?: Input["inputKind"] | undefined;
 }
 
-/** The current state of the input for one port. */
+/** The input for one port, as it was last read. */
 export interface PortInput {
   readonly port: string;
   readonly inputId: string;
   /** Undefined if the application may not read the input; then only the API checks its state. */
   readonly input: Input | undefined;
+  /** Time of the API's response, in milliseconds since 1970. */
+  readonly readAt: number | undefined;
 }
 
-async function readInput(inputId: string, { context }: ToolCall, { service }: ActionPorts): Promise<Input | undefined> {
+/** Reads an input; `input` is undefined if the application may not read it. Throws Failure. */
+async function readInput(
+  port: string,
+  inputId: string,
+  { context }: ToolCall,
+  { service }: ActionPorts,
+): Promise<PortInput> {
   try {
-    return (await service.call(getMicPublicInput, { path: { inputId } }, context)).value.data;
+    const { value, respondedAt: readAt } = await service.call(getMicPublicInput, { path: { inputId } }, context);
+    return { port, inputId, input: value.data, readAt };
   } catch (error) {
-    if (error instanceof Failure && error.facts.kind === "forbidden") return undefined;
-    throw error;
+    if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
+    return { port, inputId, input: undefined, readAt: undefined };
   }
 }
 
@@ -62,52 +71,55 @@ interface ObtainInputOptions {
   readonly explicitInputIds: ReadonlySet<string>;
   /** The key of the whole call, from which a registration's key is derived. */
   readonly callKey: string | undefined;
-  /** Receives each action as soon as it is complete. */
-  onStep(port: string, step: Step): void;
+  /** Receives the id of each input that the call registers. */
+  onRegistered(port: string, id: string): void;
 }
 
 /** Returns the input with the given id, or the one that was registered before; otherwise registers one. Throws Failure. */
 export async function findOrRegisterInput(
   { port, inputId, referenceId = "", inputKind = "M4_FILE" }: RequestedInput,
-  { workspaceId, explicitInputIds, callKey, onStep }: ObtainInputOptions,
+  { workspaceId, explicitInputIds, callKey, onRegistered }: ObtainInputOptions,
   call: ToolCall,
   ports: ActionPorts,
 ): Promise<PortInput> {
-  if (inputId !== undefined) return { port, inputId, input: await readInput(inputId, call, ports) };
-  const register: ToolCall = { ...call, tool: REGISTER };
-  /** Registrations in the journal that may have created an input for `referenceId`. */
-  const registrations = (await ports.actions.listByResource(referenceId)).filter(
-    ({ tool, state, resourceId, arguments: args }) =>
-      tool === REGISTER &&
-      args["workspaceId"] === workspaceId &&
-      args["inputKind"] === inputKind &&
-      state !== "rejected" &&
-      (state !== "succeeded" || resourceId !== undefined) &&
-      // One input cannot be bound to two ports.
-      (resourceId === undefined || !explicitInputIds.has(resourceId)),
-  );
-  // Successful registrations come first, since their inputs exist, whatever the outcome of the others.
-  const hasSucceeded = ({ state }: ResourceAction): boolean => state === "succeeded";
+  if (inputId !== undefined) return await readInput(port, inputId, call, ports);
+  /** Registrations in the journal that may have created an input for `referenceId`. Successful ones come first, the latest first. */
+  const registrations = (await ports.actions.listByResource(referenceId))
+    .filter(
+      ({ tool, state, resourceId, arguments: args }) =>
+        tool === REGISTER &&
+        args["workspaceId"] === workspaceId &&
+        args["inputKind"] === inputKind &&
+        state !== "rejected" &&
+        (state !== "succeeded" || resourceId !== undefined) &&
+        // One input cannot be bound to two ports.
+        (resourceId === undefined || !explicitInputIds.has(resourceId)),
+    )
+    .sort((one, other) => Number(other.state === "succeeded") - Number(one.state === "succeeded"));
+
+  async function register(args: ActionArguments): Promise<PortInput> {
+    const made = await registerInput(args, { ...call, tool: REGISTER }, ports);
+    onRegistered(port, made.data.id);
+    return { port, inputId: made.data.id, input: made.data, readAt: undefined };
+  }
+
+  /** Returns the input of an earlier registration; undefined if the API no longer has it. */
+  async function readRegistered({ resourceId, arguments: args, idempotencyKey }: ResourceAction) {
+    if (resourceId === undefined) return await register({ ...args, idempotencyKey });
+    return await readInput(port, resourceId, call, ports).catch((error: unknown) => {
+      if (error instanceof Failure && error.facts.kind === "not_found") return undefined;
+      throw error;
+    });
+  }
+
   let expired: string | undefined;
-  for (const registration of [
-    ...registrations.filter(hasSucceeded),
-    ...registrations.filter((each) => !hasSucceeded(each)),
-  ]) {
-    const { arguments: args, idempotencyKey } = registration;
-    const made = await registerInput({ ...args, idempotencyKey }, register, ports);
-    // The stored response may be old; a replay has already read the current state.
-    const input = made.replay ? made.data : ((await readInput(made.data.id, call, ports)) ?? made.data);
-    if (input.state !== "EXPIRED") {
-      onStep(port, toStep(REGISTER, made));
-      return { port, inputId: input.id, input };
-    }
-    expired ??= made.data.id;
+  for (const registration of registrations) {
+    const found = await readRegistered(registration);
+    if (found && !(found.input && hasExpired(found.input, found.readAt))) return found;
+    expired ??= found?.inputId ?? registration.resourceId;
   }
   // Without a key, the deduplication window decides whether the file is registered again.
   const idempotencyKey =
     expired === undefined ? callKey && deriveStepKey(callKey, referenceId) : deriveRepeatKey(expired);
-  const args = { workspaceId, inputKind, referenceId, idempotencyKey, isDerivedKey: true };
-  const made = await registerInput(args, register, ports);
-  onStep(port, toStep(REGISTER, made));
-  return { port, inputId: made.data.id, input: made.data };
+  return await register({ workspaceId, inputKind, referenceId, idempotencyKey, isDerivedKey: true });
 }

@@ -3,13 +3,13 @@ import * as z from "zod/v4";
 import { parseDateTime } from "../../contract/instants.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../core/failure.ts";
-import { createJobPresenter, isJobMoving } from "../advice/job.ts";
+import { createJobPresenter, createRunPresenter, isJobMoving } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";
-import { resourceResult, type ToolResult, toStep, withSteps } from "../results.ts";
+import { resourceResult, type ToolResult } from "../results.ts";
 import type { JobPorts, ToolCall } from "../tool-call.ts";
 import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
 import { readJob } from "./batch.ts";
-import { cancelJob } from "./canceling.ts";
+import { requestCancellation } from "./canceling.ts";
 
 /** The action that started a job. These fields are sufficient to find the job again and to report on both. */
 export const StartedJob = z.strictObject({
@@ -67,8 +67,8 @@ export async function readJobTaskState(started: StartedJob, call: ToolCall, port
   const { data: job } = answer.value;
   // The result equals the one that the starting call would have returned if it had waited.
   const notice = action.replayed ? "Not run again: the job was started before." : undefined;
-  const made = await resourceResult(answer, createJobPresenter(ports), call, { action, notice });
-  const result = tool === "run_job" ? withSteps(made, [toStep("submit_job", { ...made, action })]) : made;
+  const presenter = tool === "run_job" ? createRunPresenter(ports) : createJobPresenter(ports);
+  const result = await resourceResult(answer, presenter, call, { action, notice });
   const facts: JobTaskStateBase = {
     summary: result.summary,
     createdAt: job.createdAt,
@@ -89,7 +89,7 @@ export async function cancelStartedJob({ jobId }: StartedJob, call: ToolCall, po
   const hasEnded = async () => ENDED.has((await readJob(jobId, call, ports)).value.data.state);
   if (await hasEnded()) return;
   try {
-    await cancelJob({ jobId, reason: REASON }, call, ports);
+    await requestCancellation({ jobId, reason: REASON }, call, ports);
   } catch (error) {
     const isRefused = error instanceof Failure && error.facts.sideEffect === "none";
     // The job may have ended in the meantime.

@@ -196,7 +196,8 @@ async function resendAction(action: ActionStatus, call: ToolCall, ports: JobPort
     const now = await ports.actions.find(idempotencyKey);
     // Another process resolved it first. A rejected action must not be sent again here.
     if (now?.state === "succeeded" || now?.state === "rejected") return findingFromJournal(now);
-    const made = await call.callActionTool(tool, { ...args, idempotencyKey }, call.context);
+    const noWait = tool === "cancel_job" && { waitSeconds: 0 };
+    const made = await call.callActionTool(tool, { ...args, idempotencyKey, ...noWait }, call.context);
     if (!made)
       return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${formatToken(tool)}.` };
     const finding = made.replay ? undefined : made.notice;

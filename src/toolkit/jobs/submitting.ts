@@ -2,36 +2,29 @@
 // run_job is a separate action, so an identical call, in any process, continues where the last one stopped.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import type { InputBinding } from "../../contract/endpoints/bodies.ts";
-import {
-  createMicJob,
-  getMicExecutableRecipe,
-  getMicJob,
-  getMicPublicInput,
-} from "../../contract/endpoints/job-processing.ts";
+import { createMicJob, getMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
-import { createJobPresenter, jobProgress, jobStateText, needsUserAction } from "../advice/job.ts";
-import { inputPresenter } from "../advice/presenters.ts";
-import { LONG_WAIT_SECONDS } from "../arguments.ts";
+import { createJobPresenter, createRunPresenter, jobProgress } from "../advice/job.ts";
+import { jobStateText } from "../advice/job-facts.ts";
+import { hasExpired, inputPresenter } from "../advice/presenters.ts";
 import { pollResource } from "../polling.ts";
 import {
   type ActionResult,
   type Advice,
+  type NextStep,
   type PollableResourcePresenter,
   type ReadAnswer,
   resourceResult,
-  type Step,
   type ToolResult,
-  toStep,
-  withSteps,
 } from "../results.ts";
-import { replayNotice, runAction } from "../run-action.ts";
+import { runAction } from "../run-action.ts";
 import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
-import { MIN_ACTION_MS, mapConcurrently, readJob, secondsLeft } from "./batch.ts";
+import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
 import { findOfferErrors } from "./offer-validation.ts";
 
@@ -65,19 +58,19 @@ async function validateAgainstOffer(
   );
 }
 
-/** Submits one job. Throws Failure. `readsReplay`: whether a replay reads the current state of the job (default: true). */
+/** Submits one job. Throws Failure. `runPresenter`: given if the caller reads the current state of the job itself. */
 export async function submitJob(
   args: SubmitArguments,
   call: ToolCall,
   ports: JobPorts,
-  { readsReplay = true } = {},
+  runPresenter?: PollableResourcePresenter<Job>,
 ): Promise<ActionResult<Job>> {
   const { recipeVersionId } = args;
   return await runAction({ ...args }, call, ports, {
     endpoint: createMicJob,
     traits: submitTraits,
-    presenter: createJobPresenter(ports),
-    ...(readsReplay && { readNow: (jobId: string) => readJob(jobId, call, ports) }),
+    presenter: runPresenter ?? createJobPresenter(ports),
+    ...(!runPresenter && { readNow: (jobId: string) => readJob(jobId, call, ports) }),
     findOut: "Look with list_jobs for a job created at that time with this recipe version.",
     async check() {
       const misfit = "submit_job was not sent: the job does not fit the recipe offer read before.";
@@ -88,20 +81,33 @@ export async function submitJob(
 
 interface RunArguments extends Omit<SubmitArguments, "inputBindings"> {
   readonly inputs: readonly RequestedInput[];
-  readonly waitSeconds?: number | undefined;
+}
+
+interface RunOptions {
+  /** Seconds for the whole call. */
+  readonly waitSeconds: number;
+  /** False if the call returns as soon as the job is submitted. */
+  readonly waitsForJob: boolean;
+  /** The call that continues this one. */
+  readonly again: Pick<NextStep, "tool" | "arguments">;
 }
 
 const SUBMIT = "submit_job";
 
-/** One call of run_job. */
-interface JobRun {
+/** Time that is reserved after the scans for the submission. */
+const SUBMISSION_MS = 2_000;
+
+/** One call of run_job, or of submit_job with files. */
+interface JobRun extends RunOptions {
   readonly args: RunArguments;
   readonly call: ToolCall;
   readonly ports: JobPorts;
   /** Returns the seconds that remain of the call's `waitSeconds`. */
   readonly secondsLeft: () => number;
-  /** The actions that the call has completed so far. */
-  readonly steps: Step[];
+  /** The ids of the inputs that the call has registered so far. */
+  readonly registered: string[];
+  /** True from the moment at which the submission may have been sent. */
+  isSubmitted: boolean;
 }
 
 /**
@@ -109,7 +115,7 @@ interface JobRun {
  * inputs have changed since. Throws Failure, also if the key belongs to another action.
  */
 async function findSubmittedBindings({ args, ports }: JobRun): Promise<readonly InputBinding[] | undefined> {
-  const { inputs, waitSeconds, idempotencyKey: explicitKey, ...job } = args;
+  const { inputs, idempotencyKey: explicitKey, ...job } = args;
   const inputBindings = inputs.map(({ port, inputId, referenceId, inputKind = "M4_FILE" }) =>
     inputId === undefined ? { port, inputKind, referenceId } : { port, inputId },
   );
@@ -118,57 +124,38 @@ async function findSubmittedBindings({ args, ports }: JobRun): Promise<readonly 
   return known && createMicJob.body.shape.inputBindings.parse(known.arguments["inputBindings"]);
 }
 
-async function readOffer({ args, call, ports }: JobRun): Promise<RecipeOffer | undefined> {
-  const { recipeVersionId: versionId } = args;
-  const known = ports.offers.get(versionId);
-  if (known) return known;
-  try {
-    const { data } = (await ports.service.call(getMicExecutableRecipe, { path: { versionId } }, call.context)).value;
-    ports.offers.remember([data]);
-  } catch (error) {
-    // An application may be allowed to run jobs, but not to read recipes.
-    if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
-  }
-  return ports.offers.get(versionId);
-}
-
-const isUsable = ({ input }: PortInput): boolean => input === undefined || input.state === "READY";
+const isUsable = ({ input, readAt }: PortInput): boolean =>
+  input === undefined || (input.state === "READY" && !hasExpired(input, readAt));
 const isScanned = ({ input }: PortInput): boolean => input === undefined || !inputPresenter.isMoving(input);
 
 /** Waits until the scan of the input ends or time is up, and returns the input. */
-async function waitForScan({ call, ports, steps, secondsLeft }: JobRun, obtained: PortInput): Promise<PortInput> {
+async function waitForScan({ call, ports, secondsLeft }: JobRun, obtained: PortInput): Promise<PortInput> {
   if (isScanned(obtained)) return obtained;
   const reading = {
     endpoint: getMicPublicInput,
     path: { inputId: obtained.inputId },
     presenter: inputPresenter,
     waitSeconds: secondsLeft(),
-    reservedMs: MIN_ACTION_MS,
+    reservedMs: SUBMISSION_MS,
   };
   const answer = await pollResource(reading, call, ports, ({ scanState }) =>
-    call.report({ progress: steps.length, message: `${obtained.port}: scan ${scanState}` }),
+    call.report({ progress: 0, message: `${obtained.port}: scan ${scanState}` }),
   );
-  return { ...obtained, input: answer.value.data };
+  return { ...obtained, input: answer.value.data, readAt: answer.respondedAt };
 }
 
 /** Returns all inputs if each is READY or cannot be read; otherwise returns one that is not READY. */
 async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | PortInput> {
-  const { args, call, ports, steps } = run;
+  const { args, call, ports, registered } = run;
   const { inputs, workspaceId, idempotencyKey: callKey } = args;
   const explicitInputIds = new Set(inputs.flatMap(({ inputId = [] }) => inputId));
-  const stepByPort = new Map<string, Step>();
-  function onStep(port: string, step: Step): void {
-    stepByPort.set(port, step);
-    call.report({ progress: stepByPort.size, message: `${port}: ${formatToken(step.resourceId)}` });
+  function onRegistered(port: string, id: string): void {
+    registered.push(id);
+    call.report({ progress: 0, message: `${port}: ${formatToken(id)}` });
   }
-  let obtained: readonly PortInput[];
-  try {
-    obtained = await mapConcurrently(inputs, (each) =>
-      findOrRegisterInput(each, { workspaceId, explicitInputIds, callKey, onStep }, call, ports),
-    );
-  } finally {
-    steps.push(...inputs.flatMap(({ port }) => stepByPort.get(port) ?? []));
-  }
+  const obtained = await mapConcurrently(inputs, (each) =>
+    findOrRegisterInput(each, { workspaceId, explicitInputIds, callKey, onRegistered }, call, ports),
+  );
   const unusable = obtained.find((each) => !isUsable(each) && isScanned(each));
   if (unusable) return unusable;
   const ready: PortInput[] = [];
@@ -181,90 +168,77 @@ async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | Po
 }
 
 /** Returns the result of a call that submitted nothing, because one input is not READY. */
-async function inputNotReady(
-  { args, call, ports, steps }: JobRun,
-  { port, inputId }: PortInput,
-): Promise<ToolResult<Input>> {
+async function inputNotReady({ call, ports, again }: JobRun, { port, inputId }: PortInput): Promise<ToolResult<Input>> {
   const answer = await ports.service.call(getMicPublicInput, { path: { inputId } }, call.context);
-  function advise(input: Input): Advice {
-    const { summary, nextStep } = inputPresenter.advise(input);
-    const again = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
-    const why = "goes on from here; what is registered is not registered again";
+  function advise(input: Input, readAt?: number): Advice {
+    const { summary, nextStep } = inputPresenter.advise(input, readAt);
     return {
       summary: `No job was submitted, because of port ${port}: ${summary}`,
-      nextStep: inputPresenter.isMoving(input) ? { tool: "run_job", arguments: again, why } : nextStep,
+      nextStep: inputPresenter.isMoving(input)
+        ? { ...again, why: "waits for the scan, then submits the job" }
+        : nextStep,
     };
   }
-  return withSteps(await resourceResult(answer, { ...inputPresenter, advise }, call), steps);
-}
-
-/** Presents a job as get_job does. If a user of the API has to act, the next step is the get_job call that waits for them. */
-function createRunPresenter(ports: JobPorts): PollableResourcePresenter<Job> {
-  const { needsUserAction: _, ...presenter } = createJobPresenter(ports);
-  return {
-    ...presenter,
-    async advise(job, readAt) {
-      const advice = await presenter.advise(job, readAt);
-      if (advice.nextStep || !needsUserAction(job)) return advice;
-      const args = { jobId: job.id, waitSeconds: LONG_WAIT_SECONDS };
-      return { ...advice, nextStep: { tool: "get_job", arguments: args, why: "waits until a person has acted" } };
-    },
-  };
+  return await resourceResult(answer, { ...inputPresenter, advise }, call);
 }
 
 /** Returns the job when it stops or time is up; undefined if it is not read, or cannot be read. */
 async function pollJob(run: JobRun, { data, action }: ActionResult<Job>): Promise<ReadAnswer<Job> | undefined> {
-  const { call, ports, steps } = run;
-  const waitSeconds = call.followsTasks ? 0 : run.secondsLeft();
+  const { call, ports, waitsForJob } = run;
+  const waitSeconds = call.followsTasks || !waitsForJob ? 0 : run.secondsLeft();
   if (waitSeconds <= 0 && !action.replayed) return undefined;
   const reading = { endpoint: getMicJob, path: { jobId: data.id }, presenter: createRunPresenter(ports), waitSeconds };
-  return await pollResource(reading, call, ports, (job) => {
-    const { progress, total, message } = jobProgress(job);
-    call.report({ progress: steps.length + progress, total: steps.length + total, message });
+  return await pollResource(reading, call, ports, (job) => call.report(jobProgress(job)))
     // The job exists even if it cannot be read.
-  }).catch((error: unknown) => void toStepFailure(error, call));
+    .catch((error: unknown) => void toStepFailure(error, call));
 }
 
 async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Promise<ToolResult<Job>> {
-  const { args, call, ports, steps } = run;
-  const { inputs, waitSeconds, ...job } = args;
-  const made = await submitJob({ ...job, inputBindings }, { ...call, tool: SUBMIT }, ports, { readsReplay: false });
-  steps.push(toStep(SUBMIT, made));
-  call.report({ progress: steps.length, message: `submitted ${formatToken(made.data.id)}` });
-  const answer = await pollJob(run, made);
-  if (!answer) return withSteps(made, steps);
-  const { data } = answer.value;
-  const { replay } = made;
+  const { args, call, ports } = run;
+  const { inputs, ...job } = args;
+  run.isSubmitted = true;
   const presenter = createRunPresenter(ports);
-  const notice = replay ? replayNotice(replay, jobStateText(data), presenter.mayRunAgain?.(data) ?? true) : made.notice;
-  const now = await resourceResult(answer, presenter, call, { notice, replay });
-  return { ...withSteps(now, steps), action: made.action, job: data };
+  const made = await submitJob({ ...job, inputBindings }, { ...call, tool: SUBMIT }, ports, presenter);
+  call.report({ progress: 0, message: `submitted ${formatToken(made.data.id)}` });
+  const answer = await pollJob(run, made);
+  if (!answer) return made;
+  const { data } = answer.value;
+  const { action, replay } = made;
+  const notice = made.noticeFor(jobStateText(data), presenter.mayRunAgain?.(data) ?? true);
+  return { ...(await resourceResult(answer, presenter, call, { action, notice, replay })), job: data };
 }
 
-/** Adds the completed steps to the failure of a later step: an identical call uses their results again. */
-function withEarlierSteps(steps: readonly Step[], failure: Failure): Failure {
-  const ids = steps
-    .filter(({ tool, replayed }) => tool === "register_input" && !replayed)
-    .map(({ resourceId }) => formatToken(resourceId));
-  if (ids.length === 0) return failure;
-  const [inputs, them] = ids.length === 1 ? ["input", "it"] : ["inputs", "them"];
-  const done = `Already done: registered ${inputs} ${ids.join(", ")}; calling run_job again reuses ${them}.`;
-  const isSubmitted = steps.some(({ tool }) => tool === SUBMIT);
-  if (isSubmitted || failure.facts.sideEffect !== "none") return failure.with({ earlierSteps: done });
-  // The key of the rejected step is omitted, since a call with it would be rejected again.
+/** Adds the effects of the earlier steps to the failure of a later step, so that neither is taken for the other. */
+function withEarlierSteps({ registered, isSubmitted }: JobRun, failure: Failure): Failure {
   const { idempotencyKey, ...facts } = failure.facts;
-  return new Failure({ ...facts, earlierSteps: `No job was submitted. ${done}` }, { cause: failure.cause });
+  const { sideEffect } = facts;
+  const effect = {
+    none: "No job was made.",
+    done: isSubmitted ? "A job was made." : "No job was made. An input was registered.",
+    unknown: isSubmitted
+      ? "It is not known whether a job was made."
+      : "No job was made. It is not known whether an input was registered.",
+  };
+  const ids = registered.map((id) => formatToken(id)).join(", ");
+  const inputs = registered.length === 1 ? "An input was registered" : "Inputs were registered";
+  const reused = `${inputs} (${ids}) and ${registered.length === 1 ? "is" : "are"} used when you call again.`;
+  if (registered.length === 0 && (sideEffect === "none" || isSubmitted)) return failure;
+  const earlierSteps = registered.length === 0 ? effect[sideEffect] : `${effect[sideEffect]} ${reused}`;
+  // The key of a rejected step is omitted, since a call with it would be rejected again.
+  const key = sideEffect !== "none" && idempotencyKey !== undefined && { idempotencyKey };
+  return new Failure({ ...facts, ...key, earlierSteps }, { cause: failure.cause });
 }
 
 const compareByPort = (one: InputBinding, other: InputBinding): number => (one.port < other.port ? -1 : 1);
 
 async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
-  const { inputs, parameterValues } = run.args;
+  const { recipeVersionId, inputs, parameterValues } = run.args;
   const before = await findSubmittedBindings(run);
   if (before) return await submit(run, before);
   const inputBindings = inputs.map(({ port }) => ({ port, inputId: "" }));
-  const misfit = "run_job sent nothing: the job does not fit the recipe offer.";
-  await validateAgainstOffer(await readOffer(run), { inputBindings, parameterValues }, misfit, "inputs");
+  const misfit = `${run.call.tool} sent nothing: the job does not fit the recipe offer.`;
+  const offer = await readOffer(recipeVersionId, run.call, run.ports);
+  await validateAgainstOffer(offer, { inputBindings, parameterValues }, misfit, "inputs");
   const ready = await obtainReadyInputs(run);
   if ("port" in ready) return await inputNotReady(run, ready);
   // The order of the inputs does not make a different job.
@@ -272,18 +246,24 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   return await submit(run, bindings.sort(compareByPort));
 }
 
+/** Registers the files, submits the job and waits for it. Throws Failure. */
 export async function runJob(
   args: RunArguments,
-  call: ToolCall,
+  options: RunOptions,
+  toolCall: ToolCall,
   ports: JobPorts,
 ): Promise<ToolResult<Job> | ToolResult<Input>> {
   const { timing } = ports.service;
   const startedAt = timing.now();
-  const { waitSeconds = LONG_WAIT_SECONDS } = args;
-  const steps: Step[] = [];
+  const { waitSeconds } = options;
+  const call = { ...toolCall, context: withWaitLimit(toolCall.context, waitSeconds, timing) };
+  const own: JobRun = {
+    ...{ args, call, ports, ...options, registered: [], isSubmitted: false },
+    secondsLeft: () => secondsLeft(waitSeconds, startedAt, timing),
+  };
   try {
-    return await run({ args, call, ports, steps, secondsLeft: () => secondsLeft(waitSeconds, startedAt, timing) });
+    return await run(own);
   } catch (error) {
-    throw error instanceof Failure ? withEarlierSteps(steps, error) : error;
+    throw error instanceof Failure ? withEarlierSteps(own, error) : error;
   }
 }

@@ -8,8 +8,8 @@ const runJob = builtServerTest("test/tools/run-job.test.ts");
 export const multiStepMutants: readonly Mutant[] = [
   {
     what: "run_job says that nothing was changed when a step before has taken effect",
-    code: "if (ids.length === 0) return failure;",
-    replacement: 'if (ids.join() !== "") return failure;',
+    code: 'if (registered.length === 0 && (sideEffect === "none" || isSubmitted)) return failure;',
+    replacement: 'if (registered.join() !== "") return failure;',
     killedBy: runJob("a refused submission states which inputs were registered"),
   },
   {

@@ -1,4 +1,4 @@
-// Tests that the process exits at once and silently when its client leaves (docs/architecture.md, "Shutdown and output").
+// Tests that the process exits at once and silently when its client leaves (docs/contribute/architecture.md, "Shutdown and output").
 // Everything that it could wait for takes longer than a test may.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";

@@ -126,7 +126,7 @@ test("run_job is a task once it has submitted the job; if it stops before, it re
       isError: false,
       structuredContent: {
         data: { id: jobId, state: "SUCCEEDED" },
-        steps: [{ tool: "submit_job", idempotencyKey: request?.idempotencyKey, resourceId: jobId, replayed: false }],
+        action: { idempotencyKey: request?.idempotencyKey, replayed: false },
       },
     },
   });
@@ -136,7 +136,7 @@ test("run_job is a task once it has submitted the job; if it stops before, it re
   });
   expect(quarantined.result).toMatchObject({
     resultType: "complete",
-    structuredContent: { data: { state: "QUARANTINED" }, steps: [{ tool: "register_input" }] },
+    structuredContent: { data: { state: "QUARANTINED" } },
   });
 });
 
@@ -199,7 +199,7 @@ test.each([
   await watchJob(service(), await newestJobId(), (job) => job.state === state);
   const task = await client.get(taskId);
   expect(task).toMatchObject({ status: "working", pollIntervalMs: 30_000 });
-  expect(task.statusMessage).toMatch(/person|operator/);
+  expect(task.statusMessage).toMatch(/review|operator/);
   expect(task).not.toHaveProperty("inputRequests");
 });
 
@@ -286,7 +286,10 @@ test("RESTART asks the user before a task exists, and the confirmed call returns
       )
     ).result;
   const before = await countExecutions(service(), "retryMicJob");
-  expect(await answered("decline")).toMatchObject({ resultType: "complete", isError: true });
+  expect(await answered("decline")).toMatchObject({
+    resultType: "complete",
+    structuredContent: { declined: true },
+  });
   expect(await countExecutions(service(), "retryMicJob")).toBe(before);
   const task = await answered("accept");
   expect(task).toMatchObject({ resultType: "task", status: "working" });

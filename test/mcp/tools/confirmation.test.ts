@@ -35,7 +35,9 @@ describe("a client that can ask the user", () => {
     (bench) => {
       test("cancel_job continues when the user agrees", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
-        const { result, questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
+        const { result, questions } = await withReply(accept, () =>
+          bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 }),
+        );
         expect(questions).toEqual([expect.stringContaining(id)]);
         expect(questions[0]).toContain(JSON.stringify(reason));
         const [sent] = await cancelRequests(bench(), id);
@@ -49,26 +51,34 @@ describe("a client that can ask the user", () => {
         const { stages, recipeVersionId } = await readJob(bench().service, id);
         const stage = stages.find(({ state }) => state === "RUNNING")?.stage;
         const { result, questions } = await withReply(accept, () =>
-          bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason })),
+          bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 })),
         );
         expect(questions[0]).toContain(`It is RUNNING, at stage ${stage} (`);
-        expect(questions[0]).toContain(JSON.stringify(recipeVersionId));
-        // The version needs this read anyway.
-        expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "cancelMicJob"]);
-
-        // The recipe's name is known after a read; it is untrusted text of the API.
         const { structured } = await bench().ok("get_recipe", { versionId: recipeVersionId });
         const { name } = Object(structured["data"]).recipe;
+        expect(questions[0]).toContain(`; recipe ${JSON.stringify(name)}; created 1 s ago.`);
+        // The version needs the read of the job anyway.
+        const sent = result.map(({ operationId }) => operationId).filter((id) => id !== "getMicExecutableRecipe");
+        expect(sent).toEqual(["getMicJob", "cancelMicJob"]);
+
+        const noted = { ...(await bench().argumentsFor("createMicJob")), clientReference: "nightly run" };
+        const submitted = Object((await bench().ok("submit_job", noted)).structured["data"]).id;
+        const canceled = await withReply(
+          () => ({ action: "decline" }),
+          () => bench().ok("cancel_job", { jobId: submitted, reason }),
+        );
+        expect(canceled.questions[0]).toContain('client reference "nightly run"');
+
         const failed = await createRetryableJob(bench().service);
         const restart = { jobId: failed.id, retryMode: "RESTART", reason };
         const restarted = await withReply(accept, () => bench().ok("retry_job", restart));
         expect(restarted.questions[0]).toMatch(/It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/);
-        expect(restarted.questions[0]).toContain(`its recipe is ${JSON.stringify(name)}`);
+        expect(restarted.questions[0]).toContain(`recipe ${JSON.stringify(name)}`);
 
         // The question mentions an earlier retry, because the user may not be aware of it.
         const again = await withReply(
           () => ({ action: "decline" }),
-          () => bench().fails("retry_job", { ...restart, idempotencyKey: `${failed.id}-2` }, "cancelled"),
+          () => bench().ok("retry_job", { ...restart, idempotencyKey: `${failed.id}-2` }),
         );
         const retryId = Object(restarted.result.structured["data"]).id;
         expect(again.questions[0]).toContain(`It was retried before, as job ${retryId}.`);
@@ -80,9 +90,10 @@ describe("a client that can ask the user", () => {
           bench().clock.advance(1_300);
           return accept();
         };
-        const args = { jobId: id, reason, idempotencyKey: `own-${id}` };
+        const args = { jobId: id, reason, idempotencyKey: `own-${id}`, waitSeconds: 0 };
         const { result } = await withReply(answer, () => bench().captureRequests(() => bench().ok("cancel_job", args)));
-        expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "getMicJob", "cancelMicJob"]);
+        const sent = result.map(({ operationId }) => operationId).filter((id) => id !== "getMicExecutableRecipe");
+        expect(sent).toEqual(["getMicJob", "getMicJob", "cancelMicJob"]);
       });
 
       test("the user is not asked about an action that cannot succeed", async () => {
@@ -114,7 +125,7 @@ describe("a client that can ask the user", () => {
         await bench().service.injectFault(insufficientScope, { operationId: "getMicJob" });
         const restart = { jobId: id, retryMode: "RESTART", reason };
         const { questions } = await withReply(accept, () => bench().ok("retry_job", restart));
-        expect(questions).toEqual([expect.stringMatching(/thrown away\. The reason given:/)]);
+        expect(questions).toEqual([expect.stringMatching(/discarded\. The reason given:/)]);
       });
 
       test("an action in the journal is neither asked about again nor refused, though its job has ended", async () => {
@@ -137,7 +148,9 @@ describe("a client that can ask the user", () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
         const versionConflict = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
         await bench().service.injectFault(versionConflict, { operationId: "cancelMicJob" });
-        const { questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
+        const { questions } = await withReply(accept, () =>
+          bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 }),
+        );
         expect(questions).toHaveLength(1);
         const keys = (await cancelRequests(bench(), id)).map(({ idempotencyKey }) => idempotencyKey);
         expect(new Set(keys).size).toBe(2);
@@ -154,12 +167,14 @@ describe("a client that can ask the user", () => {
         for (const retry of [false, true]) {
           const { result, questions } = await withReply(
             () => answer,
-            () => bench().fails("cancel_job", { jobId: id, reason }, "cancelled"),
+            () => bench().ok("cancel_job", { jobId: id, reason }),
           );
           // The user is asked each time, because a refusal is not stored.
           expect(questions, String(retry)).toHaveLength(1);
-          expect(result).toMatchObject({ sideEffect: "none", retryable: false });
-          expect(result.next).toMatch(/user/);
+          expect(result.structured).toMatchObject({
+            declined: true,
+            summary: expect.stringMatching(/nothing was sent/),
+          });
         }
         expect(await actionsOf(bench().connection)).toEqual(before);
         expect(await cancelRequests(bench(), id)).toEqual([]);
@@ -172,7 +187,7 @@ describe("a client that can ask the user", () => {
         expect((await withReply(accept, () => bench().ok("retry_job", resume))).questions).toEqual([]);
         const restart = { jobId: two.id, retryMode: "RESTART", reason };
         const { result, questions } = await withReply(accept, () => bench().ok("retry_job", restart));
-        expect(questions).toEqual([expect.stringMatching(/thrown away/)]);
+        expect(questions).toEqual([expect.stringMatching(/discarded/)]);
         expect(result.structured["data"]).toMatchObject({ retryOfBatchId: two.id });
       });
 
@@ -246,7 +261,9 @@ describe("MIC_CONFIRM=never", () => {
     (bench) => {
       test("MIC_CONFIRM=never: cancel_job does not ask the user", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
-        const { questions } = await withReply(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
+        const { questions } = await withReply(accept, () =>
+          bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 }),
+        );
         expect(questions).toEqual([]);
       });
     },
@@ -258,7 +275,7 @@ describe("a client that cannot ask the user", () => {
   describeEachRevisionInProcess((bench, revision) => {
     test("cancel_job and RESTART run without a question", async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
-      await bench().ok("cancel_job", { jobId: id, reason });
+      await bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 });
       const job = await createRetryableJob(bench().service);
       await bench().ok("retry_job", { jobId: job.id, retryMode: "RESTART", reason });
     });
@@ -267,7 +284,9 @@ describe("a client that cannot ask the user", () => {
       const env = { ...emulatorEnv(bench().service.emulator), MIC_CONFIRM: "auto" };
       const connection = await connectionForTest(revision, { env, onElicitation });
       const { id } = await submitJob(bench().service, FILE.succeeds);
-      const { questions } = await withReply(accept, () => connection.callTool("cancel_job", { jobId: id, reason }));
+      const { questions } = await withReply(accept, () =>
+        connection.callTool("cancel_job", { jobId: id, reason, waitSeconds: 0 }),
+      );
       expect(questions).toHaveLength(1);
       expect(connection.stderr()).toBe("");
     });

@@ -105,8 +105,6 @@ test("a description has all sentences if all tools are offered, and omits those 
   const find = async (env: Readonly<Record<string, string>>, tool: string) =>
     (await listTools(env)).find(({ name }) => name === tool)?.description;
   expect(await find({}, "register_input")).toContain("run_job does both for you.");
-  expect(await find({}, "cancel_job")).toContain("follow it with get_operation.");
-  expect(await find({ MIC_TOOLSETS: "essentials" }, "cancel_job")).toBe(
-    "Cancel a job that has not ended; its work so far is discarded. The user may be asked to confirm.",
-  );
+  expect(await find({}, "get_recipe")).toContain("is for request_file_processing.");
+  expect(await find({ MIC_TOOLSETS: "essentials" }, "get_recipe")).toMatch(/\(recipe\.parameters\.definition\)\.$/);
 });

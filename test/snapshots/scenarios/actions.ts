@@ -61,9 +61,18 @@ const recordSubmitJob: Scenario = async (recorder) => {
 
 const recordCancelJob: Scenario = async (recorder) => {
   const { service } = recorder;
-  const createArguments = async () => ({ jobId: (await submitJob(service, FILE.succeeds)).id, reason: "Wrong file" });
+  const createArguments = async () => ({
+    jobId: (await submitJob(service, FILE.succeeds)).id,
+    reason: "Wrong file",
+    // The clock is stopped, so that no cancellation ends during a wait.
+    waitSeconds: 1,
+  });
   const invalid = { jobId: "micjob_1", resourceVersion: 0 };
   await recordActionStates(recorder, { operationId: "cancelMicJob", createArguments, invalid });
+  const canceled = await createArguments();
+  await recorder.call("cancel_job", { ...canceled, waitSeconds: 0 });
+  service.clock.advance(60_000);
+  await recorder.record("The cancellation has ended", canceled);
   const finishedJob = await submitJob(service, FILE.succeeds);
   await watchJob(service, finishedJob.id);
   await recorder.record("The job has ended", { jobId: finishedJob.id, reason: "Too late" });

@@ -74,7 +74,7 @@ const recordGetJob: Scenario = async (recorder) => {
   await recorder.record("SUCCEEDED", { jobId: job.id });
   await recordFailedJobs(recorder);
   const cancelled = await submitJob(service, FILE.succeeds);
-  await recorder.call("cancel_job", { jobId: cancelled.id, reason: "Wrong file" });
+  await recorder.call("cancel_job", { jobId: cancelled.id, reason: "Wrong file", waitSeconds: 0 });
   await watchJob(service, cancelled.id);
   await recorder.record("CANCELLED", { jobId: cancelled.id });
   const uncertainJob = await submitJob(service, FILE.succeeds);

@@ -1,5 +1,5 @@
 // The chaos tests: a deployment serves callers while its parts are killed, stopped, disconnected or replaced. `npm test` runs
-// some of them in small sizes, and `npm run test:chaos` runs all of them (docs/testing.md).
+// some of them in small sizes, and `npm run test:chaos` runs all of them (docs/contribute/testing.md).
 import { expect, test } from "vitest";
 import { deploymentMissing } from "../../support/deployment.ts";
 import { namespacesMissing } from "../../support/fleet.ts";

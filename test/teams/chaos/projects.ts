@@ -1,4 +1,4 @@
-// Defines the chaos tests of a deployment as vitest projects, one for each row of the table in docs/testing.md.
+// Defines the chaos tests of a deployment as vitest projects, one for each row of the table in docs/contribute/testing.md.
 const CHAOS_TEST = "test/teams/chaos/chaos.test.ts";
 const teamsTests = (...names: readonly string[]): readonly string[] =>
   names.map((name) => `test/teams/${name}.test.ts`);

@@ -55,7 +55,10 @@ describeLatestRevision((bench, revision) => {
     const { id } = await createRetryableJob(bench().service);
     const cancelled = await submitJob(bench().service, FILE.succeeds);
     const cancelKey = `${cancelled.id}-c`;
-    await bench().ok("cancel_job", { jobId: cancelled.id, reason: "no", idempotencyKey: cancelKey });
+    await bench().ok("cancel_job", {
+      ...{ jobId: cancelled.id, reason: "no", waitSeconds: 0 },
+      idempotencyKey: cancelKey,
+    });
     bench().clock.advance(60_000);
     const retryJob = async (jobId: string) => {
       const made = await bench().ok("retry_job", { jobId, retryMode: "RESTART", reason: "again" });
@@ -100,7 +103,7 @@ describeLatestRevision((bench, revision) => {
     const { summary, step } = await readNextStep(bench(), id);
     expect(summary).toMatch(/RUNNING.*cancel_job call.*unknown outcome/);
     expect(step).toMatchObject({ tool: "resolve_actions", arguments: { idempotencyKey } });
-    await bench().ok("cancel_job", { ...args, idempotencyKey: `${id}-new` });
+    await bench().ok("cancel_job", { ...args, waitSeconds: 0, idempotencyKey: `${id}-new` });
     bench().clock.advance(60_000);
     expect((await readNextStep(bench(), id)).summary).toMatch(/CANCELLED/);
     const ended = await bench().fails("cancel_job", { ...args, idempotencyKey }, "conflict");

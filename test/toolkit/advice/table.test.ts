@@ -63,12 +63,12 @@ const stepTo = (tool: NextStep["tool"], args: NextStep["arguments"], why: RegExp
 });
 const retry = (retryMode: string, why: RegExp): Step =>
   stepTo("retry_job", { jobId: "job-1", retryMode, reason: "Retry after STAGE_BROKE" }, why);
-const readRetry = stepTo("get_job", { jobId: "job-2" }, /how the retry stands/);
+const readRetry = stepTo("get_job", { jobId: "job-2" }, /shows the retry/);
 const findRetry = stepTo("list_jobs", { workspaceId: "micws_1", view: "full" }, /retryOfBatchId is this one/);
 const wait = stepTo("get_job", { jobId: "job-1", waitSeconds: 45 }, /waits/);
 const readRecipe = (why: RegExp): Step => stepTo("get_recipe", { versionId: `micrecipev_${hex32}` }, why);
 const resolve = stepTo("resolve_actions", { idempotencyKey: "mic-key-0001" }, /never runs twice/);
-const GIVE_UP = /stop retrying|give up/;
+const GIVE_UP = /stop retrying|Tell the user/;
 
 /** `afterMs`: time from the update to the read, in milliseconds. */
 type AdviceContext = JobHistory & { readonly afterMs?: number };
@@ -107,16 +107,16 @@ const JOBS: readonly JobRow[] = [
   [
     "waiting for review",
     job({ state: "WAITING_REVIEW" }, { state: "WAITING_REVIEW" }),
-    [/a person's review/, /REFINE/, /waitSeconds/, /or cancel\.$/],
+    [/^The job waits for its review \(WAITING_REVIEW at REFINE\)\. Tell the user\.$/],
   ],
   ["waiting for review", job({ state: "WAITING_REVIEW" }), [/ \(30 h\)\.$/], undefined, { afterMs: 30 * HOUR_MS }],
-  ["paused", job({ state: "PAUSED" }), [/PAUSED/, /operator/, /waitSeconds/]],
+  ["paused", job({ state: "PAUSED" }), [/^The job waits for its operator \(PAUSED at REFINE\)\. Tell the user\.$/]],
   ["paused", job({ state: "PAUSED" }), [/Nothing has moved since .* \(3 h\)\.$/], undefined, { afterMs: 3 * HOUR_MS }],
   ["succeeded", job({ state: "SUCCEEDED" }), [/^The job SUCCEEDED\.$/]],
   [
     "succeeded",
     job({ state: "SUCCEEDED", outputDatasetVersionId: "dsv-9", publicationState: "AWAITING_RELEASE" }),
-    [/dsv-9/, /Publication: AWAITING_RELEASE \(the API advances it; get_job shows it\)\.$/],
+    [/outputDatasetVersionId/, /Publication: AWAITING_RELEASE \(the API advances it\)\.$/],
   ],
   ["cancelled", job({ state: "CANCELLED" }), [/CANCELLED/, /2 of 9 stages finished/]],
   ["cancelled, retried", job({ state: "CANCELLED" }), [/CANCELLED; 2 of 9/], readRetry, retriedAs("job-2")],
@@ -127,12 +127,12 @@ const JOBS: readonly JobRow[] = [
   [
     "failed, retried",
     job({ state: "FAILED" }, { state: "FAILED" }),
-    [/units\. It was retried, by a job whose id was not learned/],
+    [/units\. It was retried, but the id of that job is not known/],
     findRetry,
     retriedAs(undefined),
   ],
   ["failed, unexplained", job({ state: "FAILED" }, { state: "FAILED" }), [/gives no reason/]],
-  ["failed, rejected in review", failed({}, 1, { reviewState: "REJECTED" }), [/REJECTED it in review/, /ask them/]],
+  ["failed, rejected in review", failed({}, 1, { reviewState: "REJECTED" }), [/A reviewer REJECTED it: ask the user/]],
   [
     resuming,
     failed({}),
@@ -144,8 +144,8 @@ const JOBS: readonly JobRow[] = [
   [
     "failed, worth restarting",
     failed({}, 2, { retryOfBatchId: "job-0" }),
-    [/Resuming ended at REFINE again/],
-    retry("RESTART", /REFINE again/),
+    [/A resumed run failed at REFINE again/],
+    retry("RESTART", /REFINE failed again.*ask the user/),
   ],
   [again, failed({}, 3), [/REFINE has failed 3 times/, GIVE_UP]],
   [again, failed({}, 1000), [/1000 times/, GIVE_UP]],
@@ -154,13 +154,13 @@ const JOBS: readonly JobRow[] = [
     wrong,
     failed({ retryable: false, fieldErrors: pointers("/parameterValues/year", "/inputBindings/0") }),
     [/correct \/parameterValues\/year, \/inputBindings\/0 and submit a new one/],
-    readRecipe(/there; correct that first, then submit_job/),
+    readRecipe(/correct the named fields, then submit a new job/),
   ],
   [
     wrong,
     failed({ retryable: false, fieldErrors: pointers("/a", "/b", "/c", "/d", "/e") }),
     [/correct \/a, \/b, \/c and 2 more/],
-    readRecipe(/submit_job/),
+    readRecipe(/correct/),
   ],
   ["failed for good", failed({ retryable: false }), [/nothing to correct/, GIVE_UP]],
   ...(["RUNNING", "FAILED", "PAUSED"] as const).map((state): JobRow => {
@@ -193,10 +193,10 @@ const OPERATIONS: readonly Row<keyof typeof OPERATION, Operation>[] = [
   ["moving", operation({ state: "RUNNING" }), /is RUNNING/, waitOn],
   ["succeeded", operation({ state: "SUCCEEDED" }), /SUCCEEDED/, readJobStep("job-1")],
   ["succeeded", operation({ state: "SUCCEEDED", resultResourceId: "job-2" }), /SUCCEEDED/, readJobStep("job-2")],
-  ["failed, retryable", failedOperation(true), /STAGE_BROKE.*asked for again/, readJobStep("job-1")],
+  ["failed, retryable", failedOperation(true), /STAGE_BROKE.*can be requested again/, readJobStep("job-1")],
   ["failed", failedOperation(false), /STAGE_BROKE/, readJobStep("job-1")],
   ["failed, unexplained", operation({ state: "FAILED" }), /no reason/, readJobStep("job-1")],
-  ["cancelled", operation({ state: "CANCELLED" }), /itself CANCELLED/, readJobStep("job-1")],
+  ["cancelled", operation({ state: "CANCELLED" }), /was CANCELLED/, readJobStep("job-1")],
 ];
 
 const input = (state: Input["state"], scanState: Input["scanState"], change: Partial<Input> = {}): Input =>
@@ -212,15 +212,15 @@ const INPUTS: readonly Row<keyof typeof INPUT, Input>[] = [
   ["in scan", input("WAITING_SCAN", "PENDING"), /waits for its scan \(scan PENDING\)/, readInput(/waits for the scan/)],
   ["scan stuck", input("WAITING_SCAN", "UNAVAILABLE"), /UNAVAILABLE.*operator/, readInput(/minutes/)],
   ["scan stuck", input("WAITING_SCAN", "STALE"), /STALE/, readInput(/minutes/)],
-  ["ready", input("READY", "CLEAN"), /READY: bind it to a port/],
+  ["ready", input("READY", "CLEAN"), /READY until 2027-11-20T10:00:00Z: bind it to a port/],
   ["ready", input("READY", "NOT_APPLICABLE"), /READY/],
-  ["infected", input("QUARANTINED", "INFECTED"), /INFECTED.*another file/],
+  ["quarantined", input("QUARANTINED", "INFECTED"), /INFECTED.*Ask the user for another file/],
   ["quarantined", input("QUARANTINED", "UNAVAILABLE"), /scan UNAVAILABLE/],
   ["expired", input("EXPIRED", "CLEAN"), /EXPIRED/, registerAgain("M4_FILE", "devfile_1")],
   ["expired", input("EXPIRED", "NOT_APPLICABLE", dataset), /EXPIRED/, registerAgain("DATASET_VERSION", "dsv-1")],
   // No call could register it: the contract requires another prefix for the id of a file.
   ["expired", input("EXPIRED", "CLEAN", { referenceId: "file-1" }), /EXPIRED/],
-  ["withdrawn", input("WITHDRAWN", "CLEAN"), /WITHDRAWN/],
+  ["withdrawn", input("WITHDRAWN", "CLEAN"), /WITHDRAWN.*Ask the user for another file/],
 ];
 
 const request = (state: ProcessingRequest["state"], reasonCode: ProcessingRequest["reasonCode"]): ProcessingRequest =>
@@ -232,11 +232,11 @@ const request = (state: ProcessingRequest["state"], reasonCode: ProcessingReques
 const readRequest = stepTo(
   "get_file_processing_request",
   { requestId: `micsharedrequest_${hex32}`, waitSeconds: 45 },
-  /later/,
+  /tell the user/,
 );
 
 const REQUESTS: readonly Row<keyof typeof PROCESSING_REQUEST, ProcessingRequest>[] = [
-  ["in review", request("SUBMITTED", null), /SUBMITTED: a person reviews it/, readRequest],
+  ["in review", request("SUBMITTED", null), /SUBMITTED: it is reviewed/, readRequest],
   ["in review", request("REVIEWABLE", null), /REVIEWABLE/, readRequest],
   [
     "approved",
@@ -249,7 +249,7 @@ const REQUESTS: readonly Row<keyof typeof PROCESSING_REQUEST, ProcessingRequest>
   ["rejected, purpose", request("REJECTED", "PURPOSE_NOT_ALLOWED"), /needs another purpose\.$/],
   ["rejected, source", request("REJECTED", "SOURCE_NOT_ELIGIBLE"), /needs another file\.$/],
   ["revoked", request("REVOKED", "ACCESS_NO_LONGER_REQUIRED"), /no longer be processed\.$/],
-  ["revoked, security", request("REVOKED", "SECURITY_REVOKED"), /do not ask again/],
+  ["revoked, security", request("REVOKED", "SECURITY_REVOKED"), /Do not ask again/],
 ];
 
 describe("advice table", () => {

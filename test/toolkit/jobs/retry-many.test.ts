@@ -32,6 +32,7 @@ function createSlowService(retryMs: number) {
     find: failIfUsed,
     listByResource: async () => [],
     findCreationArguments: async () => undefined,
+    findManyCreationArguments: async () => new Map(),
     findArguments: failIfUsed,
     list: failIfUsed,
     countUnresolved: failIfUsed,

@@ -1,0 +1,58 @@
+// This module finds in the journal what jobs were submitted with, so that a job can be recognized.
+import { isJsonObject } from "../../contract/json.ts";
+import { withTimeoutFallback } from "../../core/async.ts";
+import type { Ports } from "../tool-call.ts";
+
+/** The note and the inputs of a job that the journal contains. */
+export interface JobOrigin {
+  readonly clientReference?: string;
+  /** The ids of the files, acquisitions or dataset versions; the id of an input that the journal does not contain. */
+  readonly inputs?: readonly string[];
+}
+
+/** A retry has the inputs of the job that it retries; a longer chain of retries is not followed. */
+const MAX_RETRIES = 5;
+const LIMIT_MS = 1_000;
+
+async function findOrigins(
+  jobIds: readonly string[],
+  actions: Pick<Ports["actions"], "findManyCreationArguments">,
+): Promise<ReadonlyMap<string, JobOrigin>> {
+  const submissions = new Map<string, { readonly clientReference: unknown; readonly inputIds: readonly string[] }>();
+  /** The requested jobs by the id of the job that they retry, or their own id. */
+  let pending = new Map(jobIds.map((id) => [id, [id]]));
+  for (let round = 0; round <= MAX_RETRIES && pending.size > 0; round++) {
+    const found = await actions.findManyCreationArguments([...pending.keys()]);
+    const earlier = new Map<string, string[]>();
+    for (const [id, requested] of pending) {
+      const { jobId, clientReference, inputBindings } = found.get(id) ?? {};
+      if (typeof jobId === "string") earlier.set(jobId, [...(earlier.get(jobId) ?? []), ...requested]);
+      const bindings = Array.isArray(inputBindings) ? inputBindings.filter(isJsonObject) : [];
+      const inputIds = bindings.flatMap(({ inputId }) => (typeof inputId === "string" ? inputId : []));
+      if (inputIds.length > 0) for (const each of requested) submissions.set(each, { clientReference, inputIds });
+    }
+    pending = earlier;
+  }
+  const inputIds = [...new Set([...submissions.values()].flatMap((submission) => submission.inputIds))];
+  const registrations = await actions.findManyCreationArguments(inputIds);
+  const nameInput = (id: string): string => {
+    const referenceId = registrations.get(id)?.["referenceId"];
+    return typeof referenceId === "string" ? referenceId : id;
+  };
+  return new Map(
+    [...submissions].map(([id, { clientReference, ...submission }]) => [
+      id,
+      {
+        ...(typeof clientReference === "string" && { clientReference }),
+        inputs: submission.inputIds.map(nameInput),
+      },
+    ]),
+  );
+}
+
+/** Returns the origins by job id. Returns none if the journal fails or takes more than 1 s, because rows are useful without them. */
+export const readOrigins = (
+  jobIds: readonly string[],
+  { actions }: { readonly actions: Pick<Ports["actions"], "findManyCreationArguments"> },
+): Promise<ReadonlyMap<string, JobOrigin>> =>
+  withTimeoutFallback(findOrigins(jobIds, actions), new Map<string, JobOrigin>(), LIMIT_MS);

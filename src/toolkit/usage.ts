@@ -1,0 +1,50 @@
+// This module reads the usage of quotas. The API may refuse the window MONTH (open question 1): then the windows that it has are read.
+import { getMicPublicUsage } from "../contract/endpoints/job-processing.ts";
+import type { UsageSummary } from "../contract/usage.ts";
+import { Failure } from "../core/failure.ts";
+import { createUsagePresenter, usageText } from "./advice/presenters.ts";
+import { compactJson, type ReadAnswer, resourceResult, type ToolResult, toolResult, type View } from "./results.ts";
+import type { Ports, ToolCall } from "./tool-call.ts";
+
+interface UsageQuery {
+  readonly workspaceId: string;
+  readonly window: "DAY" | "MONTH" | "ENTITLEMENT";
+}
+
+/** The windows that were read: the requested one, or those that the API has instead of MONTH. */
+type Windows = readonly [ReadAnswer<UsageSummary>, ...ReadAnswer<UsageSummary>[]];
+
+/** Throws Failure. */
+export async function readUsage(
+  query: UsageQuery,
+  { context }: ToolCall,
+  { service }: Pick<Ports, "service">,
+): Promise<Windows> {
+  const read = (window: UsageQuery["window"]) =>
+    service.call(getMicPublicUsage, { query: { ...query, window } }, context);
+  try {
+    return [await read(query.window)];
+  } catch (error) {
+    if (query.window !== "MONTH" || !(error instanceof Failure) || error.facts.kind !== "rejected") throw error;
+    return await Promise.all([read("DAY"), read("ENTITLEMENT")]);
+  }
+}
+
+/** Several windows are in `data.windows`. */
+export async function usageResult(
+  [first, ...others]: Windows,
+  { window }: UsageQuery,
+  view: View | undefined,
+  call: ToolCall,
+): Promise<ToolResult<UsageSummary>> {
+  const presenter = createUsagePresenter(window);
+  if (others.length === 0) return await resourceResult(first, presenter, call, { view });
+  const all = [first, ...others].map(({ value }) => value.data);
+  const windows = all.map((usage) => (view === "full" ? usage : presenter.toSummary(usage)));
+  return toolResult(call, first.value.data, {
+    summary: [`The API has no usage by ${window}.`, ...all.map(usageText)].join(" "),
+    fields: { data: { windows }, meta: first.value.meta },
+    lines: windows.map(compactJson),
+    drift: first.drift,
+  });
+}
