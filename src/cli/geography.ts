@@ -54,5 +54,5 @@ async function warm({ runtime, signal }: CommandContext): Promise<number> {
 export async function geography(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], options: COMMANDS.geography.flags, allowPositionals: true });
   if (positionals.join(" ") !== "warm") throw new UsageError("Run mic-mcp geography warm.");
-  return await withRuntime(environment, warm);
+  return await withRuntime(environment, {}, warm);
 }
