@@ -143,12 +143,13 @@ async function adviceForOne(
 }
 
 export const findDistrict = defineTool({
-  toolset: "geography",
+  toolsets: ["geography"],
   name: "find_district",
-  title: "Find a district",
+  title: "Find a district: which state, former names, towns",
   description:
     "Find districts of India by current or former name, headquarters or misspelling, with state and mandal (sub-district) count. " +
     "If ambiguous is true, report all matches. For rankings use rank_divisions.",
+  searchHint: "which state, old or former name, city, spelling",
   effect: "read",
   input: z.strictObject({
     name: nameArgument.optional(),

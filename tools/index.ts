@@ -25,6 +25,7 @@ import { retryJob } from "./retry-job.ts";
 import { retryJobs } from "./retry-jobs.ts";
 import { runJob } from "./run-job.ts";
 import { runJobs } from "./run-jobs.ts";
+import { saveTable } from "./save-table.ts";
 import { showActions } from "./show-actions.ts";
 import { showDivisions } from "./show-divisions.ts";
 import { showJob } from "./show-job.ts";
@@ -59,6 +60,7 @@ export const tools: readonly DefinedTool[] = [
   runJobs,
   retryJobs,
   waitForJobs,
+  saveTable,
   showJob,
   showDivisions,
   showUsage,

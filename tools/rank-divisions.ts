@@ -7,13 +7,11 @@ import { type Coverage, secondsUntilComplete } from "../src/geography/country.ts
 import { DISTRICT_COLUMNS, toDistrictCells } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/name-forms.ts";
 import { type DivisionRow, describeTotals, formatMissingReasons, type RankingQuery } from "../src/geography/rank.ts";
-import { saveAs } from "../src/toolkit/arguments.ts";
 import { geographyWaitSeconds, repeatWithMaxWait, statesArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
 import { type NextStep, toolResult } from "../src/toolkit/results.ts";
-import { checkSaveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -44,6 +42,15 @@ const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsP
 const cellsOf = (row: DivisionRow): readonly (string | number)[] =>
   "stateCode" in row ? toDistrictCells(row) : STATE_COLUMNS.map((column) => row[column]);
 
+const columnsOf = (level: "state" | "district") => (level === "state" ? STATE_COLUMNS : DISTRICT_COLUMNS);
+
+const totalsText = (totals: RankingFacts["totals"]): string => `In all ${describeTotals(totals)}.`;
+
+type Bounds = Pick<RankingQuery, "by" | "perState" | "startsWith" | "min" | "max">;
+
+const boundsOf = ({ by, order, perState, startsWith, min, max }: Bounds & { order?: "asc" | "desc" | undefined }) =>
+  ({ by, order: order ?? (by === "name" ? "asc" : "desc"), perState, startsWith, min, max }) as const;
+
 /** A file outlives the result that would mention missing rows, so a file is saved only with all rows. */
 function incompleteFailure(coverage: Coverage): Failure {
   const seconds = secondsUntilComplete(coverage);
@@ -61,13 +68,15 @@ function incompleteFailure(coverage: Coverage): Failure {
 }
 
 export const rankDivisions = defineTool({
-  toolset: "geography",
+  toolsets: ["geography"],
   name: "rank_divisions",
-  title: "Rank states or districts",
+  title: "Rank districts: most, fewest, average mandals or tehsils",
   description:
     "Rank, filter and total states or districts of India by mandal or district count, exactly: top N, bounds, sums, means, medians. " +
     "Use it instead of adding up rows yourself.",
-  effect: "export",
+  searchHint: "most, fewest, largest, smallest, average, compare states, tehsils, taluks",
+  alwaysLoad: true,
+  effect: "read",
   input: z.strictObject({
     level: z.enum(["state", "district"]),
     by: z
@@ -86,11 +95,11 @@ export const rankDivisions = defineTool({
     startsWith: z.string().describe("Only names that begin with this.").optional(),
     min: z.number().describe("Least value of by to include.").optional(),
     max: z.number().describe("Greatest value of by to include.").optional(),
-    saveAs,
     waitSeconds: geographyWaitSeconds,
   }),
-  output: outputs.answer<RankingFacts>(
+  output: outputs.answer<RankingFacts & { rows: readonly DivisionRow[] }>(
     {
+      rows: outputs.objects,
       totalRows: outputs.integer,
       totals: outputs.object,
       exact: outputs.boolean,
@@ -98,27 +107,15 @@ export const rankDivisions = defineTool({
       coverage: outputs.object,
       vintage: outputs.object,
     },
-    // The output also has `rows`: the rows, or the number of saved rows.
     { nextStep: outputs.object },
   ),
   async run({ waitSeconds, ...args }, call, ports) {
-    const { level, by, order, limit, offset = 0, perState, startsWith, min, max, saveAs: fileName } = args;
-    const bounds = { by, order: order ?? (by === "name" ? "asc" : "desc"), perState, startsWith, min, max } as const;
+    const { level, limit, offset = 0, perState } = args;
     const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
-    const query: RankingQuery = fileName === undefined ? { ...bounds, limit: pageLimit, offset } : bounds;
+    const query: RankingQuery = { ...boundsOf(args), limit: pageLimit, offset };
     checkCombinations(level, query);
-    if (fileName !== undefined) await checkSaveAs(ports, fileName);
     const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, query, call, ports);
     const { totalRows, totals, exact, consistency, coverage } = facts;
-    const inAll = `In all ${describeTotals(totals)}.`;
-    const columns = level === "state" ? STATE_COLUMNS : DISTRICT_COLUMNS;
-    const sheet = { columns, rows: rows.map(cellsOf) };
-    if (fileName !== undefined) {
-      if (!exact) throw incompleteFailure(coverage);
-      const { saved, file } = await saveRows(ports, fileName, sheet, { tool: call.tool, arguments: args });
-      const lines = [inAll, ...consistency, line];
-      return toolResult(call, { ...saved, ...facts }, { summary: savedText(saved), lines, drift, file });
-    }
     const shown = offset + rows.length;
     const last = Math.min(totalRows, shown + rows.length);
     const nextPage: NextStep | undefined =
@@ -132,7 +129,17 @@ export const rankDivisions = defineTool({
     // While lists are missing, the rows of the next page may still change.
     const isMoreToCome = !exact && secondsUntilComplete(coverage) !== undefined;
     const nextStep = isMoreToCome ? repeatWithMaxWait(call, args, coverage) : nextPage;
-    const lines = [inAll, formatTable(columns, sheet.rows), ...consistency, line];
+    const lines = [totalsText(totals), formatTable(columnsOf(level), rows.map(cellsOf)), ...consistency, line];
     return toolResult(call, { rows, ...facts }, { summary, nextStep, lines, drift });
+  },
+  async tabulate(args, call, ports) {
+    const { level } = args;
+    const query = boundsOf(args);
+    checkCombinations(level, query);
+    const { rows, facts, line, drift } = await queryRanking(args, query, call, ports);
+    const { totals, exact, consistency, coverage } = facts;
+    if (!exact) throw incompleteFailure(coverage);
+    const lines = [totalsText(totals), ...consistency, line];
+    return { columns: columnsOf(level), rows: rows.map(cellsOf), fields: facts, summary: "", lines, drift };
   },
 });

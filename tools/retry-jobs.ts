@@ -17,10 +17,11 @@ import { outputs } from "../src/toolkit/outputs.ts";
 
 export const retryJobs = defineTool({
   name: "retry_jobs",
-  title: "Retry many jobs",
+  title: "Retry many failed jobs at once",
   description:
     "Retry up to 50 FAILED or CANCELLED jobs, each as a new job, then wait for those. Give jobIds, or createdSince for all worth it. " +
     "Retried jobs are skipped.",
+  searchHint: "rerun or restart all failed jobs",
   effect: "retry",
   input: z
     .strictObject({

@@ -2,11 +2,11 @@
 import * as z from "zod/v4";
 import { InputBinding, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+import { jsonObject } from "../src/contract/json.ts";
 import {
   keyArgument,
   longWaitSeconds,
   MAX_JOBS,
-  objectArgument,
   parameterValuesText,
   recipeVersionText,
   stringValidatedBy,
@@ -28,6 +28,7 @@ export const runJobs = defineTool({
   title: "Run many jobs",
   description:
     "Run one recipe on up to 50 files, 4 jobs at a time, and return each file's outcome. If some are unfinished, call nextStep.",
+  searchHint: "process several files, batch, bulk",
   effect: "create",
   input: z.strictObject({
     workspaceId: stringValidatedBy(workspaceId),
@@ -39,7 +40,7 @@ export const runJobs = defineTool({
       .refine((ids) => new Set(ids).size === ids.length, { error: "must be unique" })
       .describe("File ids."),
     port: stringValidatedBy(InputBinding.shape.port).describe("Default: the only one.").optional(),
-    parameterValues: objectArgument.describe(parameterValuesText),
+    parameterValues: jsonObject.describe(parameterValuesText),
     waitSeconds: longWaitSeconds,
     ...keyArgument("text"),
   }),

@@ -61,7 +61,13 @@ export const COMMANDS = {
         oneOf: ["geography", "jobs", "geography,jobs", "essentials"],
         about: "toolsets to offer: geography, jobs (default: both), or essentials: the 16 most important tools of both",
       },
-      "read-only": { type: "boolean", about: "offer only operations without side effects" },
+      tools: {
+        type: "string",
+        value: "LIST",
+        about: "tools to offer in addition to --toolsets, or only these without it",
+      },
+      "exclude-tools": { type: "string", value: "LIST", about: "tools not to offer" },
+      "read-only": { type: "boolean", about: "offer only read-only tools" },
       "log-level": {
         type: "string",
         value: "LEVEL",
@@ -228,6 +234,7 @@ export const COMMANDS = {
     flags: {
       emulator: { type: "boolean", about: "check the setup of serve --emulator" },
       teams: { type: "boolean", about: "check a deployment for teams: settings, database, identity provider, teams" },
+      token: { type: "string", value: "FILE", about: "with --teams: explain the access token in this file" },
       json: JSON_FLAG,
     },
     examples: [

@@ -8,6 +8,7 @@ import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { UsageError } from "../core/config.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
+import { toCallToolResult } from "../mcp/tools/result.ts";
 import { createToolCall } from "../mcp/tools/tool-call.ts";
 import { VIEW_NAMES, type ViewName } from "../toolkit/views.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
@@ -85,10 +86,9 @@ async function renderPage(
   const { redact } = runtime.redactor;
   const typed = parseArgumentPairs(pairs, tool.inputSchema());
   try {
-    const args = await completeArguments(tool, typed, runtime);
+    const { args } = await completeArguments(tool, typed, runtime);
     const limits = { signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
-    const { structured, text } = await tool.invoke(args, createToolCall(runtime, tool.name, limits));
-    const result = { content: [{ type: "text", text }], structuredContent: structured };
+    const result = toCallToolResult(await tool.invoke(args, createToolCall(runtime, tool.name, limits)), undefined);
     return embedData(await runtime.readView(view), JSON.parse(redact(JSON.stringify(result))));
   } catch (error) {
     process.stderr.write(`${redact(failureText(tool.name, rephraseFailureForUser(factsOf(error))))}\n`);

@@ -1,7 +1,7 @@
 // Parses tool arguments from NAME=VALUE and JSON, lists them in help texts, and formats a tool call as a command.
 
-import { isJsonObject } from "../contract/json.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
+import { isJsonObject, parseJson } from "../contract/json.ts";
+import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
 import { UsageError } from "../core/config.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import type { ToolFacts } from "../toolkit/define-tool.ts";
@@ -10,17 +10,7 @@ import { formatColumns } from "./help.ts";
 
 type Arguments = Record<string, unknown>;
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 const createValueError = (name: string, takes: string): UsageError => new UsageError(`${name} must be ${takes}.`);
-
-const toSchema = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
 
 /** Parses a word of the command line as a value of this schema; the tool checks bounds. Throws UsageError. */
 function parseValue(name: string, text: string, schema: JsonSchema): unknown {
@@ -33,7 +23,7 @@ function parseValue(name: string, text: string, schema: JsonSchema): unknown {
       if (text !== "true" && text !== "false") throw createValueError(name, "true or false");
       return text === "true";
     case "array": {
-      if (!text.startsWith("[")) return [parseValue(name, text, toSchema(schema["items"]))];
+      if (!text.startsWith("[")) return [parseValue(name, text, schemaOf(schema["items"]))];
       const list = parseJson(text);
       if (!Array.isArray(list))
         throw createValueError(name, "a JSON list, or one value for each repetition of the name");
@@ -59,7 +49,7 @@ export function parseJsonArguments(text: string | undefined): Arguments {
 
 /** Parses `pairs` of the form NAME=VALUE. Several values of one name form a list if the schema has a list. Throws UsageError. */
 export function parseArgumentPairs(pairs: readonly string[], schema: JsonSchema): Arguments {
-  const properties = toSchema(schema["properties"]);
+  const properties = schemaOf(schema["properties"]);
   const args = new Map<string, unknown>();
   for (const pair of pairs) {
     const [name = "", ...rest] = pair.split("=");
@@ -71,7 +61,7 @@ export function parseArgumentPairs(pairs: readonly string[], schema: JsonSchema)
         `${JSON.stringify(name)} is not an argument of this tool.${didYouMean(name, names)} ${accepted}`,
       );
     }
-    const value = parseValue(name, rest.join("="), toSchema(properties[name]));
+    const value = parseValue(name, rest.join("="), schemaOf(properties[name]));
     const before = args.get(name);
     if (before !== undefined && !Array.isArray(before)) throw new UsageError(`${name} is specified twice.`);
     args.set(name, Array.isArray(before) ? [...before, ...[value].flat()] : value);
@@ -83,9 +73,9 @@ const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? tex
 
 /** Lists the offered `tools` by toolset, each with the first sentence of its description. */
 export function formatToolList(tools: readonly ToolFacts[]): string {
-  const toolsets = [...new Set(tools.map(({ toolset }) => toolset))];
+  const toolsets = [...new Set(tools.map((tool) => tool.toolsets.join(" and ")))];
   const parts = toolsets.map((toolset) => {
-    const rows = tools.filter((tool) => tool.toolset === toolset);
+    const rows = tools.filter((tool) => tool.toolsets.join(" and ") === toolset);
     return `${toolset}:\n${formatColumns(rows.map(({ name, description }) => [name, firstSentence(description)] as const))}`;
   });
   return [...parts, "Run mic-mcp call TOOL --help for the arguments of a tool."].join("\n\n");
@@ -97,10 +87,7 @@ export const requiredArguments = ({ required }: JsonSchema): readonly string[] =
   Array.isArray(required) ? required.filter(isText) : [];
 
 export const listArguments = ({ properties }: JsonSchema): readonly (readonly [name: string, schema: JsonSchema])[] =>
-  Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => [
-    name,
-    isJsonObject(schema) ? schema : {},
-  ]);
+  Object.entries(schemaOf(properties)).map(([name, schema]) => [name, schemaOf(schema)]);
 
 /** Returns the only values that an argument (or each item of a list) accepts. The list is empty if other values are accepted. */
 export function enumValuesOf(schema: JsonSchema): readonly string[] {

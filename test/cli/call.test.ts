@@ -82,7 +82,14 @@ describe("on an emulator", () => {
       "--output=json",
     );
     expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }] });
-    const saved = await type("call", "rank_divisions", "level=state", "by=name", "saveAs=states.csv", "--output=json");
+    const saved = await type(
+      "call",
+      "save_table",
+      "source=rank_divisions",
+      'arguments={"level":"state","by":"name"}',
+      "fileName=states.csv",
+      "--output=json",
+    );
     expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
   });
 

@@ -223,12 +223,16 @@ describeLatestRevision(
       expect(states.structured["rows"]).toMatchObject(["AN", "AP", "AR", "AS"].map((code) => ({ code })));
     });
 
-    test("saveAs saves all rows as CSV, and the result has the file instead of the rows", async () => {
+    test("save_table saves all rows as CSV, and the result has the file instead of the rows", async () => {
       const all = rowsOf(await readCatalogue(bench()));
-      const saveAs = `all-${revision}.csv`;
+      const fileName = `all-${revision}.csv`;
       // The limit and offset apply only to rows that are shown, and none are.
-      const { structured, text } = await bench().ok("rank_divisions", { ...byMandals, limit: 2, offset: 5, saveAs });
-      const path = join(bench().downloadDir, saveAs);
+      const { structured, text } = await bench().ok("save_table", {
+        source: "rank_divisions",
+        arguments: { ...byMandals, limit: 2, offset: 5 },
+        fileName,
+      });
+      const path = join(bench().downloadDir, fileName);
       const bytes = await readFile(path);
       const sha256 = createHash("sha256").update(bytes).digest("hex");
       expect(structured).toMatchObject({ path, rows: 784, sha256, totalRows: 784, exact: true });
@@ -249,9 +253,9 @@ describeLatestRevision(
     });
 
     test("states and the districts of one state are saved, too; list_districts and rank_divisions save the same rows", async () => {
-      const saved = async (tool: string, args: object, saveAs: string) => {
-        await bench().ok(tool, { ...args, saveAs });
-        return parseCsv(await readFile(join(bench().downloadDir, saveAs), "utf8"));
+      const saved = async (tool: string, args: object, fileName: string) => {
+        await bench().ok("save_table", { source: tool, arguments: args, fileName });
+        return parseCsv(await readFile(join(bench().downloadDir, fileName), "utf8"));
       };
       const ranked = await saved(
         "rank_divisions",
@@ -264,7 +268,7 @@ describeLatestRevision(
       expect(states).toHaveLength(37);
     });
 
-    test("saveAs overwrites no file, accepts no path, and reads nothing if the name is taken", async () => {
+    test("save_table overwrites no file, accepts no path, and reads nothing if the name is taken", async () => {
       const name = `mine-${revision}.csv`;
       await writeFile(join(bench().downloadDir, name), "mine");
       await bench().expectNothingSent(async () => {
@@ -272,27 +276,32 @@ describeLatestRevision(
           ["rank_divisions", byMandals],
           ["list_districts", { state: "GA" }],
         ] as const) {
-          const failed = await bench().refuses(tool, { ...args, saveAs: name }, "/saveAs");
-          expect(failed.next).toBe("Choose another saveAs.");
-          for (const saveAs of ["../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
-            await bench().refuses(tool, { ...args, saveAs }, "/saveAs");
+          const call = { source: tool, arguments: args };
+          const failed = await bench().refuses("save_table", { ...call, fileName: name }, "/fileName");
+          expect(failed.next).toBe("Choose another fileName.");
+          for (const fileName of ["../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
+            await bench().refuses("save_table", { ...call, fileName }, "/fileName");
         }
       });
       expect(await readFile(join(bench().downloadDir, name), "utf8")).toBe("mine");
     });
 
-    test("saveAs writes a file with all rows or none", async () => {
+    test("save_table writes a file with all rows or none", async () => {
       const own = await freshServer(bench());
       await bench().service.admin("POST", "geography", { districts: { GA: { status: 502 } } });
       try {
-        const failed = await own.callTool("rank_divisions", { ...byMandals, saveAs: "part.csv" });
+        const failed = await own.callTool("save_table", {
+          source: "rank_divisions",
+          arguments: byMandals,
+          fileName: "part.csv",
+        });
         expect(failed.error).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
         expect(failed.text).toContain("GA");
         // Districts of states that can be read are saved.
-        const rest = await own.callTool("rank_divisions", {
-          ...byMandals,
-          states: ["KL"],
-          saveAs: `kl-${revision}.csv`,
+        const rest = await own.callTool("save_table", {
+          source: "rank_divisions",
+          arguments: { ...byMandals, states: ["KL"] },
+          fileName: `kl-${revision}.csv`,
         });
         expect(rest.structured, rest.text).toMatchObject({ rows: 14 });
       } finally {
@@ -301,13 +310,13 @@ describeLatestRevision(
       expect(await readdir(bench().downloadDir)).not.toContain("part.csv");
     });
 
-    test("a read-only server can save rows", async () => {
-      const own = await freshServer(bench(), { MIC_READ_ONLY: "1" });
-      const { structured, text } = await own.callTool("list_districts", {
-        state: "GA",
-        saveAs: `read-only-${revision}.csv`,
-      });
-      expect(structured, text).toMatchObject({ rows: 3 });
+    test("save_table refuses wrong arguments of the listing call, and calls that are not offered", async () => {
+      const wrong = { source: "rank_divisions", arguments: { level: "village", by: "name" }, fileName: "wrong.csv" };
+      expect((await bench().refuses("save_table", wrong, "/level")).message).toContain("rank_divisions was not called");
+      const own = await freshServer(bench(), { MIC_TOOLSETS: "geography" });
+      const { text } = await own.callTool("save_table", { source: "list_jobs", arguments: {}, fileName: "jobs.csv" });
+      expect(text).toContain("list_jobs is not offered here");
+      expect(await readdir(bench().downloadDir)).not.toContain("wrong.csv");
     });
   },
   { env: { MIC_GEOGRAPHY_RATE: "600" } },

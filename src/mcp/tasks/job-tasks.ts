@@ -21,7 +21,7 @@ import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
 import { withRestoreNotice } from "../tools/restore-notice.ts";
-import { driftMeta, type ResourceLinkFactory, toCallToolResult } from "../tools/result.ts";
+import { type ResourceLinkFactory, resultMeta, toCallToolResult } from "../tools/result.ts";
 import { createToolCall } from "../tools/tool-call.ts";
 import { toCreateTaskResult } from "./serve.ts";
 import type { Task, TaskBackend } from "./task.ts";
@@ -88,7 +88,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
       const started = startedJobFrom(tool, result);
       if (!started) return undefined;
       const { taskState, ...identity } = started;
-      return { ...toCreateTaskResult(toTask(await ids.encode(identity), tool, taskState)), ...driftMeta(result.drift) };
+      return { ...toCreateTaskResult(toTask(await ids.encode(identity), tool, taskState)), ...resultMeta(result) };
     },
 
     get: (taskId, context) =>

@@ -142,7 +142,7 @@ async function createNewTeam(name: string, flags: TeamFlags, manager: Manager): 
   const members = parseMembers(flags, manager);
   const claim = parseClaim(flags);
   const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
-  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
+  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   const existing = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: stored });
   if (existing !== undefined) throw conflictFailure(name, existing);
   manager.recordChange(name, "added");
@@ -210,7 +210,7 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   if (!team) throw noSuchTeam(name);
   const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
   const { baseUrl, clientId, workspaceId } = team;
-  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
+  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   if (!(await teams.replaceSecret(name, stored))) throw noSuchTeam(name);
   recordChange(name, "secret replaced");
   const how = "file" in stored ? `is read from ${stored.file}` : `is encrypted with the key ${firstKey}`;
@@ -234,7 +234,7 @@ export async function checkTeam(
   const { name, baseUrl, clientId, workspaceId, claim, members } = team;
   try {
     const clientSecret = await secrets.read(team);
-    if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
+    if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   } catch (error) {
     if (!(error instanceof Failure)) return { team: name, ok: false, detail: errorMessage(error) };
     const { message, next } = rephraseFailureForUser(error.facts);
@@ -245,7 +245,9 @@ export async function checkTeam(
       ...(next !== undefined && { fix: next }),
     };
   }
-  const opened = shouldVerify ? "its secret can be read, and the API issued a token" : "its secret can be read";
+  const opened = shouldVerify
+    ? "its secret can be read, and the API accepts it for its workspace"
+    : "its secret can be read";
   if (claim !== undefined || members.length > 0) return { team: name, ok: true, detail: opened };
   const fix = `Run mic-mcp teams add ${name} with --claim VALUE or --member SUBJECT.`;
   return { team: name, ok: false, detail: `${opened}, but it has no members`, fix };

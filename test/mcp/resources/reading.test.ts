@@ -107,9 +107,8 @@ describeEachRevisionInProcess((bench, clientRevision) => {
       const content: unknown = JSON.parse(text);
       if (part === "data") expect(content, template).toEqual(Object(toolResult).data);
       else {
-        // Each request has its own id.
-        const { meta: _one, page: _page, ...read } = Object(content);
-        const { meta: _other, page: _itsPage, ...toolContent } = Object(toolResult);
+        const { page: _page, ...read } = Object(content);
+        const { page: _itsPage, ...toolContent } = Object(toolResult);
         // The summary of a geography tool is not part of the contract's body.
         const { summary: _summary, ...body } = toolContent;
         expect(read, template).toEqual(template.includes("geography") ? body : toolContent);
@@ -131,7 +130,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect(rows).toContain("516\tNizamabad\tTG\tTelangana\t33");
   });
 
-  test("mic://actions lists the journal's latest actions with the agent's arguments", async () => {
+  test("mic://actions lists the journal's latest actions, and of resolved ones no arguments", async () => {
     const args = await bench().argumentsFor("createMicPublicInput");
     const { structured } = await bench().ok("register_input", { ...args, clientReference: "a plan" });
     const { text } = await bench().connection.readResource("mic://actions");
@@ -139,11 +138,9 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect(actions[0]).toMatchObject({
       tool: "register_input",
       state: "succeeded",
-      attempts: 1,
       resourceId: Object(structured["data"]).id,
-      about: args["referenceId"],
-      arguments: { ...args, clientReference: "a plan" },
     });
+    expect(actions[0]).not.toHaveProperty("arguments");
   });
 
   test("the districts of a state are read by its code in upper or lower case", async () => {

@@ -9,7 +9,7 @@ import { TOOL_NAMES, VIEW_TOOLS } from "../../tools/catalogue.ts";
 /** Arguments whose name and values explain themselves. */
 const SELF_EXPLANATORY = new Set([
   ...["workspaceId", "jobId", "jobIds", "inputId", "operationId", "requestId", "name", "port"],
-  ...["view", "limit", "sort", "state", "states", "level", "window", "inputKind", "until", "createdSince"],
+  ...["view", "limit", "sort", "state", "states", "level", "window", "inputKind", "until", "createdSince", "source"],
 ]);
 
 const Schema = z.looseObject({
