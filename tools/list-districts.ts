@@ -7,7 +7,7 @@ import { formatTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
 import { describeZeroCounts, pluralize } from "../src/geography/format.ts";
-import { exactState, resolveState } from "../src/geography/names/resolve-state.ts";
+import { resolveState } from "../src/geography/names/resolve-state.ts";
 import { describeCatalog } from "../src/geography/vintage.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -21,14 +21,10 @@ const { state: stateCode } = listPlaygroundDistricts.query.shape;
 /** Letters and the characters between the words of a name, or an LGD code. */
 const STATE = /^\d{1,3}$|^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
 
-/**
- * Returns true if the API may have rejected the code as unknown: the arguments were well-formed. A relayed status of the playground's own
- * upstream does not count (docs/contract.md, 7.1).
- */
+/** The contract does not define the response to an unknown code (open question 9). */
 const mayBeUnknownState = (error: unknown): boolean =>
   error instanceof Failure &&
-  error.facts.kind !== "upstream_unavailable" &&
-  (error.facts.status === 400 || error.facts.status === 404);
+  (error.facts.kind === "not_found" || (error.facts.status === 400 && error.facts.kind !== "upstream_unavailable"));
 
 /** Reads the district list of a state by its code or name. Returns it with the code in the request. Throws Failure. */
 async function readDistricts(text: string, { context }: ToolCall, { geography }: Pick<Ports, "geography">) {
@@ -42,26 +38,16 @@ async function readDistricts(text: string, { context }: ToolCall, { geography }:
     return undefined;
   });
   if (list !== undefined && list.value.districts.length > 0) return list;
-  // The contract does not define the response to an unknown code. A code is unknown if the states list does not contain it (open
-  // question 9). A former code is resolved to the state that had it.
+  // A code is unknown if the states list does not contain it.
   const states = await geography.states(context).then(
     ({ value }) => value.states,
     () => undefined,
   );
   const isUnknown = states !== undefined && !states.some((state) => state.code.toUpperCase() === code);
-  if (!isUnknown) {
-    if (list === undefined) throw failure;
-    return list;
-  }
-  const matchedState = exactState(code, states ?? []);
-  if (matchedState !== undefined) return await read(matchedState.code);
-  throw new Failure({
-    kind: "not_found",
-    message: `No such state: ${code} matches no state of the service's list.`,
-    retryable: false,
-    sideEffect: "none",
-    next: "Call list_states for the codes in use.",
-  });
+  // A former code is resolved to the state that had it.
+  if (isUnknown) return await read(resolveState(code, states).code);
+  if (list === undefined) throw failure;
+  return list;
 }
 
 function countsText({ state, districts }: DistrictsResponse, code: string): string {

@@ -189,6 +189,17 @@ export const COMMANDS = {
     },
     examples: [{ commandLine: "mic-mcp resolve --dry-run", description: "list the requests that would be sent" }],
   },
+  geography: {
+    name: "geography",
+    argumentsUsage: "warm",
+    summary: "Load the lists of all states and districts into the cache of this machine",
+    notes: [
+      "At the API's rate limit of 30 requests per minute, this takes about 70 s. Servers on this machine use the lists for 6 hours.",
+      "Exit code 0 only if all lists are loaded. Run it again to load the rest.",
+    ],
+    flags: {},
+    examples: [{ commandLine: "mic-mcp geography warm", description: "before the first question about districts" }],
+  },
   demo: {
     name: "demo",
     summary: "Run a job from start to end against an emulator and print a transcript; needs no account",

@@ -51,7 +51,9 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
     const canCheckJournal = stateFolder.ok || config.journalUrl !== undefined;
     const folders = [
       stateFolder,
-      ...(canCheckJournal ? [await checkJournal(config, composed.journal)] : []),
+      ...(canCheckJournal
+        ? [await checkJournal(config, composed.journal, composed.containerNotice !== undefined)]
+        : []),
       await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
     ];
     const reachable = basicChecks.at(-1)?.ok === true;

@@ -42,7 +42,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: strin
 function openPage(path: string): Promise<boolean> {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   return new Promise((resolve) => {
-    const child = spawn(command, [...args, path], { stdio: "ignore", detached: true });
+    const child = spawn(command, [...args, path], { stdio: "ignore", detached: true, windowsHide: true });
     child.once("error", () => resolve(false));
     child.once("spawn", () => {
       child.unref();

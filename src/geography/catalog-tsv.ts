@@ -55,7 +55,6 @@ export async function renderCatalogTsv(geography: Geography, context: CallContex
     {
       selectStates: ({ states }) => states.value.states,
       requiredLists: (country) => requiredListsForAll(country.states.value.states, country),
-      notNeeded: "",
       waitMs: WAIT_MS,
       onProgress: () => undefined,
     },

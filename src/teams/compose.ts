@@ -84,7 +84,7 @@ export function composeTeams(deployment: Deployment) {
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
   const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
   let restoredAt = deployment.restoredAt;
-  const restoreNotice = createRestoreNotice(() => restoredAt, now);
+  const journalNotice = createRestoreNotice(() => restoredAt, now);
   let unknown = 0;
   const databaseCheck = createHealthCheck({
     name: "database",
@@ -175,7 +175,7 @@ export function composeTeams(deployment: Deployment) {
     createTeamRuntime(parts, caller) {
       const { team, identity } = parts;
       const own = callerParts(caller, team.name, parts);
-      const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), restoreNotice };
+      const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), journalNotice };
       const callerActions = createServiceActions({
         actions,
         journal: journal.open,

@@ -46,7 +46,9 @@ function dateTimeMessage(value: unknown, { message }: z.core.$ZodIssue): string 
 function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema): string {
   const choices = formatChoices(schema);
   if (value === undefined) return choices === undefined ? "is missing" : `is missing: ${choices}`;
-  if (issue.code === "invalid_value" && choices !== undefined) return choices;
+  // A schema may explain its choices; zod's own message only repeats them.
+  if (issue.code === "invalid_value" && choices !== undefined)
+    return issue.message.startsWith("Invalid option") ? choices : `${choices}; ${issue.message}`;
   return schema["format"] === "date-time" ? dateTimeMessage(value, issue) : issue.message;
 }
 

@@ -12,6 +12,7 @@ const GEOGRAPHY = [
   ["call", "list_states"],
   ["call", "find_district", "name=Panaji"],
   ["call", "get_geography_openapi"],
+  ["geography", "warm"],
   ["show", "divisions"],
   ["show", "divisions", "level=district"],
 ] as const;

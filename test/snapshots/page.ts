@@ -1,5 +1,5 @@
 // Renders the page of one tool, for reviewers of the texts that agents read.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTokens } from "../support/count-tokens.ts";
 import { formatWideJson } from "../support/wide-json.ts";
 
 export interface RecordedResult {

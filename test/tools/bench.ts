@@ -165,7 +165,8 @@ export class Bench {
     };
     // A table for humans separates thousands.
     const plain = text.replace(/(?<=\d),(?=\d{3})/g, "");
-    const isMentioned = (fact: string) => plain.includes(fact) || text.includes(JSON.stringify(fact).slice(1, -1));
+    const isMentioned = (fact: string) =>
+      plain.includes(fact) || text.includes(fact) || text.includes(JSON.stringify(fact).slice(1, -1));
     const missing = factsIn(expectedFacts).filter((fact) => !isMentioned(fact));
     expect(missing, `facts of ${tool} that its text leaves out`).toEqual([]);
   }

@@ -3,13 +3,13 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { job, problem } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
 import { createRetryableJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
+import { countTokens } from "../support/count-tokens.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import type { CallResult } from "../support/results.ts";
 import { answer } from "../support/stub.ts";

@@ -1,10 +1,10 @@
 // Tests that a model reads only the parts of a result that it needs, and no name of a tool that is not offered.
 import { readFile } from "node:fs/promises";
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import { TOOL_NAMES } from "../../src/toolkit/tool-names.ts";
 
 import { FILE, runJobToEnd } from "../emulator/work.ts";
+import { countTokens } from "../support/count-tokens.ts";
 import { emulatorEnv, inProcessClientForTest, type TestClient } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
 import type { Bench } from "./bench.ts";

@@ -18,8 +18,8 @@ import type { Runtime } from "../runtime.ts";
 import { createCallLog, type RequestSource } from "./call-log.ts";
 import type { Consent } from "./confirmation.ts";
 import { factsOf, failureText } from "./failure-text.ts";
+import { withJournalNotice } from "./journal-notice.ts";
 import { isOfferedTool } from "./offered-tools.ts";
-import { withRestoreNotice } from "./restore-notice.ts";
 import { type ResourceLinkFactory, toCallToolResult } from "./result.ts";
 import { createToolCall } from "./tool-call.ts";
 
@@ -193,10 +193,10 @@ export async function callTool(
       shownVersion: consent.shownVersion,
       followsTasks: environment.createTask !== undefined,
     });
-    answer = withRestoreNotice(
+    answer = withJournalNotice(
       await invokeTool(tool, complete, call, environment),
       tool,
-      runtime.hooks?.restoreNotice?.(),
+      runtime.hooks?.journalNotice?.(),
     );
     callLog.logResult(answer);
   } catch (error) {

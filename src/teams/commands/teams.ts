@@ -1,5 +1,6 @@
 // Implements `mic-mcp teams` and `mic-mcp migrate`: manages the teams of a deployment, their credentials and members. Running instances are
 // notified of each change.
+import { isAbsolute } from "node:path";
 import { parseArgs } from "node:util";
 import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { didYouMean, rephraseFailureForUser } from "../../cli/errors.ts";
@@ -87,7 +88,7 @@ async function readNewSecret(
   const { "secret-stdin": isOnStdin, "secret-file": file } = flags;
   if (isOnStdin && file !== undefined) throw new UsageError("--secret-stdin and --secret-file cannot be combined.");
   if (file !== undefined) {
-    if (!file.startsWith("/"))
+    if (!isAbsolute(file))
       throw new UsageError(
         "--secret-file must be an absolute path, because instances can have different working directories.",
       );

@@ -1,12 +1,13 @@
 // Tests the public surface: the result of tools/list in each protocol revision. Reviewers read it in
 // __snapshots__/tools-list.json.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { endpoints } from "../../../src/contract/endpoints/index.ts";
 import { tools as allTools } from "../../../tools/index.ts";
 import { covers } from "../../covers.ts";
 import { rows } from "../../operations.ts";
+import { countTokens } from "../../support/count-tokens.ts";
 import { type Connection, clientRevisions, connectionForFile, type ListedTool } from "../../support/mcp.ts";
 import { formatWideJson } from "../../support/wide-json.ts";
 import { OWN_TOOLS, POST_TOOLS, TOOL_NAMES } from "../../tools/catalogue.ts";
