@@ -29,6 +29,7 @@ export const runJobs = defineTool({
   searchHint: "batch, bulk, several files",
   description:
     "Run one recipe on up to 50 files, 4 jobs at a time, and return each file's outcome. If some are unfinished, call nextStep.",
+  searchHint: "process several files, batch, bulk",
   effect: "create",
   input: z.strictObject({
     workspaceId: stringValidatedBy(workspaceId),

@@ -89,7 +89,7 @@ interface FailureGroup {
 }
 
 /** Groups two or more jobs that share a failure. `rest`: the other jobs. */
-function groupFailures(jobs: readonly Job[], { retries }: Pick<Ports, "retries">) {
+function groupFailures(jobs: readonly Job[], { retries }: Pick<JobPorts, "retries">) {
   const groups = new Map<string, { readonly shared: Omit<FailureGroup, "count" | "jobIds">; readonly jobs: Job[] }>();
   for (const job of jobs) {
     const { stage, failure, retryable, retryOf, retriedBy } = summarizeJob(job, retries.get(job.id));
